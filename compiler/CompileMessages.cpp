@@ -1,4 +1,4 @@
-//===- CompileMessages.cpp - what a compilation has to say ----------------===//
+//===- CompileMessages.cpp - errors, warnings and remarks of a compile ----===//
 
 #include "compiler/CompileMessages.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// The range of one character at a line and column, or of nothing at the end of the source.
+/// The range of one character at a line and column, or an empty range at the end of the source.
 static Range rangeAt(const Source &source, const SourcePosition &place) {
   unsigned line = place.line, column = place.column;
   std::string_view text = source.getText();
@@ -34,7 +34,7 @@ LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return success();
   if (!getSourcePosition(diagnostic.getLocation())) {
-    // About the request, not about a place in the program.
+    // The error concerns the options, not a place in the program.
     general += "error: " + diagnostic.str() + "\n";
     for (mlir::Diagnostic &note : diagnostic.getNotes())
       general += "note: " + note.str() + "\n";
@@ -47,7 +47,7 @@ LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
   return success();
 }
 
-/// The calls that led to where an error is.
+/// Adds a note for each call that leads to the place of an error.
 void CompileMessages::noteCalls(spmdc::Diagnostic &error, Location loc) {
   constexpr int shownCalls = 5;
   for (int i = 0; i < shownCalls; ++i) {

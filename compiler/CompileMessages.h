@@ -1,4 +1,4 @@
-//===- CompileMessages.h - what a compilation has to say --------*- C++ -*-===//
+//===- CompileMessages.h - errors, warnings and remarks of a compile -*- C++ -*-===//
 #pragma once
 
 #include "frontend/syntax/Diagnostics.h"
@@ -11,18 +11,19 @@
 
 namespace spmdc {
 
-/// A program's text, and errors, warnings and remarks about it, each at its place there. Not thread-safe.
+/// A program's text, and the errors, warnings and remarks about it, with their places in the text. Not thread-safe.
 struct CompileMessages {
   CompileMessages(std::string fileName, std::string text) : fileName(std::move(fileName)), text(std::move(text)) {}
 
-  /// MLIR's diagnostics become this compilation's, at the place of the expression.
+  /// Converts an MLIR diagnostic to an error, warning or remark at the place of the source expression.
   mlir::LogicalResult take(mlir::Diagnostic &diagnostic);
 
-  /// `mlp.spmd:5:7`, or a location of the IR; nothing in the source where it is of another file.
+  /// The range at a place (`mlp.spmd:5:7`) or a location of the IR. The range has no source if the place is in another
+  /// file.
   Range placeOf(llvm::StringRef place);
   Range placeOf(mlir::Location loc);
 
-  /// Notes an error that has no place in the program.
+  /// Adds an error that has no place in the program.
   mlir::LogicalResult fail(const std::string &message) {
     general += "error: " + message + "\n";
     return mlir::failure();

@@ -45,19 +45,19 @@ struct Compiler::State : CompileMessages {
       : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
         context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
-    if (this->options.cache) // Of the options as they were given: some are changed on the way.
+    if (this->options.cache) // Before the code below changes options: the key covers the options as given.
       cacheKey = compileKey(this->fileName, this->text, this->options);
     this->options.frontend.warnings = &warnings;
-    // Messages say in the program's terms what is wrong; an operation's text would be in the compiler's.
+    // Messages are in terms of the source program; the text of an IR operation would not help its user.
     context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
     chooseTarget();
   }
 
-  /// What all stations need to know: on errors there is none of them.
+  /// Parses the target. On an error no stage can be computed.
   void chooseTarget() {
     std::optional<Target> target = Target::parse(options.target);
     if (!target) {
-      general += "error: '" + options.target + "' is no target; " + kTargets + "\n";
+      general += "error: '" + options.target + "' is not a target; " + kTargets + "\n";
       return;
     }
     if (target->isCuda) {
@@ -83,7 +83,7 @@ struct Compiler::State : CompileMessages {
     return result;
   }
 
-  /// The module at the beginning of the way, and its station.
+  /// The module as the front end or the IR parser returns it; null on errors.
   ModuleOp getStart() {
     if (start || hasErrors())
       return start ? *start : ModuleOp();
@@ -105,7 +105,7 @@ struct Compiler::State : CompileMessages {
     return *start;
   }
 
-  /// A cost model may have been measured for another mesh, or have a typo: its rates are not used then.
+  /// Warns about axes of the cost model that the mesh lacks: a typo, or a model of another mesh.
   void warnOfUnknownAxes() {
     auto meshAttr = (*start)->getAttrOfType<MeshAttr>(kMeshAttrName);
     if (!meshAttr)
@@ -117,7 +117,7 @@ struct Compiler::State : CompileMessages {
                        "the cost model has rates for the axis '" + name + "', which the mesh does not have");
   }
 
-  /// The module at a station up to Plan; null on errors.
+  /// The module at a stage up to Plan; null on errors.
   ModuleOp getModule(Stage stage) {
     if (modules[stage])
       return *modules[stage];
@@ -126,14 +126,14 @@ struct Compiler::State : CompileMessages {
       return {};
     Stage reached = spmdc::getStage(begin);
     if (stage < reached) {
-      general += ("error: '" + Twine(fileName) + "' is past the station '" + stageName(stage) + "': it holds '" +
+      general += ("error: '" + Twine(fileName) + "' is past the stage '" + stageName(stage) + "': it is at '" +
                   stageName(reached) + "'\n")
                      .str();
       return {};
     }
     if (stage >= Stage::Partitioned && reached < Stage::Partitioned)
       fitMemory();
-    // Continue from the last station that was computed.
+    // Continue from the latest stage that was computed.
     ModuleOp from = begin;
     Stage at = reached;
     for (auto &[done, module] : modules)
@@ -144,18 +144,18 @@ struct Compiler::State : CompileMessages {
     OwningOpRef<ModuleOp> module = from.clone();
     if (failed(runPipeline(*module, at, stage, options.pipeline, &times))) {
       if (!hasErrors())
-        general += "error: the compiler failed without saying why: this is a defect of spmdc\n";
+        general += "error: the compiler failed without a message: this is a bug in spmdc\n";
       return {};
     }
     modules[stage] = std::move(module);
     return *modules[stage];
   }
 
-  /// Into how many parts what could be asked for is cut, where nothing suffices.
+  /// The number of steps in which the last attempts raise `bytesToFree` to the program's total memory.
   static constexpr int64_t kParts = 8;
 
-  /// Where the budget's memory does not suffice, asks the partitioner to gather again instead of keeping. How much that
-  /// saves shows once buffers are assigned, so plans are made until one fits or everything has been asked for.
+  /// If the program exceeds its memory budget, lets the partitioner trade communication for memory (docs/budgets.md).
+  /// Only buffer assignment shows how much a trade saves, so this compiles plans until one fits or all trades are made.
   void fitMemory() {
     if (isMemoryFitted)
       return;
@@ -180,18 +180,18 @@ struct Compiler::State : CompileMessages {
       best = trial;
       return true;
     };
-    // What loops add up before they reduce it is given up after gathers, transfers under computation last.
+    // First repeated gathers, then loops without carried partial sums, at last no overlapped transfers.
     for (auto [growsCarries, startsEarly] : {std::pair(true, true), {false, true}, {false, false}}) {
       int64_t asked = growsCarries ? 0 : -1, more = 0;
       while (least && *least > *limit && asked < *first) {
-        // What is missing; where that has changed nothing, as one gather frees more than it, twice as much as before.
+        // Ask for the excess. If that changes nothing, ask for twice as much: a gather may free more than the excess.
         more = std::max(2 * more, *least - *limit);
         asked = asked < 0 ? 0 : asked + more;
         if (attempt(asked, growsCarries, startsEarly))
           more = 0;
       }
     }
-    // An error names what is least whatever the limit.
+    // The error names the least memory found, independent of the limit.
     for (int64_t part = 1; part <= kParts && least && *least > *limit; ++part)
       attempt(*first / kParts * part, /*growsCarries=*/false, /*startsEarly=*/false);
     options.pipeline.bytesToFree = best.bytesToFree;
@@ -199,7 +199,7 @@ struct Compiler::State : CompileMessages {
     options.pipeline.startsEarly = best.startsEarly;
   }
 
-  /// What a device would hold; nothing on errors, which are said when the plan is made in earnest.
+  /// The memory of one device with these options; nullopt on errors, which the final compile reports.
   std::optional<int64_t> planBytes(PipelineOptions trial) {
     ModuleOp propagated = getModule(Stage::Propagated);
     if (!propagated)
@@ -232,7 +232,7 @@ struct Compiler::State : CompileMessages {
     return &*plan;
   }
 
-  /// The lines of the program that steps come from, each once, in the order of the steps.
+  /// Adds the source lines of the plan's steps to the artifact, each once, in the order of the steps.
   void addSourceLines() {
     std::set<std::string> known;
     for (const spmd::Step &step : plan->plan.steps) {
@@ -244,7 +244,7 @@ struct Compiler::State : CompileMessages {
     }
   }
 
-  /// Comments that say which parts of the program no PTX is printed for.
+  /// Comments that list the steps without PTX, because a library computes them.
   static std::string describeLibrarySteps(ModuleOp module) {
     std::string text;
     module.walk([&](Operation *op) {
@@ -257,11 +257,11 @@ struct Compiler::State : CompileMessages {
     });
     return text.empty()
                ? ""
-               : "\n// Steps of the plan that a library computes, so that they are no PTX (--emit=plan shows them):\n" +
+               : "\n// Steps of the plan that a library computes; they have no PTX (--emit=plan shows them):\n" +
                      text;
   }
 
-  /// Text of a station past the plan; or, with an artifact, its code (and target). Nothing on errors.
+  /// The text of a stage past the plan. With an artifact: its code, and sets its target. Returns nullopt on errors.
   std::optional<std::string> emit(Stage stage, spmd::Artifact *artifact) {
     ModuleOp module = getModule(Stage::Plan);
     if (!module)
@@ -272,14 +272,14 @@ struct Compiler::State : CompileMessages {
     if (succeeded(result))
       return std::move(*result);
     if (!hasErrors())
-      general += "error: code generation failed without saying why: this is a defect of spmdc\n";
+      general += "error: code generation failed without a message: this is a bug in spmdc\n";
     return std::nullopt;
   }
 
   FailureOr<std::string> emitFor(ModuleOp module, Stage stage, spmd::Artifact *artifact) {
     if (gpu) {
       if (stage == Stage::Asm && !artifact)
-        return fail("a GPU's code is printed by --emit=ptx");
+        return fail("--emit=asm is for CPUs; --emit=ptx prints the code of a GPU");
       if (stage == Stage::Llvm)
         return emitGpuLlvmText(module, *gpu);
       FailureOr<std::string> ptx = emitPtx(module, *gpu);
@@ -288,7 +288,7 @@ struct Compiler::State : CompileMessages {
       return ptx;
     }
     if (stage == Stage::Ptx)
-      return fail("a CPU has no PTX; --target=cuda:sm_90 has");
+      return fail("--emit=ptx is for GPUs; give a target such as --target=cuda:sm_90");
     if (artifact) {
       artifact->plan.target = cpu.getInfo();
       return emitSharedObject(module, cpu);
@@ -297,8 +297,8 @@ struct Compiler::State : CompileMessages {
   }
 
   CompileOptions options;
-  std::optional<std::string> cacheKey;     ///< Nothing: the program is neither looked for nor kept.
-  std::optional<std::string> keptWarnings; ///< Of a program that was compiled before.
+  std::optional<std::string> cacheKey;     ///< Nullopt if the compile does not use the cache.
+  std::optional<std::string> keptWarnings; ///< The warnings of a program from the cache.
   std::vector<PassTime> times;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
@@ -307,7 +307,7 @@ struct Compiler::State : CompileMessages {
   bool isMemoryFitted = false;
   std::optional<spmd::Artifact> plan;
   std::optional<GpuTarget> gpu;
-  CpuTarget cpu; ///< Without a GPU.
+  CpuTarget cpu; ///< Used if `gpu` is nullopt.
 };
 
 Compiler::Compiler(std::string fileName, std::string text, CompileOptions options)
@@ -390,7 +390,7 @@ std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_
 bool Compiler::checkBudget() {
   ModuleOp start = state->getStart();
   std::vector<BudgetLimit> limits = start ? getBudget(start, state->options.budget) : std::vector<BudgetLimit>();
-  // Without one nothing is computed that was not asked for.
+  // Without a budget, do not compute the report.
   if (!start || limits.empty())
     return !state->hasErrors();
   std::optional<ProgramReport> program = report();

@@ -1,7 +1,7 @@
 //===- Compiler.h - from a program's text to an artifact --------*- C++ -*-===//
 //
-// The compiler as a library: what `spmdc compile`, `run` and `inspect` and the public API's jit are clients of. One
-// object compiles one program; stations are computed when asked for and kept. Not thread-safe; different objects are
+// The compiler as a library, for `spmdc compile`, `run`, `inspect` and `explain`, and for the public API's jit. One
+// object compiles one program; it computes stages on demand and keeps them. Not thread-safe; different objects are
 // independent.
 //
 //===----------------------------------------------------------------------===//
@@ -28,78 +28,78 @@ class CompileCache;
 struct CompileOptions {
   FrontendOptions frontend;
   PipelineOptions pipeline;
-  /// What the partitioner weighs its choices with, and reports predict times with.
+  /// Prices strategies in the partitioner, and predicts the times of reports.
   CostModel costModel;
-  /// BF16 or F16: devices round their partial sums of that type before they send them, which halves the bytes
-  /// (ir/spmd/ReducePrecision.h). F32: of no type. Nothing: as a program in IR says, and of no type otherwise.
+  /// BF16 or F16: partial sums of this type are rounded to it before devices send them, which halves the bytes
+  /// (ir/spmd/ReducePrecision.h). F32: no type is rounded. Nullopt: the setting of a program in IR, else F32.
   std::optional<spmd::DType> reducePrecision = std::nullopt;
-  /// What the program may cost, in place of what it says itself. `compile` fails where it costs more.
+  /// Limits that override the program's own. `compile` fails if the program exceeds a limit.
   std::vector<BudgetLimit> budget;
   /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
   std::string target = "cpu";
-  /// 0 to 3, LLVM's meaning.
+  /// LLVM's optimization level, 0 to 3.
   unsigned optimizationLevel = 3;
-  /// CUDA targets: the folder of the toolkit, which holds the functions of libdevice; empty: the usual places.
+  /// For CUDA targets: the folder of the toolkit, which contains libdevice; empty: the usual places.
   std::string cudaToolkit;
-  /// Where `compile` looks first, and keeps what it makes; null: nowhere. (A new option is to be named in
-  /// CompileKey.cpp.)
+  /// The cache that `compile` reads and writes; null: none. (A new option must be added to CompileKey.cpp.)
   std::shared_ptr<CompileCache> cache = nullptr;
 };
 
+/// Compiles one program. Functions that return nullopt, null or false on errors leave the errors in `errors`.
 class Compiler {
 public:
-  /// `fileName` names the program in messages; a name that ends in `.mlir` says that the text is IR of some station.
+  /// `fileName` names the program in messages. If it ends in `.mlir`, the text is IR of some stage.
   Compiler(std::string fileName, std::string text, CompileOptions options = {});
   ~Compiler();
   Compiler(Compiler &&) noexcept;
   Compiler &operator=(Compiler &&) noexcept;
 
-  /// One station as text (`--emit=`). Nothing where there are errors (see `errors`).
+  /// One stage as text (`--emit=`).
   std::optional<std::string> textOf(Stage stage);
 
-  /// The whole way, or the same from the cache: then no pass runs. Nothing where there are errors.
+  /// The artifact. No pass runs if the cache has it.
   std::optional<spmd::Artifact> compile();
 
-  /// The plan and its constants, without code; they live as long as this object. Null where there are errors.
+  /// The plan and its constants, without code. Owned by this object; null on errors.
   const spmd::Artifact *plan();
 
-  /// Memory of one device: arguments, results, arena and constants. Nothing where there are errors.
+  /// Memory of one device in bytes: arguments, results, arena and constants.
   std::optional<int64_t> bytesPerDevice();
 
-  /// What the partitioner did. Nothing where there are errors.
+  /// Shardings, collectives and FLOP of the partitioned program.
   std::optional<ProgramReport> report();
 
-  /// What one device computes. Nothing where there are errors.
+  /// The computation of one device.
   std::optional<std::vector<WorkReport>> work();
 
-  /// Shardings for parameters whose types stand where `isFree` says so, with which the program may cost least
-  /// (passes/assign/ShardingProposals.h). Nothing where there are errors.
+  /// Proposes shardings of the parameters whose place (the argument of `isFree`) is free, for which the exact solver
+  /// predicts the lowest cost (passes/assign/ShardingProposals.h).
   std::optional<std::vector<ShardingProposal>> proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,
                                                          bool limitsMemory);
 
-  /// Whether the program keeps to the budget; where it does not, `errors` says what exceeds it. False on other errors.
+  /// Whether the program is within its budget. Each exceeded limit is an error.
   bool checkBudget();
 
-  /// The module at a station up to Stage::Plan, which lives as long as the compiler. Null where there are errors.
+  /// The module at a stage up to Stage::Plan. Owned by this object; null on errors.
   mlir::ModuleOp module(Stage stage);
 
-  /// What `errors` and `warnings` are made of; errors that have no place in the program are in `generalErrors` only.
+  /// The lists behind `errors` and `warnings`. Errors without a place in the program are only in `generalErrors`.
   const Diagnostics &errorList() const;
   const Diagnostics &warningList() const;
   const std::string &generalErrors() const;
 
-  /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty: none.
+  /// All errors so far, as `file:line:col: error: ...` with source line, caret and notes. Empty if there are none.
   std::string errors() const;
-  /// Whether there are errors, and all of them in the options (`meshOverride`, consts, the entry's name), not in the
+  /// Whether there are errors and all of them concern the options (`meshOverride`, consts, the entry's name), not the
   /// program.
   bool hasOptionErrors() const;
   /// All warnings so far, in the same form.
   std::string warnings() const;
-  /// That of the options; null: none.
+  /// The cache of the options; may be null.
   const CompileCache *cache() const;
-  /// Remarks (why propagation decided as it did), one a line; only with PipelineOptions::remarks.
+  /// The remarks of propagation, one a line; empty without PipelineOptions::remarks.
   const std::string &remarks() const;
-  /// Time of each part of the way so far, in order.
+  /// The time of each pass and stage so far, in order.
   const std::vector<PassTime> &times() const;
 
 private:

@@ -6,17 +6,17 @@
 
 namespace spmdc {
 
-/// What messages say of targets.
-inline constexpr const char *kTargets = "there are cpu (this host), cpu:<LLVM's name of a CPU> as cpu:x86-64-v3, cuda "
-                                        "(this machine's GPU), and cuda:<architecture> as cuda:sm_90";
+/// The list of targets for messages.
+inline constexpr const char *kTargets = "targets are cpu (this host), cpu:<LLVM's CPU name> such as cpu:x86-64-v3, "
+                                        "cuda (this machine's GPU), and cuda:<architecture> such as cuda:sm_90";
 
-/// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda` (this machine's GPU), `cuda:sm_90`. Which CPUs and architectures there
-/// are is the compiler's to know.
+/// A target: `cpu` (this host), `cpu:<llvm-cpu>`, `cuda` (this machine's GPU), `cuda:sm_90`. Parsing does not check
+/// that the CPU or architecture exists; the compiler does.
 struct Target {
   bool isCuda = false;
-  std::string chip; ///< LLVM's name of the CPU or the GPU architecture; empty: this host's.
+  std::string chip; ///< LLVM's name of the CPU or GPU architecture; empty: that of this host.
 
-  /// Nothing for any other text.
+  /// Parses a target; nullopt for any other text.
   static std::optional<Target> parse(const std::string &text) {
     if (text == "cpu")
       return Target{};

@@ -63,7 +63,7 @@ def main():
 def pasted(text, printed):
     """The program with the annotations that `--auto` prints."""
     lines = text.split("\n")
-    edits = re.findall(r"^  \S+:(\d+):(\d+): '(.*)' in place of '(.*)'$", printed, re.M)
+    edits = re.findall(r"^  \S+:(\d+):(\d+): '(.*)' instead of '(.*)'$", printed, re.M)
     for line, column, to, old in sorted(edits, key=lambda edit: (-int(edit[0]), -int(edit[1]))):
         row, at = int(line) - 1, int(column) - 1
         assert lines[row][at:].startswith(old), (lines[row], old)

@@ -1,4 +1,4 @@
-//===- AutoSharding.cpp - shardings for unannotated parameters ------------===//
+//===- AutoSharding.cpp - search of shardings of parameters ---------------===//
 
 #include "compiler/auto/AutoSharding.h"
 
@@ -17,16 +17,17 @@
 namespace spmdc {
 namespace {
 
-/// States that are followed up in each round, and rounds without a better one after which the search ends: two marks
-/// may help only together.
+/// Width of the beam, and the number of rounds without improvement after which the search ends. One such round does not
+/// end it, because two annotations may help only together.
 constexpr size_t kBeam = 6;
 constexpr int kPatience = 2;
 
-/// Programs that are compiled, if nobody says how many: fewer if they are large, by their kernels and parameters, and
-/// if the mesh has many axes, of which each makes choosing shardings take about four times as long.
+/// The default number of compiles: between kFewestTries and kMostTries, inversely proportional to the size of the
+/// program (kernels and parameters). Each further axis of the mesh counts as a program kPerAxis times as large, since
+/// the sharding search then takes about four times as long.
 constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 12288, kPerAxis = 4;
 
-/// Marks: for an annotation and one of its dimensions the axes, major to minor; none: it is to be whole.
+/// Axes, major to minor, by (index of the annotation, dimension). An empty list makes the dimension replicated.
 using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
 
 class Search {
@@ -51,7 +52,7 @@ public:
     std::optional<ProgramTotals> start = costOf({});
     if (!start)
       return std::nullopt;
-    tries = 0; // The program as it is written is none.
+    tries = 0; // The unedited program does not count.
     if (!isLimited)
       maxTries = std::clamp(kSizeOfAll / size, kFewestTries, kMostTries);
     State best{{}, *start};
@@ -79,8 +80,8 @@ private:
     ProgramTotals cost;
   };
 
-  /// What fits comes first; of times that the model cannot tell apart fewer bytes decide. Times are in classes, each as
-  /// wide as that, so that this is an order.
+  /// The order of states: memory beyond the limit, then predicted time, then bytes on the wire. Times within the
+  /// accuracy of the model (CostModel::kAlike) compare equal; rounding to classes keeps the order transitive.
   std::tuple<int64_t, double, double, double> keyOf(const ProgramTotals &cost) const {
     int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.peakBytes - *memoryLimit) : 0;
     double seconds = cost.seconds();
@@ -100,8 +101,8 @@ private:
     });
   }
 
-  /// What may be cheapest by the prices of all operations together; the dimensions that are not cut then open, or
-  /// whole.
+  /// The initial states: the proposals of the exact solver (passes/assign/ShardingProposals.h), each with its unsharded
+  /// dimensions open, and with them replicated.
   std::vector<State> propose() {
     std::map<std::string, size_t> byPlace;
     for (size_t i = 0; i < annotations.size(); ++i)
@@ -115,13 +116,13 @@ private:
     std::vector<State> states;
     if (!proposals || proposals->empty())
       return states;
-    // What is large matters most.
+    // The search extends large parameters first.
     std::map<size_t, int64_t> bytes;
     for (const ShardingProposal::Entry &entry : proposals->front().entries)
       bytes[byPlace.at(entry.place)] += entry.bytes;
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return std::pair(-bytes[a], a) < std::pair(-bytes[b], b); });
-    // Where memory is limited, those first whose parameters do not exceed it by themselves.
+    // With a memory limit, proposals whose parameters alone exceed it come last.
     std::vector<const ShardingProposal *> inOrder;
     for (bool fits : {true, false})
       for (const ShardingProposal &proposal : *proposals)
@@ -138,7 +139,7 @@ private:
     return states;
   }
 
-  /// Of the free parameters, on each device.
+  /// Bytes of the unannotated parameters on one device.
   double parameterBytes(const ShardingProposal &proposal) const {
     double bytes = 0;
     for (const ShardingProposal::Entry &entry : proposal.entries) {
@@ -151,7 +152,7 @@ private:
     return bytes;
   }
 
-  /// Of whole axes: the language has no words for parts of them.
+  /// Adds the axes of a sharding, without parts of axes, for which the language has no syntax.
   void addMarks(Marks &marks, size_t annotation, const spmd::Sharding &sharding, bool isOpen) const {
     if (sharding.dims.size() != annotations[annotation].dims.size())
       return;
@@ -165,7 +166,7 @@ private:
     }
   }
 
-  /// The cheapest states with one mark more.
+  /// The cheapest states that have one axis more than a state of the beam.
   std::vector<State> expand(const std::vector<State> &beam) {
     std::map<Marks, ProgramTotals> found;
     for (const State &state : beam)
@@ -186,7 +187,7 @@ private:
     return states;
   }
 
-  /// Of those that cost as much the one with fewer marks, and no more than are followed up.
+  /// Sorts by cost, then by the number of annotated dimensions, and keeps the first kBeam states.
   void sortByCost(std::vector<State> &states) const {
     auto keyOfState = [&](const State &state) {
       return std::tuple(keyOf(state.cost), state.marks.size(), state.marks);
@@ -196,7 +197,7 @@ private:
     states.resize(std::min(states.size(), kBeam));
   }
 
-  /// Takes back marks without which the program costs no more, until none is idle.
+  /// Removes axes without which the program costs no more, until there are none.
   void dropIdle(State &state) {
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
@@ -222,7 +223,8 @@ private:
     return edit;
   }
 
-  /// Half of the programs are left for the end, to take marks back.
+  /// Compiles the program with these annotations. Returns nullopt on errors, or if the limit is reached; half of the
+  /// compiles are reserved for dropIdle (`isEnd`).
   std::optional<ProgramTotals> costOf(const Marks &marks, bool isEnd = false) {
     if (auto known = costs.find(marks); known != costs.end())
       return known->second;
@@ -256,7 +258,7 @@ private:
   const Source &source;
   std::unique_ptr<Ast> ast;
   std::vector<Annotation> annotations;
-  std::vector<size_t> order; ///< Of those that may be changed, what is largest first.
+  std::vector<size_t> order; ///< Indices of the unannotated parameters, the largest first.
   spmd::MeshShape mesh;
   std::map<Marks, std::optional<ProgramTotals>> costs;
 };
@@ -281,11 +283,10 @@ std::string autoShardingText(const AutoSharding &sharding) {
   };
   std::string text = "as written: " + costText(sharding.before) + " on each device\n";
   if (sharding.edit.empty())
-    return text + "no annotation of the parameters about which nothing is written makes it cheaper (" +
-           triedText(sharding.tried) + ")\n";
+    return text + "no annotation of the unannotated parameters makes it cheaper (" + triedText(sharding.tried) + ")\n";
   text += "found:      " + costText(sharding.after) + " (" + triedText(sharding.tried) + ")\n";
   for (const DimEdit &dim : sharding.edit)
-    text += "  " + dim.place + ": '" + dim.to + "' in place of '" + dim.from + "'\n";
+    text += "  " + dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n";
   return text;
 }
 

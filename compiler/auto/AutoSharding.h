@@ -1,4 +1,4 @@
-//===- AutoSharding.h - shardings for unannotated parameters ----*- C++ -*-===//
+//===- AutoSharding.h - search of shardings of parameters -------*- C++ -*-===//
 #pragma once
 
 #include "compiler/Compiler.h"
@@ -11,24 +11,26 @@
 
 namespace spmdc {
 
+/// The result of the search.
 struct AutoSharding {
   ProgramTotals before, after;
-  AnnotationEdit edit; ///< Empty where nothing is better than what is written.
-  std::string text;    ///< The program with it.
-  size_t tried = 0;
+  AnnotationEdit edit; ///< Empty if the search found nothing better than the unedited program.
+  std::string text;    ///< The edited program.
+  size_t tried = 0;    ///< Programs compiled.
 };
 
-/// Looks for annotations of the entry's parameters about which nothing is written (fields of structs are taken one by
-/// one) that make the program cheapest: what fits into the memory first, then what is fastest. Begins with what is best
-/// by the prices of operations (passes/assign/ShardingProposals.h), and goes on as a beam search over marks, each
-/// state compiled to its plan: `maxTries` at most, or by the size of the program. Nothing where it has errors itself.
-/// `onProgress` is told how many have been, of how many; at the end, of as many.
+/// Searches annotations of the entry's unannotated parameters (struct fields one by one) that make the program
+/// cheapest: within the memory limit first, then by predicted time. Starts from the proposals of the exact solver
+/// (passes/assign/ShardingProposals.h) and continues as a beam search over annotations, which compiles each state up to
+/// its plan: at most `maxTries` compiles, by default a number that depends on the size of the program. Returns nullopt
+/// if the program has errors. Calls `onProgress` with the number of compiles so far and their maximum, and at the end
+/// with their number twice.
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
                                             std::optional<size_t> maxTries,
                                             const std::function<void(size_t, size_t)> &onProgress = {});
 
-/// The annotations to paste, and what they change.
+/// The costs before and after, and the annotations to paste.
 std::string autoShardingText(const AutoSharding &sharding);
 
 } // namespace spmdc

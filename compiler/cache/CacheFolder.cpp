@@ -1,4 +1,4 @@
-//===- CacheFolder.cpp - a folder of files that may be lost ---------------===//
+//===- CacheFolder.cpp - a cache of files in a folder ---------------------===//
 
 #include "compiler/cache/CacheFolder.h"
 
@@ -20,21 +20,23 @@ namespace {
 
 constexpr size_t kKeyLength = 64; // SHA-256 in hexadecimal digits.
 constexpr std::string_view kSuffix = ".spmdcache";
-/// Nobody writes one file for so long: its writer is gone.
+/// A temporary file older than this is abandoned: no writer takes that long, so it has crashed.
 constexpr std::chrono::hours kAbandoned(1);
 
 bool isOwnersAlone(const struct stat &status) {
   return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// A file of ours, and whether it has its final name (else `KEY.spmdcache.12345`, on its way there).
+/// Whether a file belongs to the cache. `isComplete`: it has its final name; otherwise it is a temporary file
+/// (`KEY.spmdcache.12345`) that a process is writing.
 bool isOurs(std::string_view name, bool &isComplete) {
   isComplete = name.size() == kKeyLength + kSuffix.size();
   return name.substr(0, kKeyLength).find_first_not_of("0123456789abcdef") == std::string_view::npos &&
          name.substr(std::min(name.size(), kKeyLength)).starts_with(kSuffix);
 }
 
-/// All bytes of an open file. Not mapped: a file that somebody cuts would end a process that has it mapped.
+/// Reads all bytes of an open file. The file is not mapped, because another process may truncate it, which would kill a
+/// process that maps it.
 std::optional<std::string> readAll(int descriptor, size_t size) {
   std::string bytes(size, '\0');
   for (size_t done = 0; done < size;) {
@@ -52,7 +54,7 @@ std::optional<std::string> readAll(int descriptor, size_t size) {
 
 std::string CacheFolder::pathOf(const std::string &key) const { return path + "/" + key + std::string(kSuffix); }
 
-/// Whether it is there, and can be trusted.
+/// Whether the folder exists. Throws spmd::Error if it exists and cannot be used or trusted.
 bool CacheFolder::exists() const {
   auto fail = [&](const std::string &why) { return spmd::Error("'" + path + "' " + why); };
   struct stat status{};
@@ -62,11 +64,11 @@ bool CacheFolder::exists() const {
     throw fail("cannot be used: " + spmd::writeProblem(errno));
   }
   if (!S_ISDIR(status.st_mode))
-    throw fail("is no folder; name another one");
+    throw fail("is not a folder; name another one");
   if (status.st_uid != geteuid())
     throw fail("belongs to another user, whose code would be run; name a folder of your own");
   if (!isOwnersAlone(status))
-    // A folder such as /tmp is for all on purpose.
+    // A folder with the sticky bit, such as /tmp, is shared on purpose: no chmod is proposed.
     throw fail(std::string("can be written by other users, whose code would be run; name a folder of your own") +
                (status.st_mode & S_ISVTX ? "" : ", or `chmod go-w` it"));
   return true;
@@ -87,18 +89,18 @@ std::optional<std::string> CacheFolder::read(const std::string &key) const {
   std::optional<std::string> bytes =
       isGood ? readAll(file.get(), static_cast<size_t>(status.st_size)) : std::optional<std::string>();
   if (bytes)
-    futimens(file.get(), nullptr); // The time of the last use, by which removeOldest goes.
+    futimens(file.get(), nullptr); // Sets the time of last use, by which removeOldest sorts.
   else
     remove(key);
   return bytes;
 }
 
-/// Each part of the path that is missing, for the user alone.
+/// Creates the missing folders of the path, with access for the user only.
 void CacheFolder::make() const {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
     if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) {
-      // A folder above may be unwritable, or refuse the question, as long as it can be passed through.
+      // A parent folder may be unwritable and mkdir fail there; it suffices that the folder exists.
       int reason = errno;
       struct stat status{};
       if (stat(part.c_str(), &status) != 0)
@@ -112,13 +114,13 @@ void CacheFolder::make() const {
 void CacheFolder::write(const std::string &key, std::string_view bytes) const {
   if (!exists()) {
     make();
-    exists(); // It may be a file, or somebody else's by now.
+    exists(); // Another process may have created a file of this name, or a folder of another user.
   }
   if (bytes.size() > static_cast<size_t>(maxBytes))
     return;
   spmd::AtomicFile file(pathOf(key), spmd::Readers::Owner);
   file.write(bytes);
-  // What a crash of the machine spoils is made again.
+  // No fsync: an entry that a machine crash damages is compiled again.
   file.commit(spmd::Durability::None);
   removeOldest();
 }
@@ -133,7 +135,7 @@ void CacheFolder::removeOldest() const {
   };
   std::vector<File> files;
   int64_t total = 0;
-  // Other processes write and remove, too: what is gone meanwhile is not counted.
+  // Other processes add and remove files at the same time: files that disappear are skipped.
   std::error_code gone;
   auto now = std::filesystem::file_time_type::clock::now();
   for (std::filesystem::directory_iterator it(path, gone), end; !gone && it != end; it.increment(gone)) {

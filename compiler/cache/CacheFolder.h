@@ -1,10 +1,11 @@
-//===- CacheFolder.h - a folder of files that may be lost -------*- C++ -*-===//
+//===- CacheFolder.h - a cache of files in a folder -------------*- C++ -*-===//
 //
-// Files by key, for what can be made again: each appears complete or not at all, several processes may read and write
-// at once, and those that were not used for longest go where there are too many. It does not know what the files hold.
+// Files by key, for data that can be computed again. A file appears complete or not at all; several processes may read
+// and write at once; beyond a size limit the least recently used files are removed. The contents of the files are
+// opaque.
 //
-// What lies here is trusted as the user's own (the compile cache runs it), so the folder and every file must belong to
-// the user, and nobody else may be able to write them.
+// The files are trusted (the compile cache runs their code). So the folder and every file must belong to the user, and
+// no other user may have write access.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,21 +19,21 @@ namespace spmdc {
 
 class CacheFolder {
 public:
-  /// The folder is made when the first file is written. `maxBytes`: of all files together.
+  /// The first write creates the folder. `maxBytes`: the limit of all files together.
   CacheFolder(std::string path, int64_t maxBytes) : path(std::move(path)), maxBytes(maxBytes) {}
 
-  /// What was written under the key, which counts as used now. Nothing where there is no such file; one that others
-  /// could have written, or that is larger than all may be, is removed. Throws spmd::Error, with cause and remedy, for
-  /// a folder that cannot be trusted.
+  /// Reads the file of a key, and sets its time of last use. Returns nullopt if there is none. Removes a file that
+  /// other users could have written, or that exceeds `maxBytes`. Throws spmd::Error, with cause and fix, if the folder
+  /// cannot be trusted.
   std::optional<std::string> read(const std::string &key) const;
 
-  /// Keeps the bytes under the key, and removes what has become too much. Throws spmd::Error where that is not
-  /// possible.
+  /// Writes the file of a key, and removes the least recently used files beyond the limit. Throws spmd::Error on
+  /// failure.
   void write(const std::string &key, std::string_view bytes) const;
 
   void remove(const std::string &key) const;
 
-  /// Where the file of a key is. Keys are 64 hexadecimal digits; files of other names are left alone.
+  /// The path of a key's file. Keys are 64 hexadecimal digits; files with other names are ignored.
   std::string pathOf(const std::string &key) const;
 
 private:

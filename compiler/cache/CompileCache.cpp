@@ -1,7 +1,7 @@
-//===- CompileCache.cpp - programs that were compiled before --------------===//
+//===- CompileCache.cpp - the cache of compiled programs ------------------===//
 //
-// An entry, numbers in little endian: SHA-256 of the key and of all behind it (32 bytes), the length of the warnings
-// (8), the warnings, the artifact as in a .spmdx file.
+// The layout of an entry (numbers are little endian): SHA-256 of the key and of the rest of the entry (32 bytes),
+// length of the warnings (8 bytes), warnings, artifact as in a .spmdx file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kDigestBytes = sizeof(spmd::Sha256Digest), kLengthBytes = sizeof(uint64_t);
 
-/// The key is part of it: an entry under another one's name is none.
+/// The digest includes the key, so that an entry under another key's name is invalid.
 std::string digestOf(const std::string &key, std::string_view rest) {
   spmd::Sha256Digest digest = spmd::sha256({key, rest});
   return {reinterpret_cast<const char *>(digest.data()), digest.size()};
@@ -30,7 +30,7 @@ std::string encodeEntry(const std::string &key, const spmd::Artifact &artifact, 
   return digestOf(key, rest) + rest;
 }
 
-/// Throws for a damaged one.
+/// Throws spmd::Error if the entry is damaged.
 KeptProgram decodeEntry(const std::string &key, std::string_view bytes) {
   if (bytes.size() < kDigestBytes + kLengthBytes ||
       bytes.substr(0, kDigestBytes) != digestOf(key, bytes.substr(kDigestBytes)))
@@ -69,7 +69,7 @@ std::optional<KeptProgram> CompileCache::find(const std::string &key) {
     found = folder.pathOf(key);
     return program;
   } catch (const spmd::Error &) {
-    folder.remove(key); // It is written anew.
+    folder.remove(key); // The compile that follows writes it again.
     return std::nullopt;
   }
 }
@@ -83,7 +83,7 @@ void CompileCache::keep(const std::string &key, const spmd::Artifact &artifact, 
 }
 
 void CompileCache::setProblem(const spmd::Error &error) {
-  cause = std::string("the compiled program is not kept for the next time: ") + error.what();
+  cause = std::string("the compiled program is not cached: ") + error.what();
 }
 
 } // namespace spmdc

@@ -1,8 +1,8 @@
-//===- CompileCache.h - programs that were compiled before ------*- C++ -*-===//
+//===- CompileCache.h - the cache of compiled programs ----------*- C++ -*-===//
 //
-// Keeps what Compiler::compile made, in files by the hash of all that it was made of (CompileKey.h), so that the same
-// program is compiled once for all processes and runs of a user (docs/cache.md). A cache never makes a compile fail: a
-// damaged entry is removed, and a folder that cannot be used is a warning where a person named it.
+// Stores the results of Compiler::compile in files, by a hash of all inputs (CompileKey.h), so that a program is
+// compiled once for all processes and runs of a user (docs/cache.md). The cache never makes a compile fail: it removes
+// a damaged entry, and a folder that cannot be used is a warning, if the user named it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,27 +18,32 @@
 
 namespace spmdc {
 
-/// What a compile gives that has no errors.
+/// The result of a compile without errors.
 struct KeptProgram {
   spmd::Artifact artifact;
-  std::string warnings; ///< Shown again each time: the program is as it was.
+  std::string warnings; ///< A cache hit prints them again.
 };
 
+/// The cache that one compile uses.
 class CompileCache {
 public:
-  /// `isNamed`: a person has asked for this folder, and is told where it cannot be used.
+  /// `isNamed`: the user has named this folder, and gets a warning if it cannot be used.
   CompileCache(CacheFolder folder, bool isNamed) : folder(std::move(folder)), isNamed(isNamed) {}
 
-  /// The cache that `--cache-dir` names, else the environment; null where that says SPMD_NO_CACHE, or no folder.
+  /// The cache in `directory` (`--cache-dir`), or else in the folder of the environment. Null if the environment sets
+  /// SPMD_NO_CACHE or has no folder, and `directory` is nullopt.
   static std::shared_ptr<CompileCache> open(const std::optional<std::string> &directory,
                                             const spmd::Environment &environment);
 
+  /// Finds a program; nullopt on a miss. Never throws (see `problem`).
   std::optional<KeptProgram> find(const std::string &key);
+  /// Stores a program. Never throws (see `problem`).
   void keep(const std::string &key, const spmd::Artifact &artifact, const std::string &warnings);
 
-  /// Why nothing was kept or found, and what to do. Empty: nothing is wrong, or nobody named the folder.
+  /// Why the cache could not be used, and the fix. Empty if there was no problem, or if the user did not name the
+  /// folder.
   std::string problem() const { return isNamed ? cause : ""; }
-  /// The file that the last `find` took a program from; empty: there was none.
+  /// The file of the last hit of `find`; empty after a miss.
   const std::string &foundFile() const { return found; }
 
 private:

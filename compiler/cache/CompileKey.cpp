@@ -1,7 +1,7 @@
-//===- CompileKey.cpp - what a compiled program depends on ----------------===//
+//===- CompileKey.cpp - the cache key of a compile ------------------------===//
 //
-// Options are taken apart by structured bindings, which have to name every member: a new option does not compile until
-// it is decided here what it means for the key.
+// Structured bindings name every member of the options, so code with a new option does not build until this file
+// handles it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@
 namespace spmdc {
 namespace {
 
-/// Texts and sequences begin with their lengths, so that different values never give the same bytes.
+/// Serializes the inputs of a compile. Texts and sequences begin with their lengths, so that different inputs give
+/// different bytes.
 class KeyText {
 public:
   void add(const std::string &value) {
@@ -39,7 +40,7 @@ public:
   template <typename Name, typename Value> void add(const std::map<Name, Value> &values) { addAll(values); }
 
   void add(const FrontendOptions &options) {
-    // What gets an index and warnings decides neither: the text does.
+    // The receivers of the index and of warnings are not inputs.
     const auto &[sets, meshOverride, meshOption, function, index, receiver] = options;
     addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
   }
@@ -74,7 +75,7 @@ private:
   std::string text;
 };
 
-/// CUDA: the library that is linked into kernels, by its content. Throws where it cannot be read.
+/// For CUDA: the hash of the library that is linked into kernels (libdevice). Throws if it cannot be read.
 std::string libdeviceOf(const CompileOptions &options) {
   std::optional<Target> target = Target::parse(options.target);
   std::optional<std::string> file =
@@ -103,7 +104,7 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   } catch (const spmd::Error &) {
     return std::nullopt;
   }
-  // Also where code is for another machine: functions of the C library that fold constants are chosen by this one's.
+  // This host's CPU counts for all targets: the C library chooses its functions, which fold constants, by that CPU.
   key.add(CpuTarget::host());
   return key.digest();
 }

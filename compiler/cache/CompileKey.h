@@ -1,4 +1,4 @@
-//===- CompileKey.h - what a compiled program depends on --------*- C++ -*-===//
+//===- CompileKey.h - the cache key of a compile ----------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/Compiler.h"
@@ -8,10 +8,9 @@
 
 namespace spmdc {
 
-/// A hash, in hexadecimal digits, of all that decides which artifact and which warnings Compiler::compile gives: the
-/// text and the name of the program, every option, this host's CPU, the library of a CUDA toolkit, and the compiler
-/// itself. Nothing where that is not known, or where more than the artifact is asked for (dumps, remarks, logs), for
-/// which the passes have to run.
+/// A hash, in hexadecimal digits, of all inputs that determine the artifact and the warnings of Compiler::compile: the
+/// program's text and name, every option, this host's CPU, libdevice of the CUDA toolkit, and the compiler's build.
+/// Returns nullopt if one of them is unknown, or if the options ask for outputs of the passes (dumps, remarks, logs).
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &text,
                                       const CompileOptions &options);
 

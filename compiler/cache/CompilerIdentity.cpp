@@ -1,7 +1,7 @@
-//===- CompilerIdentity.cpp - which compiler this is ----------------------===//
+//===- CompilerIdentity.cpp - identifies the build of the compiler --------===//
 //
-// A build is known by its GNU build id, a hash of the whole file that the linker has noted in it; where there is none,
-// by a hash of the file.
+// A build is identified by its GNU build id, which the linker computes as a hash of the complete file; without one, by
+// a hash of the file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 namespace spmdc {
 namespace {
 
-/// The build id among the notes of a segment; empty: there is none.
+/// The build id in the ELF notes of a segment; empty if there is none.
 std::string findBuildId(const char *notes, size_t size, size_t alignment) {
   auto padded = [&](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   while (size >= sizeof(ElfW(Nhdr))) {
@@ -40,9 +40,9 @@ std::string findBuildId(const char *notes, size_t size, size_t alignment) {
 }
 
 struct Object {
-  ElfW(Addr) address;    ///< Of something in it.
-  std::string id;        ///< Empty: it has none.
-  std::string file = ""; ///< Where it was loaded from; empty: it was not found.
+  ElfW(Addr) address;    ///< An address inside the object.
+  std::string id;        ///< Its build id, if it has one.
+  std::string file = ""; ///< The file that it was loaded from; empty if no object contains the address.
 };
 
 int visit(dl_phdr_info *info, size_t, void *data) {
@@ -63,7 +63,7 @@ int visit(dl_phdr_info *info, size_t, void *data) {
   return 1;
 }
 
-/// The build of the executable or library that holds this address.
+/// Identifies the build of the executable or library that contains this address.
 std::optional<std::string> buildOf(const void *address) {
   Object object{reinterpret_cast<ElfW(Addr)>(address), ""};
   dl_iterate_phdr(visit, &object);
@@ -88,7 +88,7 @@ std::optional<std::string> computeIdentity() {
 } // namespace
 
 const std::optional<std::string> &compilerIdentity() {
-  // It cannot change while the process runs, and hashing a large executable takes time.
+  // Computed once: the identity cannot change while the process runs, and hashing a large executable takes time.
   static const std::optional<std::string> identity = computeIdentity();
   return identity;
 }

@@ -1,4 +1,4 @@
-//===- CompilerIdentity.h - which compiler this is --------------*- C++ -*-===//
+//===- CompilerIdentity.h - identifies the build of the compiler -*- C++ -*-===//
 #pragma once
 
 #include <optional>
@@ -6,8 +6,9 @@
 
 namespace spmdc {
 
-/// Differs between compilers that might make different programs of the same text: versions, the build of the code that
-/// runs, and of the C library's mathematics, which folds constants. Nothing where the system does not tell.
+/// A text that differs between compilers that may compile the same program differently: versions, the build of this
+/// code, and the build of the C library's mathematics, which folds constants. Returns nullopt if a build cannot be
+/// identified.
 const std::optional<std::string> &compilerIdentity();
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- AnnotatedProgram.cpp - a program and where its shardings are written ===//
+//===- AnnotatedProgram.cpp - a program and its annotations ---------------===//
 
 #include "compiler/explain/AnnotatedProgram.h"
 

@@ -1,4 +1,4 @@
-//===- AnnotatedProgram.h - a program and where its shardings are written -*- C++ -*-===//
+//===- AnnotatedProgram.h - a program and its annotations -------*- C++ -*-===//
 #pragma once
 
 #include "compiler/explain/AnnotationEdits.h"
@@ -10,13 +10,14 @@
 
 namespace spmdc {
 
+/// A forcing annotation with its text in the source.
 struct ForcingAnnotationText {
   ForcingAnnotation cause;
-  std::string written; ///< `2048@b`, where the source is at hand.
-  std::string place;   ///< Of the dimension, else of the mark.
+  std::string written; ///< `2048@b`; empty if the annotation is not in this source.
+  std::string place;   ///< The dimension's place if it is known, else the annotation's.
 };
 
-/// A program, or IR, with its annotations.
+/// The text of a program (.spmd) or of IR (.mlir), with its annotations. Applies edits of annotations to the text.
 class AnnotatedProgram {
 public:
   AnnotatedProgram(std::string fileName, std::string text, const std::string &entry);
@@ -27,20 +28,20 @@ public:
   /// Null for IR.
   const Ast *getAst() const { return ast.get(); }
 
-  /// The edit as it is to be written.
+  /// The edit in the syntax of this text (the language's or the IR's).
   AnnotationEdit spell(const AnnotationEdit &edit) const;
   /// The text after an edit.
   std::string apply(const AnnotationEdit &edit) const;
-  /// Where something is after an edit (`mlp.spmd:5:7`): farther to the right or the left where its line has changed.
+  /// The location (`mlp.spmd:5:7`) after an edit: its column shifts if the edit changes the line to its left.
   std::string moved(const std::string &location, const AnnotationEdit &edit) const;
-  /// A cause with what stands at its place.
+  /// Adds the annotation's source text and place to a cause.
   ForcingAnnotationText describe(const ForcingAnnotation &cause) const;
 
 private:
   Diagnostics diagnostics;
   const Source &source;
-  std::unique_ptr<Ast> ast;          ///< Of a program.
-  std::unique_ptr<IrAnnotations> ir; ///< Of IR.
+  std::unique_ptr<Ast> ast;          ///< Null for IR.
+  std::unique_ptr<IrAnnotations> ir; ///< Null for a program.
   std::vector<Annotation> annotations;
 };
 

@@ -1,4 +1,4 @@
-//===- AnnotationEdits.cpp - small changes of annotations -----------------===//
+//===- AnnotationEdits.cpp - edits of annotations -------------------------===//
 
 #include "compiler/explain/AnnotationEdits.h"
 
@@ -33,7 +33,7 @@ class EditLister {
 public:
   EditLister(const spmd::MeshShape &mesh, std::vector<std::string> axes) : mesh(mesh), axes(std::move(axes)) {}
 
-  /// Everything that may help, on a type that takes part.
+  /// Lists all edits of an annotation that forces the collective.
   void change(const Annotation &annotation) {
     for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
       for (const std::string &axis : axes)
@@ -45,7 +45,7 @@ public:
     add(annotation, additionsOfOne(axes));
   }
 
-  /// Axes more on each dimension.
+  /// Lists edits that add axes to one dimension.
   void add(const Annotation &annotation, const std::vector<AxisAddition> &additions) {
     for (const AxisAddition &addition : additions)
       for (size_t dim = 0; dim < annotation.dims.size(); ++dim)
@@ -53,7 +53,7 @@ public:
           keep({rewriteDim(annotation, dim, addition.on(annotation.dims[dim].axes), /*isOpen=*/false)});
   }
 
-  /// Two axes more on two dimensions.
+  /// Lists edits that add one axis each to two dimensions.
   void spread(const Annotation &annotation) {
     for (const std::string &first : axes)
       for (const std::string &second : axes)
@@ -64,7 +64,7 @@ public:
                     rewriteDim(annotation, other, with(annotation.dims[other].axes, second), /*isOpen=*/false)});
   }
 
-  /// These annotations, those with marks that are causes first, those of the entry next.
+  /// All annotations: first those that force the collective, then those of the entry's signature, then the others.
   static std::vector<const Annotation *> inOrder(const std::vector<Annotation> &annotations,
                                                  const std::vector<ForcingAnnotation> &causes) {
     std::vector<const Annotation *> order;
@@ -154,7 +154,7 @@ std::vector<AnnotationEdit> listWiderEdits(const std::vector<Annotation> &annota
 std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                            const std::vector<std::string> &axes,
                                            const std::vector<ForcingAnnotation> &causes) {
-  // Where more come together, they do so by ways of which each has its own reasons.
+  // More dimensions than that meet along several paths, each with causes of its own.
   constexpr size_t maxDims = 4;
   std::set<std::pair<const Annotation *, unsigned>> met;
   for (const ForcingAnnotation &cause : causes)

@@ -1,4 +1,4 @@
-//===- AnnotationEdits.h - small changes of annotations ---------*- C++ -*-===//
+//===- AnnotationEdits.h - edits of annotations -----------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/explain/AxisAddition.h"
@@ -14,46 +14,47 @@
 
 namespace spmdc {
 
-/// One dimension's sharding written anew.
+/// A new sharding for one dimension: `2048@b` becomes `2048@_`.
 struct DimEdit {
-  Range suffix;      ///< What is replaced.
+  Range suffix;      ///< The text to replace.
   std::string place; ///< `mlp.spmd:3:12`, where the dimension begins.
-  std::string from;  ///< `2048@b`; empty where a type is written that was not.
+  std::string from;  ///< `2048@b`; empty if the edit adds a type where the program has none.
   std::string to;    ///< `2048@_`.
-  std::string text;  ///< In place of the suffix.
+  std::string text;  ///< The replacement of `suffix`.
 };
 
-/// What belongs together: one dimension, an axis that moves from one to another, or an axis that is taken from all
-/// dimensions that bring it.
+/// Changes that are made together: of one dimension, of two between which an axis moves, or of all dimensions from
+/// which an axis is removed.
 using AnnotationEdit = std::vector<DimEdit>;
 
-/// What may remove a collective over these axes: on the marks that force it an axis dropped, kept out, moved or
-/// replaced; on all others, and on what the entry takes and gives, an axis added. The likeliest first; each is one that
-/// the language allows by itself.
+/// Lists edits that may remove a collective over `axes`, the most likely first. On annotations that force it
+/// (`causes`), an axis is dropped, excluded, moved to another dimension, or replaced by an unused one. On all other
+/// annotations, an axis is added. The language accepts the syntax of each edit.
 std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                       const std::vector<std::string> &axes,
                                       const std::vector<ForcingAnnotation> &causes);
 
-/// Where one axis more on one dimension is not enough: on the same types several axes on one dimension, in every order,
-/// an axis as the major one, and two axes on two dimensions.
+/// Lists larger edits of the same annotations, for collectives that one added axis does not remove: several axes on one
+/// dimension in every order, an axis as the major one, and two axes on two dimensions.
 std::vector<AnnotationEdit> listWiderEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                            const std::vector<std::string> &axes,
                                            const std::vector<ForcingAnnotation> &causes);
 
-/// The dimensions that meet at the collective all cut alike, over the axes of them all, in every order: then none of
-/// them has to move.
+/// Lists edits that give all dimensions that meet at the collective the same sharding, over the union of their axes, in
+/// every order: then no operand needs a reshard.
 std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                            const std::vector<std::string> &axes,
                                            const std::vector<ForcingAnnotation> &causes);
 
-/// Axes taken from dimensions, each given by the numbers of its annotation and of the dimension, which stay open.
+/// Axes to remove, by (index of the annotation, dimension).
 using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;
+/// The edit that removes the axes. The dimensions become open.
 AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken);
 
-/// One dimension's sharding written anew: these axes, closed or open.
+/// The edit that gives one dimension these axes, closed or open.
 DimEdit rewriteDim(const Annotation &annotation, size_t dim, const std::vector<std::string> &axes, bool isOpen);
 
-/// The program after an edit.
+/// The program's text after an edit.
 std::string applyEdit(std::string_view text, const AnnotationEdit &edit);
 
 } // namespace spmdc

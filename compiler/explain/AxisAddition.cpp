@@ -1,4 +1,4 @@
-//===- AxisAddition.cpp - axes more on a dimension ------------------------===//
+//===- AxisAddition.cpp - additional axes of a dimension ------------------===//
 
 #include "compiler/explain/AxisAddition.h"
 

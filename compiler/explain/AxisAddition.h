@@ -1,4 +1,4 @@
-//===- AxisAddition.h - axes more on a dimension ----------------*- C++ -*-===//
+//===- AxisAddition.h - additional axes of a dimension ----------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -6,26 +6,26 @@
 
 namespace spmdc {
 
-/// Axes that a dimension may get beside those that it has.
+/// Axes that an edit adds to the axes of a dimension: `b` makes `@(a, b)` of `@a`, or `@(b, a)` if `isMajor`.
 struct AxisAddition {
   std::vector<std::string> axes; ///< Major to minor.
-  bool isMajor = false;          ///< They cut the dimension before the axes that it has do.
+  bool isMajor = false;          ///< The added axes come before (major to) the present ones.
 
   std::vector<std::string> on(std::vector<std::string> present) const {
     present.insert(isMajor ? present.begin() : present.end(), axes.begin(), axes.end());
     return present;
   }
-  /// Whether it is something else than the same axes as the minor ones.
+  /// Whether the result differs from adding the same axes as minor ones.
   bool differsOn(const std::vector<std::string> &present) const { return !isMajor || !present.empty(); }
 };
 
-/// Each of the axes by itself, as the minor one.
+/// One addition for each axis, as the minor one.
 std::vector<AxisAddition> additionsOfOne(const std::vector<std::string> &axes);
 
-/// What is left: several of the axes in every order, and each as the major one.
+/// The other additions: several of the axes in every order, and each axis as the major one.
 std::vector<AxisAddition> additionsOfSeveral(const std::vector<std::string> &axes);
 
-/// Every order of the axes; of more than three only the given one and its reverse.
+/// All permutations of up to three axes; for more, the given order and its reverse.
 std::vector<std::vector<std::string>> ordersOf(std::vector<std::string> axes);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- Comparison.cpp - two programs side by side -------------------------===//
+//===- Comparison.cpp - the report of `explain --diff` --------------------===//
 
 #include "compiler/explain/Comparison.h"
 
@@ -25,7 +25,7 @@ std::vector<Entry> entriesOf(const ComparedProgram &program) {
 }
 
 struct Match {
-  const CollectiveReport *a, *b; ///< One of them null where only the other program has it.
+  const CollectiveReport *a, *b; ///< One of them is null if only the other program has the collective.
 };
 
 std::vector<Match> match(const ComparedProgram &a, const ComparedProgram &b) {
@@ -83,7 +83,7 @@ std::vector<Total> totalsOf(const Inspection &inspection) {
           {"predicted_communication_us", "communication", microsecondsOf(seconds), timeText(seconds)},
           {"predicted_compute_us", "computation", microsecondsOf(inspection.computeSeconds()),
            timeText(inspection.computeSeconds())},
-          {"flops_per_device", "operations on each device", flops, countText(flops)},
+          {"flops_per_device", "FLOP on each device", flops, countText(flops)},
           {"peak_bytes_per_device", "memory of each device", memory, bytesText(memory), true}};
 }
 
@@ -128,7 +128,7 @@ std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b) {
               sideText(only) + "\n";
     }
   }
-  return text + "= " + std::to_string(same) + " the same\n";
+  return text + "= " + std::to_string(same) + " unchanged\n";
 }
 
 std::string comparisonJson(const ComparedProgram &a, const ComparedProgram &b) {

@@ -1,4 +1,4 @@
-//===- Comparison.h - two programs side by side -----------------*- C++ -*-===//
+//===- Comparison.h - the report of `explain --diff` ------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/inspection/Inspection.h"
@@ -9,12 +9,12 @@
 namespace spmdc {
 
 struct ComparedProgram {
-  Source source; ///< Collectives are matched by the lines they come from.
+  Source source; ///< The comparison matches collectives by the text of their source lines.
   Inspection inspection;
 };
 
-/// What the two send and compute, and which collectives only one of them has. A collective of one is that of the other
-/// if kind, reduction and source line (its text, not its number) agree, and the axes where that decides.
+/// Reports the totals of both programs, and the collectives that only one of them has. Two collectives match if their
+/// operation, reduction and source line (its text, not its number) agree; among several matches equal axes win.
 std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b);
 std::string comparisonJson(const ComparedProgram &a, const ComparedProgram &b);
 

@@ -1,4 +1,4 @@
-//===- Explanation.cpp - why there is each collective ---------------------===//
+//===- Explanation.cpp - the causes of each collective --------------------===//
 
 #include "compiler/explain/Explanation.h"
 
@@ -39,19 +39,20 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
         if (shown.insert(lineOf(place)).second)
           entry.otherLines.emplace_back(place, program.getSource().lineOf(place));
       wanted.push_back({&collective, findForcedAxes(log, collective), findProvenance(log, collective), {}});
-      std::set<std::tuple<std::string, unsigned, std::string, bool>> described; // By whatever ways they come.
+      // A cause is listed once, even if several paths lead from it to the collective.
+      std::set<std::tuple<std::string, unsigned, std::string, bool>> described;
       for (const ForcingAnnotation &cause : wanted.back().causes)
         if (described.emplace(cause.mark, cause.dim, cause.axis, cause.isWhole).second)
           entry.causes.push_back(program.describe(cause));
     }
 
-  // The most expensive ones have the first choice of what is tried.
+  // The search handles the most expensive collectives first, because its number of compiles is limited.
   std::vector<WantedFixIt *> byCost;
   for (WantedFixIt &one : wanted)
     byCost.push_back(&one);
   std::sort(byCost.begin(), byCost.end(), [](const WantedFixIt *a, const WantedFixIt *b) {
     double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
-    return left != right ? left > right : a < b; // Neighbours in one list.
+    return left != right ? left > right : a < b; // Both point into one array: program order.
   });
   FixItSearch search(program, options, explanation->inspection, limits, compileTime);
   search.run(byCost);

@@ -1,4 +1,4 @@
-//===- Explanation.h - why there is each collective -------------*- C++ -*-===//
+//===- Explanation.h - the causes of each collective ------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/Compiler.h"
@@ -10,27 +10,30 @@
 
 namespace spmdc {
 
+/// The causes of one collective, and the fix-its for it.
 struct CollectiveExplanation {
-  const CollectiveReport *collective = nullptr; ///< In the inspection's report.
-  std::string sourceLine;                       ///< Without its indentation.
-  /// Where one collective does the work of several: the lines of the others, each with its first place.
+  const CollectiveReport *collective = nullptr; ///< In Explanation::inspection.
+  std::string sourceLine;                       ///< Without indentation.
+  /// If one collective serves several source lines: the other lines, as pairs of place and text.
   std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<ForcingAnnotationText> causes;
   Proposal proposal;
-  size_t triedEdits = 0;   ///< Changes that were tried to remove it.
-  bool isCutShort = false; ///< There were more of them than were to be tried.
+  size_t triedEdits = 0;   ///< Number of edits that the search compiled for it.
+  bool isCutShort = false; ///< The search stopped at a limit before it tried all edits.
 };
 
+/// The contents of the report of `spmdc explain`.
 struct Explanation {
   Inspection inspection;
   ProgramTotals totals;
   std::vector<CollectiveExplanation> collectives; ///< In the order of the program.
   size_t triedEdits = 0;
-  bool isCutShort = false;  ///< There were more edits than were to be tried,
-  bool isOutOfTime = false; ///< since that took too long.
+  bool isCutShort = false;  ///< The search stopped at a limit,
+  bool isOutOfTime = false; ///< and the limit was TryLimits::seconds.
 };
 
-/// Explains a program. Nothing where it has errors (see `compiler`).
+/// Explains a program: compiles it with `compiler`, finds the provenance of its collectives in `log`, and runs the
+/// fix-it search. Returns nullopt if the program has errors, which `compiler` reports.
 std::optional<Explanation> explainProgram(Compiler &compiler, const std::string &fileName, const std::string &text,
                                           const CompileOptions &options, const PropagationLog &log,
                                           const TryLimits &limits);

@@ -1,4 +1,4 @@
-//===- ExplanationText.cpp - an explanation for people and scripts --------===//
+//===- ExplanationText.cpp - an explanation as text and as JSON -----------===//
 
 #include "compiler/explain/Explanation.h"
 #include "compiler/inspection/InspectionJson.h"
@@ -26,7 +26,8 @@ double shareOf(const CollectiveReport &collective, const ProgramTotals &totals) 
   return totals.communicationSeconds > 0 ? collective.countedSeconds() / totals.communicationSeconds : 0;
 }
 
-/// `(through multiply at x.spmd:3:4, then add at x.spmd:3:2)`, without the operation that needs the collective.
+/// ` through multiply at x.spmd:3:4, add at x.spmd:3:2 and 2 more`: the operations between the annotation and the one
+/// that needs the collective, which is left out.
 std::string wayText(const std::vector<ProvenanceStep> &path) {
   constexpr size_t shown = 3;
   size_t count = path.empty() ? 0 : path.size() - 1;
@@ -48,7 +49,7 @@ std::string causeText(const ForcingAnnotationText &entry) {
   if (!cause.name.empty())
     what += " of '" + cause.name + "'";
   if (cause.isWhole)
-    return entry.place + ": " + what + " keeps it whole over " + cause.axis;
+    return entry.place + ": " + what + " keeps the dimension replicated over " + cause.axis;
   return entry.place + ": " + what + wayText(cause.path);
 }
 
@@ -56,22 +57,22 @@ std::string editText(const AnnotationEdit &edit) {
   std::string text;
   for (const DimEdit &dim : edit)
     text += (text.empty() ? "'" : " and '") + dim.to + "'" +
-            (dim.from.empty() ? "" : " in place of '" + dim.from + "'") + " at " + dim.place;
+            (dim.from.empty() ? "" : " instead of '" + dim.from + "'") + " at " + dim.place;
   return text;
 }
 
-/// The change, and what the program is after it: of operations and memory what differs.
+/// The edit, and the totals of the edited program; FLOP and memory only if they differ.
 std::string fixItText(const FixIt &removal, const ProgramTotals &now) {
   const ProgramTotals &then = removal.totals;
   std::string text = editText(removal.edit) + "\n     then " + totalsText(then);
   double work = now.flops > 0 ? then.flops / now.flops : 1;
   if (std::abs(work - 1) >= 0.005)
-    text += ", " + std::to_string(std::lround(100 * work)) + " % of the operations";
+    text += ", " + std::to_string(std::lround(100 * work)) + " % of the FLOP";
   std::string memory = bytesText(static_cast<double>(then.peakBytes));
   if (std::string before = bytesText(static_cast<double>(now.peakBytes)); memory != before)
-    text += ", " + memory + " of memory for " + before;
-  text += "; with operations " + timeText(then.seconds()) + " for " + timeText(now.seconds());
-  return text + (removal.isFaster ? "\n" : ": not faster than now\n");
+    text += ", memory " + before + " -> " + memory;
+  text += "; predicted time " + timeText(now.seconds()) + " -> " + timeText(then.seconds());
+  return text + (removal.isFaster ? "\n" : ", not faster\n");
 }
 
 std::string entryText(const CollectiveExplanation &entry, size_t number, const ProgramTotals &totals) {
@@ -93,21 +94,21 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
   if (!collective.isCounted)
     text += "   " + std::string(kOtherArmText) + "\n";
   if (entry.causes.empty())
-    text += "   no annotation forces it: the program asks for it there\n";
+    text += "   no annotation forces it: the program itself calls for it\n";
   else
     text += "   forced by\n";
-  // Several axes of one mark are one line.
+  // Causes that differ only in the axis may give the same line, which is printed once.
   std::set<std::string> said;
   for (const ForcingAnnotationText &cause : entry.causes)
     if (std::string line = causeText(cause); said.insert(line).second)
       text += "     " + line + "\n";
   const Proposal &proposal = entry.proposal;
   if (proposal.best) {
-    text += "   gone with " + fixItText(*proposal.best, totals);
+    text += "   removed if you write " + fixItText(*proposal.best, totals);
     if (proposal.faster)
-      text += "   or, faster, with " + fixItText(*proposal.faster, totals);
+      text += "   or, faster, if you write " + fixItText(*proposal.faster, totals);
     if (proposal.leaner)
-      text += "   or, in less memory, with " + fixItText(*proposal.leaner, totals);
+      text += "   or, with less memory, if you write " + fixItText(*proposal.leaner, totals);
   } else if (entry.isCutShort && entry.triedEdits == 0) {
     text += "   no change of these annotations was tried\n";
   } else if (!entry.causes.empty()) {
@@ -178,7 +179,7 @@ std::string explanationText(const Explanation &explanation) {
     byCost.push_back(&entry);
   std::sort(byCost.begin(), byCost.end(), [](const auto *a, const auto *b) {
     double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
-    return left != right ? left > right : a < b; // Neighbours in one list.
+    return left != right ? left > right : a < b; // Both point into one array: program order.
   });
   for (size_t i = 0; i < byCost.size(); ++i)
     text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
@@ -187,10 +188,9 @@ std::string explanationText(const Explanation &explanation) {
     std::string count = tried == 0   ? "no change of annotations was"
                         : tried == 1 ? "only 1 change of annotations was"
                                      : "only " + std::to_string(tried) + " changes of annotations were";
-    text +=
-        "\n" + count + " tried; " +
-        (explanation.isOutOfTime ? "there was no time for others: --seconds N tries longer" : "--tries N tries more") +
-        "\n";
+    text += "\n" + count + " tried; " +
+            (explanation.isOutOfTime ? "the time limit was reached: --seconds N raises it" : "--tries N tries more") +
+            "\n";
   }
   return text;
 }

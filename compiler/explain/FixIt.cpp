@@ -1,4 +1,4 @@
-//===- FixIt.cpp - changes of annotations that remove a collective ------===//
+//===- FixIt.cpp - fix-its, and the choice among them ---------------------===//
 
 #include "compiler/explain/FixIt.h"
 
@@ -16,7 +16,8 @@ bool isClearlyLeaner(const FixIt &a, const FixIt &b) {
   return isClearlyMore(static_cast<double>(b.totals.peakBytes), static_cast<double>(a.totals.peakBytes));
 }
 
-/// The fastest; where times are alike, what is smallest and needs least otherwise. Null where there are none.
+/// The fastest fix-it, or null if there are none. Among fix-its of equal predicted time (CostModel::kAlike) the one
+/// without extra cost, then the one with the fewest edits, then the one with the fewest bytes.
 const FixIt *findFastest(const std::vector<const FixIt *> &removals) {
   if (removals.empty())
     return nullptr;

@@ -1,4 +1,4 @@
-//===- FixIt.h - changes of annotations that remove a collective -*- C++ -*-===//
+//===- FixIt.h - fix-its, and the choice among them -------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/explain/AnnotationEdits.h"
@@ -9,26 +9,26 @@
 
 namespace spmdc {
 
-/// A change of annotation after which a collective is gone, which was compiled to know that.
+/// An edit of annotations that removes a collective; a compile of the edited program has verified that.
 struct FixIt {
   AnnotationEdit edit;
-  ProgramTotals totals; ///< Of the program after it.
-  bool isFaster;        ///< Than the program is now, by its communication and its operations.
-  bool isPaidFor;       ///< By clearly more operations, memory or communication of each device.
+  ProgramTotals totals; ///< Of the edited program.
+  bool isFaster;        ///< The edited program has a shorter predicted time (communication and compute).
+  bool isPaidFor;       ///< The edited program has clearly more FLOP, memory or communication on each device.
 
   FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now);
 };
 
-/// What is proposed for one collective.
+/// The fix-its to show for one collective.
 struct Proposal {
   std::optional<FixIt> best;
-  /// Better than the best in one respect: what is faster still, and what needs less memory.
+  /// Fix-its that are better than `best` in one respect: predicted time, memory.
   std::optional<FixIt> faster, leaner;
 };
 
-/// Of removals that are faster than the program as it is, those that nothing is paid for come first, then those that
-/// are; then the others, in the same order. Among them the smallest, of those the fastest. Of times that are alike
-/// (CostModel::kAlike) fewer bytes decide: sent, or where something is paid for, kept; and at last which stands first.
+/// Chooses among the fix-its of one collective. Preference: faster than the unedited program; no extra cost
+/// (isPaidFor); fewest edits; shortest predicted time. Among equal times (CostModel::kAlike) fewer bytes win: bytes on
+/// the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
 Proposal chooseRemoval(const std::vector<FixIt> &removals);
 
 } // namespace spmdc

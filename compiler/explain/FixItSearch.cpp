@@ -1,4 +1,4 @@
-//===- FixItSearch.cpp - what removes a program's collectives -----------===//
+//===- FixItSearch.cpp - the search for fix-its ---------------------------===//
 
 #include "compiler/explain/FixItSearch.h"
 
@@ -14,7 +14,7 @@ std::string lineOf(const std::string &location) { return location.substr(0, loca
 
 std::string axisOf(const std::string &axis) { return axis.substr(0, axis.find(':')); }
 
-/// The collectives of that kind on that line, over any of the axes that annotations force.
+/// The collectives with the same operation on the same line, over any of the forced axes.
 std::vector<const CollectiveReport *> findLike(const WantedFixIt &wanted, const ProgramReport &report) {
   std::vector<const CollectiveReport *> alike;
   for (const FunctionReport &function : report.functions)
@@ -36,12 +36,12 @@ std::vector<std::string> firstWayOf(const CollectiveReport &collective) {
   return collective.ways.empty() ? std::vector<std::string>() : collective.ways.front();
 }
 
-/// The operation that a reason speaks of first: what is at one place may come of several.
+/// The operation that needs the collective, which is the first word of its `why`: several operations may share a place.
 std::string operationOf(const CollectiveReport &collective) {
   return collective.why.substr(0, collective.why.find(' '));
 }
 
-/// The axes as the collective names them.
+/// The forced axes, in the order of the collective.
 std::vector<std::string> axesInOrder(const WantedFixIt &wanted) {
   std::vector<std::string> result;
   for (const std::string &axis : wanted.collective->axes)
@@ -50,7 +50,7 @@ std::vector<std::string> axesInOrder(const WantedFixIt &wanted) {
   return result;
 }
 
-/// Where the collective is, and what is on the way to it from the marks that force it.
+/// The places of the collective, and of the operations between it and the annotations that force it.
 std::vector<std::string> placesAround(const WantedFixIt &wanted) {
   std::vector<std::string> places = wanted.collective->places;
   for (const ForcingAnnotation &cause : wanted.causes)
@@ -122,9 +122,10 @@ std::vector<AnnotationEdit> FixItSearch::listLarger(const WantedFixIt &wanted) c
   return edits;
 }
 
-/// What is left of the collective after an edit; null where it is gone. One that has only moved to an operation beside
-/// its own is still there, for all that it was: those of its kind on its line send less only by what others did. What
-/// an operation beside had of its kind already, over whatever axes, has not moved there.
+/// Finds the collective in the edited program; null if the edit removes it. A collective of the same kind at another
+/// operation of the line counts as the same one, moved there, unless that operation had such a collective before the
+/// edit. So the edit must lower both the number of collectives of this kind on the line, and their bytes by at least
+/// the bytes of this collective.
 const CollectiveReport *FixItSearch::findLeft(const WantedFixIt &wanted, const AnnotationEdit &edit,
                                               const ProgramReport &then) const {
   std::vector<const CollectiveReport *> before = findLike(wanted, report), after = findLike(wanted, then);
@@ -158,7 +159,7 @@ void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> 
   }
 }
 
-/// Null where it would be one try too many.
+/// Compiles the edited program, or returns the outcome of an earlier compile of the same text. Null at a limit.
 const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const AnnotationEdit &edit) {
   std::string edited = program.apply(edit);
   if (auto known = outcomes.find(edited); known != outcomes.end()) {
@@ -181,7 +182,8 @@ const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const Annotat
   return &outcome;
 }
 
-/// Takes the axes from the marks that bring them, and from those that then bring them, until the collective is gone.
+/// Removes the axes from the annotations that force the collective, compiles, and repeats with the annotations that
+/// force it then, until the collective is removed, no annotation is left, or too many dimensions are edited.
 void FixItSearch::takeAxes(WantedFixIt &wanted) {
   constexpr size_t maxDims = 8;
   std::vector<ForcingAnnotation> causes = wanted.causes;
@@ -205,7 +207,7 @@ void FixItSearch::takeAxes(WantedFixIt &wanted) {
       wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
       return;
     }
-    // The annotations of the changed program are the same ones, at other places; those of IR have kept theirs.
+    // The edit shifts the places of a program's annotations; edited IR keeps its locations.
     if (program.getAst())
       changed =
           std::make_unique<AnnotatedProgram>(program.getFileName(), program.apply(edit), options.frontend.function);

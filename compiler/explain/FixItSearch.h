@@ -1,4 +1,4 @@
-//===- FixItSearch.h - what removes a program's collectives ---*- C++ -*-===//
+//===- FixItSearch.h - the search for fix-its -------------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/Compiler.h"
@@ -14,41 +14,41 @@
 
 namespace spmdc {
 
-/// How many changes of annotations may be compiled in all, and for how long.
+/// Limits of the whole search.
 struct TryLimits {
-  size_t tries = 256;
-  double seconds = 20; ///< None is begun that would not end in time, as long as the slowest so far.
+  size_t tries = 256;  ///< Compiles.
+  double seconds = 20; ///< No compile starts that would end later, if it takes as long as the slowest so far.
 };
 
-/// A collective that is to go, and what was found.
+/// A collective to remove, and the fix-its found for it.
 struct WantedFixIt {
   const CollectiveReport *collective = nullptr;
-  std::set<std::string> axes; ///< That annotations force.
+  std::set<std::string> axes; ///< The axes that annotations force (findForcedAxes).
   std::vector<ForcingAnnotation> causes;
-  std::vector<FixIt> found; ///< All that remove it.
-  size_t tried = 0;         ///< Changes that were tried to remove it.
-  bool isCutShort = false;  ///< There were more of them than were to be tried.
+  std::vector<FixIt> found; ///< All edits that remove it.
+  size_t tried = 0;         ///< Number of edits tried for it.
+  bool isCutShort = false;  ///< The search stopped at a limit before it tried all edits.
 };
 
-/// Looks for changes of annotations that remove collectives, by compiling what the changes give, each once.
+/// Searches edits of annotations that remove collectives. Each edited program is compiled once.
 class FixItSearch {
 public:
   using Duration = std::chrono::steady_clock::duration;
 
-  /// `compileTime`: how long the program itself took.
+  /// `compileTime`: how long the compile of the unedited program took.
   FixItSearch(const AnnotatedProgram &program, CompileOptions options, const Inspection &inspection,
               const TryLimits &limits, Duration compileTime);
 
-  /// Fills in what was tried and found, in the order given: for all the likeliest changes first, then larger ones for
-  /// those that are not yet gone for nothing, and for those that nothing faster removes their axes are taken from
-  /// everything that brings them.
+  /// Fills in `found`, `tried` and `isCutShort` of each collective, in the given order. First tries the likely edits of
+  /// all collectives, then larger edits for those without a faster fix-it free of extra cost, and at last, for those
+  /// without a faster one, removes their axes from all annotations that force them.
   void run(const std::vector<WantedFixIt *> &wanted);
 
   size_t getTries() const { return tries; }
   bool isOutOfTime() const { return wasTooLong; }
 
 private:
-  /// What the partitioner makes of a changed program, where that has no errors.
+  /// The result of compiling an edited program; `inspection` is empty if that has errors.
   struct Outcome {
     std::optional<Inspection> inspection;
     PropagationLog log;
@@ -65,14 +65,14 @@ private:
 
   const AnnotatedProgram &program;
   CompileOptions options;
-  const ProgramReport &report; ///< Of the program as it is.
+  const ProgramReport &report; ///< Of the unedited program.
   const ProgramTotals now;
   const TryLimits limits;
   const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  Duration slowest; ///< Of the tries and the program itself.
+  Duration slowest; ///< The longest compile so far, that of the unedited program included.
   size_t tries = 0;
   bool wasTooLong = false;
-  std::map<std::string, Outcome> outcomes; ///< By the program's text.
+  std::map<std::string, Outcome> outcomes; ///< By the text of the edited program.
 };
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- IrAnnotations.cpp - where shardings stand in IR --------------------===//
+//===- IrAnnotations.cpp - the annotations of IR --------------------------===//
 
 #include "compiler/explain/IrAnnotations.h"
 
@@ -27,7 +27,7 @@ DialectRegistry getDialects() {
   return registry;
 }
 
-/// The dimensions of the first array type behind a place: `4096@a` and `8@"(a, b)"` of `f32[4096@a, 8@"(a, b)"]`.
+/// The dimensions of the first array type after an offset: `4096@a` and `8@"(a, b)"` of `f32[4096@a, 8@"(a, b)"]`.
 std::vector<Range> findDims(const Source &source, size_t from) {
   std::string_view text = source.getText();
   size_t begin = text.find('[', from);
@@ -61,7 +61,7 @@ AnnotatedDim describeDim(const Range &whole, DimShardingAttr sharding) {
   return dim;
 }
 
-/// Whether axes are whole: parts of axes are not moved about.
+/// Whether the sharding has no part of an axis: the search edits only full axes.
 bool hasWholeAxes(ShardingAttr sharding) {
   return llvm::all_of(sharding.getDims(), [](DimShardingAttr dim) {
     return llvm::all_of(dim.getAxes(), [](AxisRefAttr axis) { return axis.getSize() == 0; });
@@ -78,8 +78,8 @@ struct IrAnnotations::State {
       lineStarts.push_back(end + 1);
   }
 
-  /// Where a location is in the text, if this word stands there: locations of IR that was made of a program are those
-  /// of the program.
+  /// The offset of a location in the text, if the text has `word` there. Otherwise the location is one of the .spmd
+  /// program from which the IR was compiled.
   std::optional<uint32_t> find(Location loc, std::string_view word) const {
     std::optional<SourcePosition> place = getSourcePosition(getMark(loc).value_or(loc));
     if (!place || place->line == 0 || place->line > lineStarts.size())
@@ -89,7 +89,7 @@ struct IrAnnotations::State {
     return isThere ? std::make_optional(static_cast<uint32_t>(offset)) : std::nullopt;
   }
 
-  /// A value whose type is the next one behind `before`, which stands behind the mark.
+  /// Adds the annotation of a value: its type is the first one after the first `before` from offset `mark` on.
   void add(Value value, std::optional<uint32_t> mark, std::string_view before, bool isParameter, bool isSignature) {
     auto type = dyn_cast<ArrayType>(value.getType());
     size_t from = mark ? source.getText().find(before, *mark) : std::string_view::npos;
@@ -106,7 +106,7 @@ struct IrAnnotations::State {
     values.push_back(value);
   }
 
-  /// What a function gives that is no constraint's: its type stands among those of the results.
+  /// Adds the results of a function that no constraint produces: their types are written in its signature.
   void addResults(func::FuncOp func) {
     std::string_view text = source.getText();
     std::optional<uint32_t> place = find(func.getLoc(), "func.func");
@@ -130,7 +130,7 @@ struct IrAnnotations::State {
     }
   }
 
-  /// Another sharding of one dimension of a value, in a copy of the module.
+  /// Sets the sharding of one dimension of a value, which belongs to a clone of the module.
   void change(Value value, size_t dim, const std::string &text) {
     auto type = cast<ArrayType>(value.getType());
     auto one = cast<ArrayType>(parseType("!spmd.array<f32[1" + text + "]>", &context));
@@ -144,11 +144,11 @@ struct IrAnnotations::State {
   OwningOpRef<ModuleOp> module;
   std::vector<size_t> lineStarts;
   std::vector<Annotation> annotations;
-  std::vector<Value> values; ///< Of the annotations.
+  std::vector<Value> values; ///< The annotated values, parallel to `annotations`.
 };
 
 IrAnnotations::IrAnnotations(const Source &source, const std::string &entry) : state(std::make_unique<State>(source)) {
-  // What is wrong with the text the compiler says.
+  // The compiler reports errors of the text; this parse stays silent.
   ScopedDiagnosticHandler quiet(&state->context, [](mlir::Diagnostic &) { return success(); });
   std::string text(source.getText());
   state->module = parseSourceString<ModuleOp>(text, ParserConfig(&state->context), source.getName());

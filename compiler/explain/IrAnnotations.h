@@ -1,8 +1,8 @@
-//===- IrAnnotations.h - where shardings stand in IR ------------*- C++ -*-===//
+//===- IrAnnotations.h - the annotations of IR ------------------*- C++ -*-===//
 //
-// What Annotations.h is for programs, for IR: the types of arguments, of what a spmd.constraint gives, and of the
-// entry's results. A type stands at the value and again wherever the value is used, so a change is made in the module
-// and printed, with the places of the old text as locations.
+// The counterpart of frontend/syntax/Annotations.h for IR: the types of arguments, of the results of spmd.constraint,
+// and of the entry's results. IR repeats a type at each use of a value, so an edit changes a clone of the module and
+// prints it, with the locations of the unedited text.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,16 +15,16 @@ namespace spmdc {
 
 class IrAnnotations {
 public:
-  /// `entry` is the function that is called from outside. Of text that is no IR there are no annotations.
+  /// `entry` is the name of the entry function. Text that does not parse has no annotations.
   IrAnnotations(const Source &source, const std::string &entry);
   ~IrAnnotations();
 
   const std::vector<Annotation> &get() const;
 
-  /// The edit as IR writes it: all but a single name is quoted.
+  /// The edit in the syntax of IR, which quotes everything but a single name: `@(a, b)` becomes `@"(a, b)"`.
   static AnnotationEdit spell(AnnotationEdit edit);
 
-  /// The program after an edit of these annotations.
+  /// The printed module after an edit of these annotations.
   std::string apply(const AnnotationEdit &edit) const;
 
 private:

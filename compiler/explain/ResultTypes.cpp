@@ -1,4 +1,4 @@
-//===- ResultTypes.cpp - the types of what an entry gives -----------------===//
+//===- ResultTypes.cpp - the inferred result types of an entry ------------===//
 
 #include "compiler/explain/ResultTypes.h"
 
@@ -7,12 +7,12 @@
 namespace spmdc {
 namespace {
 
-/// Whether a name is that of an array within what the path leads to.
+/// Whether the array `name` is `path` itself or inside it (`p.w` is inside `p`).
 bool isWithin(const std::string &name, const std::string &path) {
   return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
 }
 
-/// Whether an array may be of the type, as far as that is written in literals.
+/// Whether an array matches a type, as far as the type's sizes are literals.
 bool fits(const ValueReport &array, const TypeSyntax &type) {
   if (type.name.text != spmd::dtypeName(array.dtype) || type.dims.size() != array.shape.size())
     return false;
@@ -22,20 +22,20 @@ bool fits(const ValueReport &array, const TypeSyntax &type) {
   return true;
 }
 
-/// What no tuple of the result is around any more.
+/// An element of the result inside all its tuples: an array, a struct or a list.
 struct Part {
   std::string name;
   ResultType type;
 };
 
-/// Goes over the arrays from the first to the last.
+/// Groups the arrays of the result, in order, into parts.
 class ArrayWalk {
 public:
   ArrayWalk(const Ast &ast, const std::vector<ValueReport> &arrays) : ast(ast), arrays(arrays) {}
 
   bool isAtEnd() const { return next == arrays.size(); }
 
-  /// The part of the result that begins with the next array, and that bears its name or number.
+  /// The part that begins with the next array; its name is the first component of the array's name.
   std::optional<Part> takePart() {
     std::string name = arrays[next].name.substr(0, arrays[next].name.find('.'));
     std::optional<ResultType> type = takeType(name);
@@ -65,7 +65,7 @@ private:
     return list.elements.empty() ? std::nullopt : std::optional(std::move(list));
   }
 
-  /// Whether the next arrays are those of the struct, and steps over them.
+  /// Consumes the next arrays if they match the fields of the struct; false if they do not.
   bool take(const StructDecl &decl, const std::string &path) {
     return std::all_of(decl.fields.begin(), decl.fields.end(), [&](const FieldDecl &field) {
       return take(*field.type, path + "." + std::string(field.name.text));
@@ -107,7 +107,7 @@ void collectLeaves(const Expr &expr, std::vector<const Expr *> &leaves) {
     leaves.push_back(&expr);
 }
 
-/// Puts the parts into the tuples that are written in what is returned. One expression may give a tuple of several.
+/// Nests the parts as the returned expression nests its tuples. One leaf of that expression may itself return a tuple.
 class Nesting {
 public:
   Nesting(const Expr &returned, std::vector<Part> parts) : returned(returned), parts(std::move(parts)) {
@@ -118,8 +118,8 @@ public:
     if (leaves.empty() || parts.size() < leaves.size())
       return std::nullopt;
     size_t surplus = parts.size() - leaves.size();
-    // What bears a name was returned by itself, under this name. Where several places are left for the tuple, the first
-    // is as good as another: what it gives is compiled before it is proposed.
+    // A part with a name is a leaf that is this variable. If several leaves may be the tuple, the first one is taken: a
+    // wrong type does not compile, and the search then drops the edit.
     for (const Expr *leaf : leaves)
       if (isPossible(*leaf, surplus)) {
         tuple = leaf;
@@ -160,9 +160,9 @@ private:
 
   const Expr &returned;
   std::vector<Part> parts;
-  std::vector<const Expr *> leaves; ///< Of the written tuples.
-  const Expr *tuple = nullptr;      ///< The leaf that gives more than one part, where one does.
-  size_t next = 0;                  ///< Part.
+  std::vector<const Expr *> leaves; ///< The expressions inside the returned tuples.
+  const Expr *tuple = nullptr;      ///< The leaf that returns several parts; unused if each returns one.
+  size_t next = 0;                  ///< Index of the next part.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- ResultTypes.h - the types of what an entry gives ---------*- C++ -*-===//
+//===- ResultTypes.h - the inferred result types of an entry ----*- C++ -*-===//
 #pragma once
 
 #include "frontend/syntax/Ast.h"
@@ -10,22 +10,22 @@
 
 namespace spmdc {
 
-/// The type of a result as a person would write it: of an array, of a struct by its name, a tuple `(f32[8], L)`, or a
+/// The type of a result as a user writes it: an array `f32[8]`, a struct by its name `L`, a tuple `(f32[8], L)`, or a
 /// list `[f32[8]; 2]`.
 struct ResultType {
   enum class Kind { Array, Struct, Tuple, List };
   Kind kind = Kind::Array;
-  size_t array = 0;                 ///< Array: which of the arrays it is.
-  std::string structName;           ///< Struct; generic sizes are those of the value.
-  std::vector<ResultType> elements; ///< Tuple, List.
+  size_t array = 0;                 ///< For Array: its index among the arrays of the result.
+  std::string structName;           ///< For Struct; inference finds its generic sizes.
+  std::vector<ResultType> elements; ///< For Tuple and List.
 };
 
-/// Finds what the entry gives, from the arrays that this is made of and from what it returns as it is written: tuples
-/// are not seen in the names of arrays (`p.w`, `1.0`). Nothing where no type is known to be right.
+/// Infers the type of the entry's result from its arrays and from the returned expression, which alone shows tuples:
+/// the names of the arrays (`p.w`, `1.0`) do not. Returns nullopt if no type is certain.
 std::optional<ResultType> findResultType(const Ast &ast, const Expr &returned, const std::vector<ValueReport> &arrays);
 
-/// The arrays of whose dimensions the type says something: those in no struct, and of a list those of its first
-/// element.
+/// The indices of the arrays whose dimensions the text of the type contains: those outside of structs, and for a list
+/// those of its first element.
 std::vector<size_t> findWrittenArrays(const ResultType &type);
 
 } // namespace spmdc

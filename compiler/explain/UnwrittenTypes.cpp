@@ -1,4 +1,4 @@
-//===- UnwrittenTypes.cpp - types that a person may still write -----------===//
+//===- UnwrittenTypes.cpp - edits that add types ---------------------------===//
 
 #include "compiler/explain/UnwrittenTypes.h"
 
@@ -27,7 +27,7 @@ bool canHave(const ValueReport &value, size_t dim, const AxisAddition &addition)
   return true;
 }
 
-/// `f32[4096@(a, b), 512]`; with no addition nothing is said of shardings.
+/// `f32[4096@(a, b), 512]`, with the addition on dimension `changed`; without an addition no dimension has axes.
 std::string typeOf(const ValueReport &value, size_t changed = 0, const AxisAddition *addition = nullptr) {
   std::string text;
   for (size_t dim = 0; dim < value.shape.size(); ++dim) {
@@ -38,7 +38,7 @@ std::string typeOf(const ValueReport &value, size_t changed = 0, const AxisAddit
   return std::string(spmd::dtypeName(value.dtype)) + (text.empty() ? "" : "[" + text + "]");
 }
 
-/// `(f32[8], L, [f32[4]; 2])`, with axes more on a dimension of some arrays.
+/// `(f32[8], L, [f32[4]; 2])`, with the addition on dimension `dim` of the arrays `changed`.
 std::string textOf(const ResultType &type, const std::vector<ValueReport> &results, const std::vector<size_t> &changed,
                    size_t dim, const AxisAddition *addition) {
   auto inner = [&](const ResultType &element) { return textOf(element, results, changed, dim, addition); };
@@ -65,7 +65,7 @@ bool hasStruct(const ResultType &type) {
   return type.kind == ResultType::Kind::Struct || std::any_of(type.elements.begin(), type.elements.end(), hasStruct);
 }
 
-/// All statements, also those within expressions.
+/// All statements in program order, those inside of expressions included.
 std::vector<const Stmt *> statementsOf(const Ast &ast) {
   std::vector<const Block *> blocks;
   for (const FnDecl &fn : ast.functions)
@@ -143,7 +143,7 @@ std::vector<AnnotationEdit> listLetEdits(const Ast &ast, const std::vector<Value
     });
     if (!isNear)
       continue;
-    // In a function that is called with several shapes no type is right for all.
+    // A function that is called with several shapes has no type that fits all calls.
     const ValueReport *value = nullptr;
     bool hasOneShape = true;
     for (const ValueReport &candidate : values)

@@ -1,7 +1,7 @@
-//===- UnwrittenTypes.h - types that a person may still write ---*- C++ -*-===//
+//===- UnwrittenTypes.h - edits that add types -------------------*- C++ -*-===//
 //
-// Annotations.h lists where a sharding is written or could be written beside a size. Where a program leaves a type to
-// inference, the type itself may be written, with a sharding: that of what the entry gives, and that of a `let`.
+// frontend/syntax/Annotations.h lists the places where a type is written and so can carry a sharding. The edits here
+// write types that the program leaves to inference, with a sharding: the entry's result type, and the type of a `let`.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,16 +10,18 @@
 
 namespace spmdc {
 
-/// The types of what the entry gives, where none are written, with axes more on a dimension: of all arrays that can
-/// have them there, or of one at a time. What is a struct bears its name, which says by itself how its arrays lie. None
-/// where the types are not known (ResultTypes.h).
+/// Whether an edit adds axes to all arrays of the result, or to one of them.
 enum class CutResults { Together, Apart };
+
+/// Lists edits that write the entry's result type, if it has none, with additional axes on one dimension of the arrays
+/// that can have them. A struct is written by its name; its declaration holds the shardings of its fields. Empty if the
+/// types are not certain (ResultTypes.h).
 std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
                                             const std::vector<ValueReport> &results,
                                             const std::vector<AxisAddition> &additions, CutResults which);
 
-/// The type of a `let` that has none, with axes more on a dimension: of those on the lines of these places
-/// (`mlp.spmd:5:7`), in the order of the program.
+/// Lists edits that write the type of a `let` without one, with additional axes on one dimension, for the `let`s on the
+/// lines of `places` (`mlp.spmd:5:7`), in program order.
 std::vector<AnnotationEdit> listLetEdits(const Ast &ast, const std::vector<ValueReport> &values,
                                          const std::vector<std::string> &places,
                                          const std::vector<AxisAddition> &additions);

@@ -1,4 +1,4 @@
-//===- Inspection.cpp - what a program costs, before it runs --------------===//
+//===- Inspection.cpp - predicted costs of a program ----------------------===//
 
 #include "compiler/inspection/Inspection.h"
 

@@ -1,7 +1,6 @@
-//===- Inspection.h - what a program costs, before it runs ------*- C++ -*-===//
+//===- Inspection.h - predicted costs of a program --------------*- C++ -*-===//
 //
-// The figures of `spmdc inspect` and `explain` and of the public API's cost_analysis: whoever says what a program costs
-// takes it from here.
+// The common source of the figures that `spmdc inspect`, `spmdc explain` and the public API's cost_analysis report.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,16 +12,19 @@
 
 namespace spmdc {
 
+/// The communication, computation and memory of a compiled program: `report` comes from the partitioned program, `work`
+/// from its plan.
 struct Inspection {
   ProgramReport report;
-  /// Arguments, results, arena and constants together.
+  /// The sum of arguments, results, arena and constants.
   int64_t peakBytesPerDevice = 0;
   std::vector<WorkReport> work;
 
+  /// The predicted seconds of all work that counts (WorkReport::isCounted), loop iterations included.
   double computeSeconds() const;
 };
 
-/// Compiles as far as the plan. Nothing where the program has errors.
+/// Compiles the program up to the plan and reports on it. Returns nullopt if the program has errors.
 std::optional<Inspection> inspectProgram(Compiler &compiler);
 
 } // namespace spmdc

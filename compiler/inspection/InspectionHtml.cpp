@@ -11,7 +11,7 @@
 namespace spmdc {
 namespace {
 
-/// Drawings of more devices are no longer read.
+/// Drawings of more devices are too large to read.
 constexpr int64_t kDrawnDevices = 64;
 
 constexpr std::string_view kStyle = R"css(
@@ -30,7 +30,7 @@ pre { font: 13px/1.4 ui-monospace, monospace; margin: 0; }
 details { margin: .3rem 0; } summary { cursor: pointer; }
 )css";
 
-/// Marks what belongs to the line that was clicked, in the source and in every stage.
+/// On a click on a line, highlights the corresponding lines in the source and in the IR after each pass.
 constexpr std::string_view kScript = R"js(
 document.addEventListener('click', function (event) {
   var line = event.target.closest('.l[data-l]');
@@ -40,7 +40,7 @@ document.addEventListener('click', function (event) {
 });
 )js";
 
-/// Text as HTML shows it: nothing in it is markup, and what is no UTF-8 or no character of a document is replaced.
+/// Escapes text for HTML. Bytes that are not UTF-8, and control characters, become U+FFFD.
 std::string escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -94,7 +94,8 @@ public:
       writeCollectives(function);
       writeValues(function);
     }
-    out += "<h2>The way</h2>\n<p>Click a line to mark what belongs to it.</p>\n<div class=\"panes\">\n";
+    out += "<h2>Source and IR</h2>\n<p>Click a line to highlight the corresponding lines.</p>\n"
+           "<div class=\"panes\">\n";
     writeSource();
     writeStages(dumps);
     out += "</div>\n<script>" + std::string(kScript) + "</script>\n</body>\n</html>\n";
@@ -102,7 +103,7 @@ public:
   }
 
 private:
-  /// The line of the program that a place names, or 0.
+  /// The line number of a place (`mlp.spmd:5:7`) in this program, or 0 if the place is in another file.
   size_t lineOf(const std::string &place) const {
     size_t line = lineNumberIn(fileName, place);
     return line <= source.size() ? line : 0;
@@ -122,8 +123,8 @@ private:
   }
 
   void writeCollectives(const FunctionReport &function) {
-    out += "<h2>Collectives</h2>\n<table>\n<thead><tr><th>collective</th><th>on each device</th><th>sent</th>"
-           "<th>times</th><th>predicted</th><th>line</th><th>why</th></tr></thead>\n<tbody>\n";
+    out += "<h2>Collectives</h2>\n<table>\n<thead><tr><th>collective</th><th>local shapes</th><th>sent</th>"
+           "<th>runs</th><th>predicted</th><th>line</th><th>why</th></tr></thead>\n<tbody>\n";
     for (const CollectiveReport &collective : function.collectives)
       out += "<tr><td>" + escaped(collectiveTitle(collective)) + "</td><td>" +
              escaped(shapeText(collective.dtype, collective.operandShape)) + " to " +
@@ -151,12 +152,12 @@ private:
 
   std::string drawingOf(const ValueReport &value) const {
     if (value.sharding.isFullyReplicated())
-      return "whole on every device";
+      return "replicated";
     if (value.shape.empty() || value.shape.size() > 2)
-      return "drawings are of arrays of one and two dimensions";
+      return "only arrays of one or two dimensions are drawn";
     int64_t count = report.mesh.deviceCount();
     if (count > kDrawnDevices)
-      return "drawings are of up to " + std::to_string(kDrawnDevices) + " devices; this mesh has " +
+      return "only meshes of up to " + std::to_string(kDrawnDevices) + " devices are drawn; this mesh has " +
              std::to_string(count);
     std::vector<int64_t> devices(static_cast<size_t>(count));
     std::iota(devices.begin(), devices.end(), 0);
@@ -179,7 +180,8 @@ private:
     out += "</pre>\n";
   }
 
-  /// Passes that change nothing show nothing. What a reader comes for is open: the last stage with collectives.
+  /// Writes the IR after each pass, folded; a pass without changes gets one line. The partitioned program is unfolded,
+  /// because readers look for its collectives.
   void writeStages(const std::vector<PassDump> &dumps) {
     out += "<div>\n";
     const std::string *before = nullptr;

@@ -9,9 +9,9 @@
 
 namespace spmdc {
 
-/// One HTML page that needs nothing beside itself: the source beside the module after each pass, lines that belong
-/// together linked both ways, the table of collectives, and how each value lies on the mesh. The same bytes for the
-/// same program.
+/// Returns one self-contained HTML page: the source beside the IR after each pass, with links between corresponding
+/// lines, the table of collectives, and a drawing of each value's sharding. Deterministic: one program always gives the
+/// same bytes.
 std::string inspectionHtml(const Inspection &inspection, const std::string &fileName, std::string_view source,
                            const std::vector<PassDump> &dumps);
 

@@ -1,4 +1,4 @@
-//===- InspectionJson.h - what reports in JSON have in common ---*- C++ -*-===//
+//===- InspectionJson.h - shared parts of the JSON reports ------*- C++ -*-===//
 #pragma once
 
 #include "compiler/inspection/InspectionText.h"
@@ -9,16 +9,16 @@ namespace spmdc {
 
 using Json = nlohmann::ordered_json;
 
-/// Bytes and operations are whole where they are: scripts compare them with ==.
+/// Writes a number without fraction as an integer, because scripts compare bytes and FLOP counts with ==.
 Json number(double value);
 
-/// Predictions, to the nanosecond: more digits would say more than a model knows.
+/// Seconds as microseconds, rounded to the nanosecond: more digits than that are below the accuracy of the model.
 Json microseconds(double seconds);
 
 /// `[{"axis": "a", "size": 4}]`.
 Json meshJson(const spmd::MeshShape &mesh);
 
-/// One entry of `collectives`.
+/// One entry of the list `collectives`.
 Json collectiveJson(const CollectiveReport &collective);
 
 } // namespace spmdc

@@ -13,7 +13,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Columns padded to their widest cell, two spaces apart, indented by two.
+/// Pads columns to their widest cell, separates them by two spaces, and indents each line by two.
 std::string formatTable(const std::vector<Row> &rows) {
   std::vector<size_t> widths;
   for (const Row &row : rows)
@@ -50,7 +50,8 @@ std::string axesText(const CollectiveReport &collective) {
   return text;
 }
 
-/// Collectives of one kind from one place, and several that are one call, are measured together: it is said of each.
+/// Empty without a measurement. Collectives of one kind at one place, and combined ones, are measured together; each of
+/// them shows the sum.
 std::string measuredText(const std::optional<MeasuredTimes> &measured, const CollectiveReport &collective) {
   double seconds = measured ? measured->secondsOf(collective) : 0;
   return seconds > 0 ? ", measured " + timeText(seconds) : "";
@@ -78,9 +79,7 @@ std::string countText(double count) {
   return buffer;
 }
 
-std::string operationsText(double count) {
-  return countText(count) + " " + spmd::nounOf(static_cast<int64_t>(count), "operation");
-}
+std::string operationsText(double count) { return countText(count) + (count < 1000 ? " FLOP" : "FLOP"); }
 
 std::string timeText(double seconds) {
   static constexpr std::array<const char *, 4> kUnits = {"ns", "us", "ms", "s"};
@@ -107,8 +106,9 @@ std::string collectiveTitle(const CollectiveReport &collective) {
 }
 
 std::string ringText(const CollectiveReport &collective) {
-  return "piece by piece around a ring " + std::string(collectiveMatmulKindName(collective.ring)) + ": " +
-         timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) + " run under the product";
+  return "collective matmul around a ring, " + std::string(collectiveMatmulKindName(collective.ring)) + ": " +
+         timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) +
+         " overlap with the matrix product";
 }
 
 std::string meshTitle(const spmd::MeshShape &mesh) {
@@ -123,7 +123,7 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
   std::string text = meshTitle(report.mesh) + "\n";
   for (const FunctionReport &function : report.functions) {
     text += "\nfn " + function.name + "\n";
-    std::vector<Row> rows = {{"", "name", "global", "sharding", "on each device", "at"}};
+    std::vector<Row> rows = {{"", "name", "global shape", "sharding", "local shape", "at"}};
     for (const ValueReport &value : function.params)
       rows.push_back(valueRow("param", value));
     for (const ValueReport &value : function.values)
@@ -149,14 +149,14 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
     }
     text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
             " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
-            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in all\n" +
+            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in total\n" +
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
-            (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them at once" : "") + "\n";
+            (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them overlapped" : "") + "\n";
     if (measured)
       text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
               timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +
-              " a call (the mean of all devices and of " + spmd::countText(measured->calls, "call") + ")\n";
+              " per call (mean over all devices and " + spmd::countText(measured->calls, "call") + ")\n";
   }
   return text;
 }

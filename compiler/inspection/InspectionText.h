@@ -1,4 +1,4 @@
-//===- InspectionText.h - the report of a program, for people and scripts -*- C++ -*-===//
+//===- InspectionText.h - the report as a table and as JSON -----*- C++ -*-===//
 #pragma once
 
 #include "compiler/inspection/Inspection.h"
@@ -10,18 +10,18 @@
 
 namespace spmdc {
 
-/// The schema of `inspect --json`; keys in a fixed order. With `measured`: times of a run beside the predicted ones.
+/// The text of `inspect --json`, keys in a fixed order. `measured` adds the times of a run beside the predicted ones.
 std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
-/// The table that `inspect` prints.
+/// The table that `inspect` prints by default.
 std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);
-/// Of one that goes around a ring: which way, and what runs under the product.
+/// For a collective matmul: the direction of its ring, and how much of the transfer overlaps with the product.
 std::string ringText(const CollectiveReport &collective);
-/// What is said of a collective that does not count.
-inline constexpr const char *kOtherArmText = "in one arm of a branch: the other one counts, which sends more";
+/// The remark on a collective with CollectiveReport::isCounted false.
+inline constexpr const char *kOtherArmText = "not counted: the other branch of this conditional sends more";
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);
@@ -32,7 +32,7 @@ std::string meshTitle(const spmd::MeshShape &mesh);
 /// `8.59 G`.
 std::string countText(double count);
 
-/// `8.59 G operations`, `1 operation`.
+/// `8.59 GFLOP`, `1 FLOP`.
 std::string operationsText(double count);
 
 using spmd::bytesText;

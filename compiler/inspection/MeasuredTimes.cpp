@@ -1,4 +1,4 @@
-//===- MeasuredTimes.cpp - what a trace says of a program's times ---------===//
+//===- MeasuredTimes.cpp - times of a program from a trace ----------------===//
 
 #include "compiler/inspection/MeasuredTimes.h"
 
@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// `mlp.spmd:5:7` of `models/mlp.spmd:5:7`: a trace may have been written elsewhere.
+/// `mlp.spmd:5:7` of `models/mlp.spmd:5:7`: the run that wrote the trace may have started in another folder.
 std::string placeOf(const std::string &location) { return location.substr(location.find_last_of('/') + 1); }
 
-/// Steps that hold others.
+/// Whether a step contains other steps, whose times are counted instead.
 bool isContainer(const std::string &name) { return name == "for" || name == "while" || name == "if"; }
 
 Json readTrace(const std::string &fileName) {
@@ -28,7 +28,7 @@ Json readTrace(const std::string &fileName) {
     throw spmd::Error("cannot read '" + fileName + "': " + std::strerror(errno));
   Json trace = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array())
-    throw spmd::Error("'" + fileName + "' is no trace; `spmdc run --profile FILE` writes one");
+    throw spmd::Error("'" + fileName + "' is not a trace; `spmdc run --profile FILE` writes one");
   return trace;
 }
 
@@ -53,7 +53,7 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
       launches.insert(launch);
     });
     if (launches.empty())
-      throw spmd::Error("'" + fileName + "' has no call: the run that has written it came to none");
+      throw spmd::Error("the trace '" + fileName + "' has no call: its run ended before the first one");
     if (launches.size() > 1)
       launches.erase(launches.begin());
     times.calls = static_cast<int64_t>(launches.size());
@@ -75,7 +75,7 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
           }
         });
   } catch (const Json::exception &) {
-    throw spmd::Error("'" + fileName + "' is no trace that `spmdc run --profile FILE` has written");
+    throw spmd::Error("'" + fileName + "' is not a trace of `spmdc run --profile FILE`");
   }
   return times;
 }

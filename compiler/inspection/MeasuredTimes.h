@@ -1,4 +1,4 @@
-//===- MeasuredTimes.h - what a trace says of a program's times -*- C++ -*-===//
+//===- MeasuredTimes.h - times of a program from a trace --------*- C++ -*-===//
 #pragma once
 
 #include "passes/report/ProgramReport.h"
@@ -10,25 +10,26 @@
 
 namespace spmdc {
 
-/// Seconds of one call on one device, the mean of all devices and of all calls but the first, which warms up. What a
-/// loop or a branch takes is what the steps in it take.
+/// Seconds of one call on one device: the mean over all devices and over all calls but the first, which warms up. The
+/// time of a loop or a branch is the sum of the steps inside.
 class MeasuredTimes {
 public:
-  /// Reads what `spmdc run --profile` has written. Throws spmd::Error where the file cannot be read or is no such
-  /// trace.
+  /// Reads a trace that `spmdc run --profile` has written. Throws spmd::Error if the file cannot be read or is not such
+  /// a trace.
   static MeasuredTimes read(const std::string &fileName);
 
-  double communicationSeconds = 0; ///< Waiting for others included.
+  double communicationSeconds = 0; ///< Includes waiting for other devices.
   double computeSeconds = 0;
   double callSeconds = 0; ///< From the beginning of a call to its end.
-  int64_t calls = 0;      ///< The first left out, if there are others.
+  int64_t calls = 0;      ///< Without the first, if there are others.
 
-  /// Of collectives of this operation over these axes from this place, all trips together.
+  /// The time of all collectives with the operation, axes and place of `collective`, loop iterations included; 0 if the
+  /// trace has none.
   double secondsOf(const CollectiveReport &collective) const;
 
 private:
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
-  std::map<Key, double> collectives; ///< By operation, place and axes.
+  std::map<Key, double> collectives; ///< Seconds, by operation, place and axes.
 };
 
 } // namespace spmdc

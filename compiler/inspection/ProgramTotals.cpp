@@ -1,4 +1,4 @@
-//===- ProgramTotals.cpp - what a program costs each device ---------------===//
+//===- ProgramTotals.cpp - the costs of a program, per device -------------===//
 
 #include "compiler/inspection/ProgramTotals.h"
 

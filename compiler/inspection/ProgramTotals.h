@@ -1,4 +1,4 @@
-//===- ProgramTotals.h - what a program costs each device -------*- C++ -*-===//
+//===- ProgramTotals.h - the costs of a program, per device -----*- C++ -*-===//
 #pragma once
 
 #include "compiler/inspection/Inspection.h"
@@ -7,12 +7,12 @@
 
 namespace spmdc {
 
-/// What a program sends, computes and keeps in all, on each device.
+/// The sums of an Inspection over all functions: communication, compute and memory of one device.
 struct ProgramTotals {
   size_t collectives = 0;
   double wireBytes = 0, communicationSeconds = 0, computeSeconds = 0, flops = 0;
-  double memoryBytes = 0;  ///< Read and written by what is computed, trips included.
-  double savedSeconds = 0; ///< Of the communication, by combining and by rings.
+  double memoryBytes = 0;  ///< Bytes that kernels and library calls read and write, loop iterations included.
+  double savedSeconds = 0; ///< Of communicationSeconds, what combining and collective matmuls save.
   int64_t argumentBytes = 0, peakBytes = 0;
 
   double netCommunicationSeconds() const { return communicationSeconds - savedSeconds; }

@@ -1,4 +1,4 @@
-//===- CollectiveMatmulCost.cpp - what a product around a ring costs ------------------===//
+//===- CollectiveMatmulCost.cpp - the time of a collective matmul ---------===//
 
 #include "passes/cost/CollectiveMatmulCost.h"
 
@@ -13,7 +13,8 @@ public:
     time.computation += products * work.pieceProduct + additions * work.addition;
   }
 
-  /// A piece along each of so many ways, while so many products run; what arrived is added afterwards.
+  /// `count` steps in each of which a device sends one chunk in each of `ways` directions, while `products` products
+  /// run. In a scatter, the received chunks are added afterwards.
   void step(double ways, double products, double count = 1) {
     double transfer = work.rates.stepSeconds(ways * work.pieceBytes);
     time.exposed += count * (transfer - work.rates.hiddenSeconds(transfer, products * work.pieceProduct));
@@ -45,8 +46,8 @@ CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, Coll
     timer.compute(1);
     return timer.time;
   }
-  // A gather: the own piece first, then two pieces a step; of an even number of devices one is left over, which comes
-  // under the last two. A scatter is the same backwards.
+  // A gather multiplies with the device's own chunk first, then with two chunks in each step. With an even number of
+  // devices one chunk is left over; it arrives during the last two products. A scatter runs the steps in reverse.
   bool isEven = work.devices % 2 == 0;
   auto steps = static_cast<double>((work.devices - 1) / 2);
   timer.step(2, 1);
@@ -58,7 +59,7 @@ CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, Coll
 }
 
 CollectiveMatmulKind chooseCollectiveMatmulKind(const CollectiveMatmulWork &work) {
-  // Sums of the same times in different orders are equal.
+  // Tolerates rounding: two sums of the same times in different orders count as equal.
   constexpr double less = 1 - 1e-9;
   CollectiveMatmulKind best = CollectiveMatmulKind::None;
   for (CollectiveMatmulKind way : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both})

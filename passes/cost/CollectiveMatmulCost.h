@@ -1,12 +1,13 @@
-//===- CollectiveMatmulCost.h - what a product around a ring costs ----------*- C++ -*-===//
+//===- CollectiveMatmulCost.h - the time of a collective matmul -*- C++ -*-===//
 //
-// A product whose operand is gathered, or whose partial sums are reduced and scattered, can run in as many pieces as
-// the group has devices: while each device multiplies with one piece, the next one comes from its neighbour (Wang et
-// al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023). Pieces go round one way, or
-// half of them each way, which sends the same bytes in half the steps.
+// A collective matmul splits a product with an all_gather of an operand, or with a reduce_scatter of its partial sums,
+// into one product for each device of the group. While a device multiplies with one chunk, the next one arrives from
+// its neighbour (Wang et al., "Overlap Communication with Dependent Computation via Decomposition", ASPLOS 2023). The
+// ring has one direction or both; with both, each direction carries half of the chunks, which takes half the steps for
+// the same bytes.
 //
-// A transfer of t seconds and a computation of c seconds at once take c + t - overlap * min(c, t); t is the latency and
-// the bytes at the bandwidth, as for every collective.
+// A transfer of t seconds beside a computation of c seconds takes c + t - overlap * min(c, t) in total. As for every
+// collective, t is the latency plus the bytes over the bandwidth.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,35 +16,36 @@
 
 namespace spmdc {
 
+/// The ring of a collective matmul: none (one collective and one product), one direction, or both directions.
 enum class CollectiveMatmulKind { None, One, Both };
 
-/// `one way`, `both ways`; empty for none.
+/// `one way`, `both ways`; empty for None.
 std::string_view collectiveMatmulKindName(CollectiveMatmulKind way);
 
-/// What the pieces of a ring cost, in seconds and bytes.
+/// The parts of a collective matmul, in seconds unless a member says otherwise.
 struct CollectiveMatmulWork {
-  bool isScatter = false;
+  bool isScatter = false; ///< A product with a reduce_scatter; otherwise one with an all_gather.
   int64_t devices = 1;
   LinkRates rates;
-  double pieceBytes = 0;    ///< That a device sends along one way in one step.
-  double wholeProduct = 0;  ///< The product in one.
-  double pieceProduct = 0;  ///< The product with one piece, cutting its operand and storing its result included.
-  double addition = 0;      ///< Of what arrived to a device's own partial sum; in a scatter.
-  double once = 0;          ///< Before the first step.
-  double otherProducts = 0; ///< Under which the collective, as one, would run anyway.
+  double pieceBytes = 0;    ///< Bytes that a device sends in one direction in one step.
+  double wholeProduct = 0;  ///< The product as one operation.
+  double pieceProduct = 0;  ///< The product with one chunk, slicing its operand and storing its result included.
+  double addition = 0;      ///< Adding a received chunk to the device's own partial sum; only in a scatter.
+  double once = 0;          ///< Work before the first step.
+  double otherProducts = 0; ///< Other products that can overlap with the collective if it stays one.
 };
 
-/// Seconds from when the operands are there until the result is.
+/// Seconds from the moment when the operands are ready until the result is.
 struct CollectiveMatmulTime {
-  double computation = 0; ///< Of all steps.
-  double exposed = 0;     ///< Of transfers: what does not run under a computation.
+  double computation = 0; ///< Computation of all steps.
+  double exposed = 0;     ///< Transfer time that does not overlap with computation.
   double total() const { return computation + exposed; }
 };
 
-/// By one collective, or around a ring. Both ways need three devices, a ring at least two.
+/// The time with the given ring. Assumes at least two devices for One, and at least three for Both.
 CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, CollectiveMatmulKind way);
 
-/// The way that takes the least time; of those that take the same, the first in the order of `CollectiveMatmulKind`.
+/// The fastest kind; among equal times the first in the order of `CollectiveMatmulKind`.
 CollectiveMatmulKind chooseCollectiveMatmulKind(const CollectiveMatmulWork &work);
 
 } // namespace spmdc

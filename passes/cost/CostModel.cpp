@@ -1,4 +1,4 @@
-//===- CostModel.cpp - what a choice costs --------------------------------===//
+//===- CostModel.cpp - predicted times of communication and compute -------===//
 
 #include "passes/cost/CostModel.h"
 
@@ -24,10 +24,10 @@ LinkRates CostModel::ratesOf(const std::vector<std::string> &axisNames) const {
 
 CostModel CostModel::ofGpu() {
   CostModel model;
-  // NCCL between GPUs of one host: about 10 us for a small transfer, and what NVLink 4 sends one way of its 450 GB/s.
-  // Transfers run on the links while the multiprocessors compute.
+  // NCCL between GPUs of one host takes about 10 us for a small transfer, and reaches 350 of the 450 GB/s that NVLink 4
+  // has in one direction. Transfers run on the links while the multiprocessors compute.
   model.link = {.latencyMicroseconds = 10, .bytesPerSecond = 3.5e11, .overlap = 1};
-  // Measured on an H100 SXM (benchmarks/RESULTS.md): products of 16-bit types, and a copy, read and written.
+  // Measured on an H100 SXM (benchmarks/RESULTS.md): products of 16-bit types; bytes read and written by a copy.
   model.flopsPerSecond = 7e14;
   model.memoryPerSecond = 3e12;
   return model;
@@ -36,7 +36,7 @@ CostModel CostModel::ofGpu() {
 CostModel CostModel::ofChoices() const {
   if (goal == Goal::Time)
     return *this;
-  // Next to nothing: of ways that send as much the one with less work, and fewer steps, is better all the same.
+  // Nearly free instead of free: among strategies with equal bytes, less work and fewer steps still win.
   constexpr double latency = 1e-9, rate = 1e30;
   CostModel model = *this;
   model.flopsPerSecond = model.memoryPerSecond = rate;
@@ -62,8 +62,8 @@ CollectiveCost CostModel::costOf(std::string_view collective, const std::vector<
 
 CollectiveCost CostModel::costOf(std::string_view collective, const LinkRates &rates, double wireBytes,
                                  double peakBytes) const {
-  // One wait, of an all_reduce too: where the latency counts operands are small, and of small ones each device reads
-  // all at once (runtime/collective/shm/ControlPage.h).
+  // An all_reduce counts one wait, too: latency matters for small operands, which each device reads in one step
+  // (runtime/collective/shm/ControlPage.h).
   return {.wireBytes = wireBytes,
           .linkBytes = wireBytes * (link.bytesPerSecond / rates.bytesPerSecond),
           .exchanges = collective == "exchange",
@@ -104,7 +104,7 @@ LinkRates CostModel::fit(const std::vector<Sample> &samples) {
   double determinant = ss * bb - sb * sb;
   double latency = determinant > 0 ? (s1 * bb - b1 * sb) / determinant : 0;
   double secondsPerByte = determinant > 0 ? (b1 * ss - s1 * sb) / determinant : 0;
-  // Where noise would make one of them negative it is zero, and the other explains all.
+  // If noise makes one of the two negative, it becomes zero, and the other one alone is fitted.
   if (latency <= 0 || secondsPerByte <= 0) {
     bool isAllLatency = secondsPerByte <= 0 && ss > 0;
     latency = isAllLatency ? s1 / ss : 0;

@@ -1,9 +1,9 @@
-//===- CostModel.h - what a choice costs ------------------------*- C++ -*-===//
+//===- CostModel.h - predicted times of communication and compute -*- C++ -*-===//
 //
-// The one place that turns bytes, steps and operations into seconds: the partitioner weighs its choices with it, and
-// `inspect` and `explain` print its predictions. A model is data (docs/explain.md): the rates of the links along each
-// mesh axis, and of one device's arithmetic and memory. It is read from a file (`--cost-model`), measured
-// (`spmdc devices --measure`), or the default: a core of a server CPU whose peers are on the same host.
+// Converts bytes, steps and FLOP to seconds. The partitioner compares strategies with these times, and `inspect` and
+// `explain` print them. A model is data (docs/cost-model.md): the rates of the links along each mesh axis, and of one
+// device's arithmetic and memory. It comes from a file (`--cost-model`), which `spmdc devices --measure` can write; the
+// default describes a core of a server CPU whose peers are on the same host.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,12 +24,12 @@ class ModuleOp;
 
 namespace spmdc {
 
-/// What a sequence of collectives costs. Ordered: bytes on the wire first (those along slow links count for more), then
-/// general exchanges (a named collective is preferred where it sends no more), then steps, then memory.
+/// The cost of a sequence of collectives. Costs are ordered by bytes on the wire (weighted by the speed of the links),
+/// then by the number of general exchanges (so that a named collective wins ties), then by steps, then by memory.
 struct CollectiveCost {
-  double wireBytes = 0;  ///< Sent by all devices together: a whole number, so that equal costs compare equal.
-  double linkBytes = 0;  ///< The same, as the bytes that would take as long along axes without rates of their own.
-  int64_t exchanges = 0; ///< How many of the steps are general exchanges.
+  double wireBytes = 0;  ///< Sent by all devices together: an integer, so that equal costs compare equal.
+  double linkBytes = 0;  ///< The bytes that would take as long as `wireBytes` at the general rate `CostModel::link`.
+  int64_t exchanges = 0; ///< Number of steps that are general exchanges.
   int64_t steps = 0;     ///< Collectives that synchronise; local slices are free.
   double peakBytes = 0;  ///< Largest operand and result of one step, on one device.
   double latencySeconds = 0;
@@ -46,7 +46,7 @@ struct CollectiveCost {
             peakBytes > other.peakBytes ? peakBytes : other.peakBytes,
             latencySeconds + other.latencySeconds};
   }
-  /// Of a part of it, or of several.
+  /// The cost of a fraction of the bytes, or of several executions. Counts of steps stay.
   CollectiveCost scaledBy(double factor) const {
     CollectiveCost scaled = *this;
     scaled.wireBytes *= factor;
@@ -56,40 +56,40 @@ struct CollectiveCost {
   }
 };
 
-/// Of the links along one mesh axis.
+/// The rates of the links along one mesh axis.
 struct LinkRates {
-  double latencyMicroseconds = 10; ///< Of one step of a collective, however little it sends.
-  double bytesPerSecond = 5e9;     ///< That one device sends.
-  /// How much of a transfer runs while the device computes, from 0 to 1. None by default: between devices that share
-  /// memory, whoever computes copies.
+  double latencyMicroseconds = 10; ///< Time of one step of a collective without data.
+  double bytesPerSecond = 5e9;     ///< Send rate of one device.
+  /// The fraction of a transfer, from 0 to 1, that can overlap with computation. 0 by default: between CPU devices that
+  /// share memory, the threads that compute also copy.
   double overlap = 0;
   bool operator==(const LinkRates &) const = default;
-  /// Of links along two axes: as slow as the slower.
+  /// The rates of a collective over two axes: the slower of each.
   LinkRates with(const LinkRates &other) const {
     return {std::max(latencyMicroseconds, other.latencyMicroseconds), std::min(bytesPerSecond, other.bytesPerSecond),
             std::min(overlap, other.overlap)};
   }
-  /// One step of a collective in which each device sends so many bytes.
+  /// The time of one step of a collective in which each device sends `bytes`.
   double stepSeconds(double bytes) const { return latencyMicroseconds / 1e6 + bytes / bytesPerSecond; }
-  /// Of such a time, what runs under a computation.
+  /// The part of a transfer's time that overlaps with a computation.
   double hiddenSeconds(double transfer, double computation) const { return overlap * std::min(transfer, computation); }
 };
 
-/// What the partitioner's choices make least.
+/// The quantity that the partitioner minimizes.
 enum class Goal {
-  Time, ///< What the model predicts.
-  Bytes ///< Sent by the devices, however often they repeat one another's work for it; those along slow axes count more.
+  Time, ///< The predicted time.
+  Bytes ///< Bytes on the wire, weighted by the speed of the links; devices may repeat one another's work for it.
 };
 
 struct CostModel {
-  /// The JSON form has no more.
+  /// The maximal length of the JSON form.
   static constexpr size_t kMaxBytes = size_t(1) << 20;
-  /// Times that differ by less, of their own size, are alike: fewer bytes decide.
+  /// Times with a smaller relative difference count as equal, and fewer bytes win.
   static constexpr double kAlike = 0.02;
 
-  LinkRates link;                        ///< Along axes that have no rates of their own.
-  std::map<std::string, LinkRates> axes; ///< By name of the axis.
-  double flopsPerSecond = 1e11;          ///< Of one device in a contraction.
+  LinkRates link;                        ///< The rates of axes that are not in `axes`.
+  std::map<std::string, LinkRates> axes; ///< By the name of the axis.
+  double flopsPerSecond = 1e11;          ///< The rate of one device in a contraction.
   double memoryPerSecond = 1e10;         ///< Bytes that one device reads and writes.
   Goal goal = Goal::Time;
   bool operator==(const CostModel &) const = default;
@@ -97,62 +97,61 @@ struct CostModel {
   /// The default for programs that are compiled for GPUs: an H100 whose peers are connected by NVLink.
   static CostModel ofGpu();
 
-  /// The model that choices are priced with: by the goal of bytes, work and waiting cost nothing.
+  /// The model that prices strategies. With Goal::Bytes, work and latency are nearly free in it.
   CostModel ofChoices() const;
 
-  /// Of a collective over these axes (parts of axes count as the axis): as slow as the slowest of them.
+  /// The rates of a collective over these axes: those of the slowest. A part of an axis has the rates of the axis.
   LinkRates ratesOf(const std::vector<std::string> &axisNames) const;
 
-  /// How often the devices of a group wait for one another: twice in an all_reduce (to reduce, and to gather what was
-  /// reduced), once in every other collective.
+  /// How often the devices of a group wait for one another: twice in an all_reduce (to reduce, and to gather the
+  /// reduced shards), once in every other collective.
   static int64_t stepsOf(std::string_view collective);
 
-  /// One collective: steps times latency, and the bytes that one device sends at the bandwidth.
+  /// The time of one collective: steps times latency, plus the bytes that one device sends over the bandwidth.
   double collectiveSeconds(std::string_view collective, const std::vector<std::string> &axisNames,
                            double wireBytesPerDevice) const;
 
-  /// Local work: as long as its arithmetic or its memory traffic takes, whichever is longer.
+  /// The time of local work: that of its arithmetic or of its memory traffic, whichever is longer.
   double computeSeconds(double contractionFlops, double memoryBytes) const;
 
-  /// The order of lines that are so long: keys with their positions, read and written for each time that a line
-  /// doubles.
+  /// The time to sort `elements` elements in lines of `line` elements: log2(line) passes, each of which reads and
+  /// writes all keys with their positions.
   double orderSeconds(double elements, double line) const;
 
-  /// What one collective costs, of which all devices together send so much.
+  /// The cost of one collective in which all devices together send `wireBytes`.
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
                         double peakBytes) const;
   CollectiveCost costOf(std::string_view collective, const LinkRates &rates, double wireBytes, double peakBytes) const;
-  /// Of the fastest axis of a mesh: as how many bytes along the others one byte along it counts.
+  /// The smallest weight of a byte: linkBytes / wireBytes on the fastest axis of the mesh, at most 1.
   double leastWeight(const spmd::MeshShape &mesh) const;
 
-  /// A sequence of collectives.
+  /// The time of a sequence of collectives.
   double seconds(const CollectiveCost &cost, int64_t deviceCount) const {
     return cost.linkBytes / static_cast<double>(deviceCount) / link.bytesPerSecond + cost.latencySeconds;
   }
 
-  /// The rates that explain measured collectives best: least squares of the relative errors. Latency and bandwidth need
-  /// samples of different sizes.
+  /// Fits latency and bandwidth to measured collectives by least squares of the relative errors. Needs samples of
+  /// different sizes.
   struct Sample {
     int64_t steps = 1;
     double wireBytesPerDevice = 0, seconds = 0;
   };
   static LinkRates fit(const std::vector<Sample> &samples);
 
-  /// Reads the JSON form. On a mistake nothing, and `error` says which at its place (`costs.json:3: error: ...`).
+  /// Parses the JSON form. On a mistake, returns nullopt and sets `error` (`costs.json:3: error: ...`).
   static std::optional<CostModel> parse(std::string_view text, const std::string &fileName, std::string &error);
 
-  /// `time` or `bytes`; nothing for any other text.
+  /// Parses `time` or `bytes`; nullopt for any other text.
   static std::optional<Goal> parseGoal(std::string_view text);
 
   /// The JSON form, keys in a fixed order.
   std::string str() const;
-  /// The same without links, for a machine where nothing is known of them.
+  /// The same without rates of links, for a machine where they were not measured.
   std::string deviceStr() const;
 
-  /// The model that a module's partitioning is to be weighed with (its attribute `spmd.cost_model`, the JSON form), or
-  /// the default.
+  /// The cost model of a module (its attribute `spmd.cost_model`, the JSON form), or the default.
   static CostModel of(mlir::ModuleOp module);
-  /// Notes the model on a module; the default leaves no trace.
+  /// Sets the attribute, unless the model is the default.
   void attachTo(mlir::ModuleOp module) const;
 };
 

@@ -1,6 +1,6 @@
 //===- CostModelFile.cpp - a cost model as JSON ---------------------------===//
 //
-// Read event by event, so that every mistake has its line and no input, however deep or long, does harm.
+// The file is parsed with a SAX parser, so that every error has its line, and deep or long input does no harm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ constexpr std::string_view kLinkKeys = "latency_us, bytes_per_second, overlap";
 constexpr std::string_view kTopKeys =
     "latency_us, bytes_per_second, overlap, flops_per_second, memory_bytes_per_second, axes, minimize";
 
-/// What a number may be: beyond it no hardware is, and what is predicted of it would be no number.
+/// The accepted range of a number. Beyond it there is no hardware, and predictions would overflow.
 struct Bounds {
   double least, most;
   std::string_view text;
@@ -31,7 +31,7 @@ constexpr Bounds kLatencyBounds = {0, 1e9, "0 to 1e9"};
 constexpr Bounds kOverlapBounds = {0, 1, "0 to 1"};
 constexpr Bounds kRateBounds = {1, 1e30, "1 to 1e30"};
 
-/// Walks over the text and keeps the line it has reached, for whoever shares `line`.
+/// An iterator over the text that updates the shared `line` to the line it has reached.
 class LineCounter {
 public:
   using iterator_category = std::input_iterator_tag;
@@ -122,10 +122,10 @@ public:
     begin = begin == std::string::npos ? text.find("] ") : begin;
     text = begin == std::string::npos ? text : text.substr(begin + 2);
     bool isNumber = dynamic_cast<const nlohmann::json::out_of_range *>(&exception) != nullptr;
-    return fail((isNumber ? "too large a number: " : "this is no JSON: ") + text);
+    return fail((isNumber ? "the number is too large: " : "this is not JSON: ") + text);
   }
 
-  /// What an axis does not say is as elsewhere.
+  /// Gives each axis the general rates for the keys that its object lacks.
   void finish() {
     for (auto &[name, rates] : model.axes) {
       if (!seen.count("axes." + name + ".latency_us"))

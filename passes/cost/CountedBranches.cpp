@@ -1,4 +1,4 @@
-//===- CountedBranches.cpp - which arm of a branch counts ---------------------===//
+//===- CountedBranches.cpp - which branch of a conditional counts ---------===//
 
 #include "passes/cost/CountedBranches.h"
 

@@ -1,4 +1,4 @@
-//===- CountedBranches.h - which arm of a branch counts -------------*- C++ -*-===//
+//===- CountedBranches.h - which branch of a conditional counts -*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
@@ -9,14 +9,15 @@
 
 namespace spmdc {
 
-/// A device goes through one arm of a branch. Where it is known how often through which (RunCounts.h), both count, so
-/// often. Otherwise a bound on what it sends counts the one that sends more; where both send as much, the one that
-/// computes more; else the first. Loops of a known number of trips count as often.
+/// Decides which branches of conditionals count in the sums of reports and budgets. If the compiler knows how often
+/// each branch runs (RunCounts.h), both count that often. Otherwise one counts, so that the sums are an upper bound of
+/// the bytes sent: the branch that sends more bytes, then the one with more FLOP, then the first. The body of a loop
+/// with a known number of iterations counts that often.
 class CountedBranches {
 public:
   CountedBranches(mlir::func::FuncOp func, MeshAttr mesh);
 
-  /// Whether the operation is in no other arm than those.
+  /// Whether all branches around the operation count.
   bool counts(mlir::Operation *op) const;
 
   /// How often the operation runs (RunCounts::count).
@@ -34,7 +35,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> chosen;
 };
 
-/// Operations of one device for one run of an operation: two for each product and sum of a contraction.
+/// The FLOP of one execution of an operation on one device: 2 for each multiply-add of a contraction, 1 for each
+/// element of other arithmetic.
 double countFlops(mlir::Operation *op);
 
 } // namespace spmdc

@@ -13,10 +13,10 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// A scalar, from the counter of a loop and constants; nothing where something else decides.
+/// A scalar that depends only on the counter of a loop and on constants; it can be evaluated for each iteration.
 class ScalarProgram {
 public:
-  /// False where the value is more than scalars of the counter and constants alone.
+  /// Returns false if the value depends on anything else, or has more than kMostSteps operations.
   bool build(Value value, Value loopCounter) {
     counter = loopCounter;
     result = value;
@@ -72,7 +72,7 @@ private:
   llvm::DenseMap<Value, size_t> positions;
 };
 
-/// An arm of a branch.
+/// A branch of a conditional: it runs if `condition` is true, or false with `isElse`.
 struct Arm {
   ScalarProgram condition;
   bool isElse;

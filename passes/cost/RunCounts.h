@@ -1,8 +1,8 @@
 //===- RunCounts.h - how often an operation runs ----------------*- C++ -*-===//
 //
-// An operation in a counted loop runs once in each iteration; in an arm of a branch, once in each iteration that takes
-// the arm. Which these are is known where the condition follows from the loop's counter and constants alone (a step of
-// the optimizer in every fourth iteration): it is computed for each of them.
+// An operation in a counted loop runs once in each iteration; in a branch of a conditional, once in each iteration that
+// takes the branch. The compiler knows these iterations if the condition depends only on the loop's counter and on
+// constants (an optimizer step in every fourth iteration): it evaluates the condition for each iteration.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,27 +15,28 @@
 
 namespace spmdc {
 
-/// How often the body of a loop is taken to run where something is chosen. Nobody knows it of a `while`: what is sent
-/// once in front of it, and would not have been needed, is less of a loss than what is sent in each of many iterations.
+/// The number of iterations that the partitioner assumes for a loop: at least 1 for a counted loop, and 8 for a
+/// `while`, whose count is unknown. More than 1, because a collective once before the loop that turns out unnecessary
+/// costs less than one in each of many iterations.
 double getTrips(mlir::Operation *loop);
 
-/// Of a program whose branches and loops do not change meanwhile.
+/// Counts executions of operations. Caches results, so branches and loops must not change during its lifetime.
 class RunCounts {
 public:
-  /// Of how many runs of the branch one takes this arm; none where nobody knows. Inside of other arms of the same loop:
-  /// of the iterations that take these.
+  /// The fraction of the executions of a conditional that take this branch, or nullopt if it is unknown. For a
+  /// conditional inside of other branches of the same loop: the fraction of the iterations that take those.
   std::optional<double> getShare(mlir::Block *arm);
 
-  /// How often the operation runs when its function runs once. Iterations of a `while`, and an arm of which nothing is
-  /// known, count once; INT64_MAX stands for anything larger.
+  /// How often the operation runs in one run of its function. The body of a `while`, and a branch with an unknown
+  /// condition, count once. Saturates at INT64_MAX.
   int64_t count(mlir::Operation *op);
 
 private:
-  /// More iterations are not looked at.
+  /// Conditions are evaluated only in loops of at most so many iterations, to bound the compile time.
   static constexpr int64_t kMostIterations = 1 << 16;
 
-  /// How many iterations of a loop come to a block in it: take all the arms around it whose conditions follow from this
-  /// loop's counter. Arms that nothing is known of count as taken.
+  /// The number of iterations of a loop that reach a block in it: those that take all branches around the block whose
+  /// conditions depend only on this loop's counter. Branches with unknown conditions count as taken.
   int64_t countIterations(mlir::Block *block, ForOp loop);
 
   llvm::DenseMap<std::pair<mlir::Block *, mlir::Operation *>, int64_t> known;

@@ -1,4 +1,4 @@
-//===- AxisProvenance.cpp - where shardings came from ----------------------------===//
+//===- AxisProvenance.cpp - the provenance of shardings -------------------===//
 
 #include "passes/propagate/AxisProvenance.h"
 
@@ -57,7 +57,7 @@ std::optional<PropagationLog::Origin> PropagationLog::trace(unsigned array, unsi
       std::reverse(origin.steps.begin(), origin.steps.end());
       return origin;
     }
-    // The first step that brought it; what it came from had it before that.
+    // The first step that added the axis. Its source had the axis before that step.
     auto end = extensions.begin() + static_cast<std::ptrdiff_t>(until);
     auto step = std::find_if(extensions.begin(), end, [&](const Extension &extension) {
       return extension.array == array && extension.dim == dim && contains(extension.axes, axis);
@@ -85,7 +85,7 @@ void ProvenanceRecorder::extended(const PropagationState::OpEntry &op, unsigned 
     next->extended(op, tensor, dim, before, after, strategy);
   auto opIndex = static_cast<unsigned>(&op - state.getOps().data());
   unsigned slot = op.slots[tensor];
-  // A dimension of several factors may take its axes from several arrays: one step for each.
+  // A dimension of several factors may get its axes from several arrays: one extension for each.
   for (int64_t factor : getFactors(op.rule, tensor)[dim]) {
     ArrayRef<AxisPart> axes = after.getTensors()[tensor].getFactor(factor)->axes;
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
@@ -140,7 +140,7 @@ void ProvenanceRecorder::finish() {
     }
     log->ops.push_back(std::move(op));
   }
-  // What a constraint says about the value it is given is written where the constraint is.
+  // A constraint also annotates its operand (PropagationState.h), which then has the constraint's name.
   std::map<std::string, std::string> nameOfMark;
   for (const PropagationLog::Array &array : log->arrays)
     if (!array.mark.empty() && !array.name.empty())

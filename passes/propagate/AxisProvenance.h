@@ -1,8 +1,8 @@
-//===- AxisProvenance.h - where shardings came from --------------------*- C++ -*-===//
+//===- AxisProvenance.h - the provenance of shardings -----------*- C++ -*-===//
 //
-// What propagation did, as plain data that outlives the module: what is written about which array, and every step that
-// lengthened the axes of a dimension, with the array it took them from. From it follows for any dimension the chain
-// from the mark that a person wrote to the place where it has its effect.
+// A log of propagation as plain data that outlives the module: the annotations of all arrays, and every step that
+// extended the axes of a dimension, with the array that it took them from. The log gives, for each axis of a dimension,
+// the chain of operations back to the annotation.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,62 +15,64 @@
 
 namespace spmdc {
 
-/// Axes are named as the mesh names them: parts of an axis count as the axis.
+/// The log of one function's propagation. Axes have the names of the mesh; a part of an axis has the axis's name.
 struct PropagationLog {
   struct WrittenDim {
     std::vector<std::string> axes;
     bool isClosed = false;
   };
-  /// A slot: the values that share one sharding.
+  /// The values that share one slot of PropagationState, and so one sharding.
   struct Array {
     std::string name; ///< Of a parameter or a `let`; may be empty.
-    std::string mark; ///< `mlp.spmd:3:12`, where the type or the P(...) begins; empty where nothing is written.
+    std::string mark; ///< `mlp.spmd:3:12`, where the annotation (a type or a P(...)) begins; empty without one.
     std::vector<WrittenDim> written;
   };
+  /// One step of propagation: dimension `dim` of `array` took `axes` from dimension `sourceDim` of `sourceArray`.
   struct Extension {
     unsigned array = 0, dim = 0;
-    std::vector<std::string> axes; ///< Of the factor that was lengthened.
-    unsigned op = 0;
+    std::vector<std::string> axes; ///< All axes of the extended factor.
+    unsigned op = 0;               ///< The operation that connects the two dimensions.
     unsigned sourceArray = 0, sourceDim = 0;
   };
   struct Operand {
     unsigned array = 0;
     std::string role; ///< `operand 1`, `the result`.
-    std::string type; ///< With its sharding in the end.
+    std::string type; ///< With the sharding after propagation.
   };
   struct Op {
     std::string place; ///< `mlp.spmd:5:7`.
-    /// The same, and the calls that led there, innermost first.
+    /// `place`, and the calls that lead to it, innermost first.
     std::vector<std::string> way;
     std::string name; ///< `dot_general`.
     std::vector<Operand> arrays;
-    /// For each of the arrays and each of its dimensions the factors of the operation's rule.
+    /// The factors of the operation's sharding rule, for each array and each of its dimensions.
     std::vector<std::vector<std::vector<int64_t>>> factors;
-    std::vector<std::string> groupAxes; ///< Of a collective that a person wrote, or that came with a derivative.
+    std::vector<std::string> groupAxes; ///< The axes of a collective that the program contains before partitioning.
   };
   std::vector<Array> arrays;
-  std::vector<Extension> extensions; ///< In the order in which they happened.
+  std::vector<Extension> extensions; ///< In chronological order.
   std::vector<Op> ops;
 
-  /// The steps that brought `axis` to a dimension, latest first; they end at the array about which it is written.
-  /// Nothing where the dimension does not have the axis.
+  /// The annotation from which a dimension got an axis.
   struct Origin {
-    unsigned array = 0, dim = 0; ///< Where it is written.
-    std::vector<unsigned> steps; ///< Extensions, from there to the dimension asked for.
+    unsigned array = 0, dim = 0; ///< The annotated dimension.
+    std::vector<unsigned> steps; ///< Indices of extensions, from the annotation to the dimension.
   };
+  /// Finds the annotation from which the dimension got `axis`; nullopt if the dimension does not have the axis.
   std::optional<Origin> trace(unsigned array, unsigned dim, const std::string &axis) const;
 };
 
+/// Writes a PropagationLog while the Propagator runs.
 class ProvenanceRecorder : public PropagationObserver {
 public:
-  /// `log` may be null if nothing is ever observed; `next`, if given, is told of everything too.
+  /// `log` may be null if nothing is ever observed. `next`, if not null, gets every notification too.
   ProvenanceRecorder(const PropagationState &state, PropagationLog *log, PropagationObserver *next)
       : state(state), log(log), next(next) {}
 
   void extended(const PropagationState::OpEntry &op, unsigned tensor, unsigned dim, const ShardingProjection &before,
                 const ShardingProjection &after, PropagationStrategy strategy) override;
 
-  /// After propagation, before anything changes the function: writes down the arrays and the operations.
+  /// Logs the arrays and operations. Must be called after propagation, before the function changes.
   void finish();
 
 private:

@@ -10,10 +10,10 @@
 namespace spmdc {
 namespace {
 
-/// Axes that a factor's arrays have in common.
+/// The axes on which the arrays of a factor agree.
 class AxisAgreement {
 public:
-  /// Takes one array's axes into account; only a source makes the list longer.
+  /// Combines the list with one array's axes. Only a source can extend the list.
   void add(llvm::ArrayRef<AxisPart> list, bool isSource) {
     if (isPrefix(list, axes))
       return;
@@ -27,10 +27,10 @@ public:
   }
 
   AxisList axes;
-  bool isDisputed = false; ///< Arrays go on differently after `axes`.
+  bool isDisputed = false; ///< The arrays have different axes after `axes`.
 };
 
-/// The axes that a factor may pass on, whatever conflicts with them.
+/// The axes that a factor may propagate. Conflicts with other factors are not considered yet.
 AxisAgreement getAgreement(const ShardingProjection &projection, int64_t factor, Direction direction) {
   AxisAgreement agreement;
   if (direction == Direction::None)
@@ -41,7 +41,7 @@ AxisAgreement getAgreement(const ShardingProjection &projection, int64_t factor,
       if (const FactorSharding *sharding = tensor.getFactor(factor))
         agreement.add(sharding->axes, isSource);
   };
-  // Sources first: what the others have only counts where it contradicts them.
+  // Sources first: the axes of other arrays count only if they contradict the sources.
   if (direction == Direction::Backward) {
     add(projection.getResults(), Direction::Backward);
     add(projection.getOperands(), Direction::Forward);
@@ -52,10 +52,11 @@ AxisAgreement getAgreement(const ShardingProjection &projection, int64_t factor,
   return agreement;
 }
 
-/// The axes that a factor may be extended to, the most wanted first.
+/// The axes that a factor may be extended to, in the order of preference.
 using Alternatives = llvm::SmallVector<AxisList, 1>;
 
-/// What the arrays have along a factor: the largest array's first, then the most sharded, then in order.
+/// The axes that the arrays have along a factor: those of the largest array first, then the most sharded, then by
+/// index.
 Alternatives getAxesBySize(const ShardingProjection &projection, int64_t factor) {
   using Key = std::tuple<int64_t, int64_t, int64_t>;
   llvm::SmallVector<std::pair<Key, const AxisList *>, 4> ranked;
@@ -68,7 +69,7 @@ Alternatives getAxesBySize(const ShardingProjection &projection, int64_t factor)
 
 using AxesPerFactor = llvm::SmallVector<Alternatives, 4>;
 
-/// The factors that have axes to pass on, in the order in which they may claim an axis that several want.
+/// The factors that have axes to propagate, in the order in which they get an axis that several factors want.
 llvm::SmallVector<int64_t, 4> rankFactors(const ShardingProjection &projection, const AxesPerFactor &axes,
                                           bool isElementwise) {
   struct Claim {
@@ -117,8 +118,8 @@ bool extendEach(ShardingProjection &projection, const AxesPerFactor &axes, bool 
         continue;
       for (const AxisList &wanted : axes[factor]) {
         AxisList usable = getUsablePrefix(tensor, factor, rule.factors[factor].size, wanted);
-        // An element-wise operand that is cut finer than the result would only be gathered again: from operand to
-        // operand goes what the result has too.
+        // An element-wise operand with more axes than the result would be gathered again, so operands exchange only
+        // axes that the result has, too.
         if (isElementwise && isOperand)
           for (const TensorProjection &result : projection.getResults())
             usable = commonPrefix(usable, result.getFactor(factor)->axes);
@@ -141,7 +142,7 @@ bool isFree(const TensorProjection &tensor, int64_t factor) {
   return sharding && sharding->axes.empty() && sharding->overflow.empty();
 }
 
-/// The largest factor that the axes divide and that neither array has cut.
+/// The largest factor that the axes divide evenly and that neither array has sharded.
 std::optional<int64_t> findOtherPlace(const ShardingRule &rule, const TensorProjection &operand,
                                       const TensorProjection &result, const AxisList &axes) {
   std::optional<int64_t> best;
@@ -154,7 +155,7 @@ std::optional<int64_t> findOtherPlace(const ShardingRule &rule, const TensorProj
   return best;
 }
 
-/// The result's factor of the same dimension, if the operation needs that whole, too, and it is as long.
+/// The result's factor of the same dimension, if it needs replication, too, and has the same size.
 std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactors &operand, const ValueFactors &result,
                                      int64_t factor) {
   for (auto [from, to] : llvm::zip(operand, result))
@@ -166,7 +167,7 @@ std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactor
   return std::nullopt;
 }
 
-/// What cuts the factor evenly of axes that are free on an array which has some of them already.
+/// The longest prefix of `axes` that shards the factor evenly, on an array that has some of them already (`own`).
 AxisList getEvenPrefix(const FactorSharding &own, int64_t factorSize, llvm::ArrayRef<AxisPart> axes) {
   AxisList result;
   int64_t cut = 1;
@@ -212,7 +213,7 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
       piece = part;
     else if (!own || (!own->isClosed && own->overflow.empty()))
       piece = part.prefixWithout(conflicts);
-    // What the array has already stays usable.
+    // Axes that the array already has stay usable.
     if (present && present->isPrefixOf(part) && (!piece || piece->isPrefixOf(*present)))
       piece = *present;
     if (!piece)
@@ -250,13 +251,13 @@ bool propagateFactors(ShardingProjection &projection, const OpKind &kind, Direct
   return changed;
 }
 
-/// Whether the axes of an operand's factor stop at the result because the factor is a minor one of a dimension there:
-/// no device would have a run of elements.
+/// Whether the axes of an operand's factor cannot go to the result, because the factor is a minor one of a dimension
+/// there: the shards would not be contiguous.
 static bool isStopped(const FactorSharding *operand, const FactorSharding *result) {
   return operand && result && !operand->axes.empty() && result->axes.empty() && !result->isMajor && !result->isAlone;
 }
 
-/// The major factor of the dimension that has this one, if it is free in the result and the axes divide it.
+/// The major factor of the result's dimension that contains `factor`, if it is unsharded and the axes divide it evenly.
 static std::optional<int64_t> findMajorPlace(const ShardingRule &rule, const TensorProjection &result,
                                              const ValueFactors &dims, int64_t factor, const AxisList &axes) {
   for (const DimFactors &dim : dims)

@@ -1,21 +1,21 @@
 //===- FactorPropagation.h - extending axes along factors -------*- C++ -*-===//
 //
-// One step of propagation: given the projection of one operation, which axes does each factor get on each array?
-// Three strategies, each adding one idea to the one before:
+// One step of propagation: extends the axes of each factor on each array of one operation. Each strategy adds one idea
+// to the one before:
 //
-//   Basic       For each factor, the longest axes that all arrays of the operation can agree on; where arrays differ,
-//               or one of them cannot take an axis (closed, the axis is used by another of its factors, sizes do not
-//               divide), propagation along that factor stops there for all.
-//   Aggressive  An array that cannot take an axis does not keep others from it. Where two factors want the same axis
-//               on one array, the factor that comes from the largest array gets it.
-//   Settle      Where arrays shard one factor differently (x: 8@a, y: 8@b in x + y), arrays that are still open follow
-//               the largest that they can follow, instead of none.
-//   Displace    Of a factor that an operation needs whole (a sorted dimension) nothing is passed on. But its axes,
-//               which one all_to_all brings to another dimension, may cut that one of the result, rather than none;
-//               where no other takes them, the same one of a result in which it is as long. So may the axes of a factor
-//               that is a minor one of its dimension in the result: they shard the major one, if they divide it.
+//   Basic       For each factor, the longest axes on which all arrays of the operation agree. Propagation along the
+//               factor stops for all arrays where two differ, or where one cannot take an axis (it is closed, another
+//               of its factors uses the axis, or sizes do not divide).
+//   Aggressive  An array that cannot take an axis does not stop the others. If two factors want the same axis on one
+//               array, the factor that comes from the largest array gets it.
+//   Settle      If arrays shard one factor differently (x: 8@a, y: 8@b in x + y), open arrays follow the largest array
+//               that they can follow, instead of none.
+//   Displace    A factor that needs replication (a sorted dimension) does not propagate. Its axes, which one all_to_all
+//               can move to another dimension, go to another factor of the result; if none can take them, to the same
+//               dimension of a result in which it has the same size. The axes of a factor that is a minor one of its
+//               dimension in the result go to the major one, if they divide it evenly.
 //
-// Nothing is ever taken away: axes of a factor are replaced by lists of which they are a prefix.
+// Steps only extend: the new axes of a factor have the old ones as a prefix.
 //
 // One step on C = dot(A, B) as Shardy's propagation document draws it, aggressive or basic (- : no such factor):
 //
@@ -36,23 +36,24 @@ namespace spmdc {
 
 enum class PropagationStrategy { Basic, Aggressive, Settle, Displace };
 
+/// Returns the direction in which a factor, given by its index, propagates.
 using DirectionOfFactor = llvm::function_ref<Direction(int64_t)>;
 
-/// Extends the projection by one step; returns whether anything changed. Factors that need replication are left alone.
+/// Extends the projection by one step; returns whether it changed. Factors that need replication do not change.
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
                       PropagationStrategy strategy);
 
-/// Gives the axes of factors that need replication, where an operand has them, to the largest factor that they divide
-/// and that this operand and a result of the same size have uncut: of the result. If there is none, to the result's
-/// factor of the same dimension, which the operation needs whole, too. Axes of a minor factor of a result's dimension
-/// go to the major one first. Returns whether anything changed.
+/// The step `Displace`. The axes of an operand's factor that needs replication go to a result of the same size: to the
+/// largest factor that they divide evenly and that is unsharded on operand and result, or else to the factor of the
+/// same dimension that needs replication, too. The axes of a factor that is a minor one in the result go to the major
+/// factor of that dimension first. Returns whether anything changed.
 bool displaceAxes(ShardingProjection &projection);
 
-/// The operand, and its factor, that these axes were displaced from.
+/// The operand, and its factor, from which displaceAxes took these axes.
 std::pair<unsigned, int64_t> getDisplaced(const ShardingProjection &projection, llvm::ArrayRef<AxisPart> axes);
 
-/// The longest prefix of `axes` that the factor may have on this array. Where the array lacks the factor: the longest
-/// one that none of its factors uses.
+/// The longest prefix of `axes` that the factor may have on this array. If the array lacks the factor, the longest
+/// prefix that none of its factors uses.
 AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t factorSize,
                          llvm::ArrayRef<AxisPart> axes);
 

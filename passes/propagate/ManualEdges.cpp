@@ -1,7 +1,8 @@
-//===- ManualEdges.cpp - what goes over the border of a manual region ------===//
+//===- ManualEdges.cpp - propagation into and out of manual regions -------===//
 //
-// A region that is manual along some axes: around it an array is cut by these as it is written, and in it by none of
-// them. Along the others shardings go in and out.
+// In a region that is manual along some axes, arrays have shardings over the other (automatic) axes only. Outside, the
+// operands and results are sharded over the manual axes as `in` and `out` say. Shardings over automatic axes propagate
+// in both directions between the outer array and the argument or yielded value inside.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +12,8 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// The slots of arrays around a region and in it, which its axes are kept from. Fails where something else is written
-/// about an array around it.
+/// Excludes the manual axes of each region from the slots of its operands, results and inner values. Fails if an
+/// operand or result has an annotation that contradicts `in` or `out`.
 LogicalResult PropagationState::excludeManualAxes(func::FuncOp func) {
   WalkResult walk = func.walk([&](ManualOp manual) {
     if (!manual.hasAutomaticAxes())
@@ -45,8 +46,8 @@ LogicalResult PropagationState::excludeManualAxes(func::FuncOp func) {
       ArrayType part = manual.getManualPart(type);
       ArrayType written = manual.getManualPart(type.withSharding(slot.annotation));
       if (!part.getShardingOrOpen().hasSameAxes(written.getShardingOrOpen())) {
-        manual.emitError() << "an array at the border of 'shard_map' is " << part.str()
-                           << " along the axes that are manual, and is annotated " << written.str();
+        manual.emitError() << "'shard_map' takes or returns an array as " << part.str()
+                           << " over its manual axes, but the array is annotated " << written.str();
         return WalkResult::interrupt();
       }
       excludeFrom(slot);
@@ -56,8 +57,8 @@ LogicalResult PropagationState::excludeManualAxes(func::FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
-/// What goes over the border of a manual region: a dimension outside is a factor of the pieces along the manual axes,
-/// and one of what is in a piece, which both sides share.
+/// Adds the edges between a manual region and its surroundings. A dimension outside has two factors: one for the shards
+/// over the manual axes, and one for the elements within a shard, which is the factor of the dimension inside, too.
 void PropagationState::addManualEdges(ManualOp manual) {
   if (!manual.hasAutomaticAxes())
     return;

@@ -1,4 +1,4 @@
-//===- OpKind.cpp - in which order operations propagate -------------------===//
+//===- OpKind.cpp - the order in which operations propagate ---------------===//
 
 #include "passes/propagate/OpKind.h"
 
@@ -62,7 +62,7 @@ OpKind::OpKind(const ShardingRule &rule) {
 
 namespace {
 
-/// Barriers aside.
+/// The direction without regard to barriers.
 Direction getOwnDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings,
                           unsigned stage) {
   if (factor.kind == FactorKind::NeedReplication)

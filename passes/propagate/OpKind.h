@@ -1,6 +1,6 @@
-//===- OpKind.h - in which order operations propagate -----------*- C++ -*-===//
+//===- OpKind.h - the order in which operations propagate -------*- C++ -*-===//
 //
-// What propagation must know of an operation beyond its factors, read off the rule: no operation is named.
+// Classifies operations for propagation by their sharding rules; no operation is named.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,7 +9,7 @@
 
 namespace spmdc {
 
-/// Which arrays may pass axes on along a factor: operands (forward), results (backward), or both.
+/// The arrays whose axes propagate along a factor: operands (forward), results (backward), or both.
 enum class Direction : unsigned { None = 0, Forward = 1, Backward = 2, Both = 3 };
 
 struct OpKind {
@@ -17,32 +17,33 @@ struct OpKind {
 
   /// All arrays have the same dimensions, each a pass-through factor of its own.
   bool isElementwise = false;
-  /// Each element of the result is one of each operand, perhaps elsewhere: element-wise operations, reshape, transpose,
-  /// constraint. Such operations follow their surroundings at no cost.
+  /// Each element of the result comes from one element of each operand, perhaps at another position: element-wise
+  /// operations, reshape, transpose, constraint. Such operations can take any sharding of their neighbours at no cost.
   bool isPassThrough = false;
-  /// One operand, repeated along factors that only the result has.
+  /// The result repeats the only operand along factors that only the result has.
   bool isBroadcast = false;
 };
 
-/// The stages of propagation, in order. Each lets through all that the one before did, and more:
+/// The stages of propagation, in order. Each includes the one before:
 ///
-///   0  pass-through operations none of whose operands has another use
-///   1  pass-through operations (what takes a part of an array, as slices do, only forward)
+///   0  pass-through operations whose operands have no other use
+///   1  pass-through operations (those whose result is smaller than an operand, such as slices, only forward)
 ///   2  pass-through factors of all operations (rows and columns of a product, but not its contraction)
 ///   3  all factors
-///   4  broadcasts also forward: what is cheap to repeat follows its use, not its source
+///   4  broadcasts also forward: a broadcast is cheap to repeat, so its sharding comes from its uses first
 inline constexpr unsigned kNumStages = 5;
 
-/// What the values around an operation say of when it propagates.
+/// Properties of the values around an operation that decide in which stage it propagates.
 struct OpSurroundings {
   bool hasSharedOperand = false; ///< An operand has another use.
-  /// The result is a part of an operand: what cuts it comes late to the operand, of which others may use more.
+  /// The result is smaller than an operand, as that of a slice. Its sharding propagates to the operand late, because
+  /// other uses of the operand may read more of it.
   bool shrinks = false;
-  /// What a barrier lets through.
+  /// The directions that a barrier allows.
   Direction allowed = Direction::Both;
 };
 
-/// Which way a factor of an operation propagates in a stage.
+/// The direction in which a factor of an operation propagates in a stage.
 Direction getDirection(const OpKind &kind, const Factor &factor, const OpSurroundings &surroundings, unsigned stage);
 
 } // namespace spmdc

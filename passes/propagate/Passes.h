@@ -1,4 +1,4 @@
-//===- Passes.h - from the array program to the propagated one --*- C++ -*-===//
+//===- Passes.h - passes of the stage `propagated` --------------*- C++ -*-===//
 #pragma once
 
 #include "passes/propagate/FactorPropagation.h"
@@ -14,7 +14,7 @@ struct PropagationLog;
 #define GEN_PASS_REGISTRATION
 #include "passes/propagate/Passes.h.inc"
 
-/// The pass, which also writes down what it does (AxisProvenance.h). The log outlives the pass.
+/// Creates the pass. If `log` is not null, the pass logs its steps there (AxisProvenance.h); the log must outlive it.
 std::unique_ptr<mlir::Pass> createPropagatePass(const PropagatePassOptions &options, PropagationLog *log);
 
 } // namespace spmdc

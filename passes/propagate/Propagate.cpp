@@ -1,6 +1,6 @@
-//===- Propagate.cpp - gives every array a sharding -----------------------===//
+//===- Propagate.cpp - spmdc-propagate: gives every array a sharding ------===//
 //
-// Reads a function into a PropagationState, propagates, and writes the outcome to the types.
+// Reads a function into a PropagationState, runs the Propagator, and writes the shardings to the types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace spmdc {
 
 namespace {
 
-/// Notes on what computes a value (on the loop whose carry it is) that its sharding was written.
+/// Tags the operation that computes a value, or the loop whose carry it is, as annotated by the user.
 void markAnnotated(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -51,25 +51,25 @@ void writeTypes(func::FuncOp func, const PropagationState &state) {
   func.setType(FunctionType::get(func.getContext(), func.getBody().getArgumentTypes(), terminator->getOperandTypes()));
 }
 
-/// Where the value that a constraint changes the sharding of is to be read: in front of the reshard of an earlier
-/// constraint where nothing else needs that one's sharding, or where the value already has the sharding that is asked
-/// for. A reshard of a reshard sends no more than one from the beginning; if the one between is materialized anyway, it
-/// is among the available shardings (passes/strategy/AvailableShardings.h).
+/// The value from which a constraint's reshard starts. If the operand is itself the reshard of an earlier constraint,
+/// this is the operand of that reshard, provided that nothing else needs the sharding between, or that its type is
+/// already the wanted one. One reshard sends no more than two in sequence; if the sharding between is materialized
+/// anyway, it is among the available shardings (passes/strategy/AvailableShardings.h).
 Value findSource(ConstraintOp constraint) {
   auto reshard = constraint.getOperand().getDefiningOp<ReshardOp>();
   bool isNeeded = !reshard || (!reshard->hasOneUse() && reshard.getOperand().getType() != constraint.getType());
   return isNeeded ? constraint.getOperand() : reshard.getOperand();
 }
 
-/// Whether all that sees the sharding of a constraint is another constraint: then the value is computed so unless it
-/// sends less to compute it otherwise (passes/assign/ChooseShardings.cpp).
+/// Whether the only use of a constraint is another constraint. Then the sharding search may give the value another
+/// sharding if that sends less (passes/assign/ChooseShardings.cpp).
 bool isBetweenConstraints(ConstraintOp constraint) {
   return constraint->hasOneUse() && isa<ConstraintOp>(*constraint->user_begin());
 }
 
-/// A constraint has done its work: where its operand lies as it says, the operand takes its place (and its names);
-/// elsewhere it is a change of sharding. So it is behind a loop: what is written of the outcome need not be best for
-/// the iterations.
+/// Replaces each constraint with its operand, which takes over its names, if the operand has its sharding; otherwise
+/// with a reshard. A constraint on the result of a loop always becomes a reshard: the annotated sharding of the result
+/// need not be the best one for the iterations.
 void replaceConstraints(func::FuncOp func) {
   func.walk([](ConstraintOp constraint) {
     Value operand = findSource(constraint), between = constraint.getOperand();

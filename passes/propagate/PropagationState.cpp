@@ -1,4 +1,4 @@
-//===- PropagationState.cpp - all arrays of a function in flux ------------===//
+//===- PropagationState.cpp - the graph that propagation works on ---------===//
 
 #include "passes/propagate/PropagationState.h"
 
@@ -14,14 +14,14 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The carries among a loop's region arguments: all but the counter of a `for`.
+/// The region arguments of a loop that are carries: all but the counter of a `for`.
 Block::BlockArgListType getCarries(Region &region) {
   return region.getArguments().drop_front(isa<ForOp>(region.getParentOp()) ? 1 : 0);
 }
 
 int64_t priorityOf(DimShardingAttr dim) { return std::max<int64_t>(0, dim.getPriority()); }
 
-/// Every axis is known, and all of them can be used by one array.
+/// Checks that the mesh has every axis of the annotation, and that no two of them conflict.
 LogicalResult verifyAnnotation(Location loc, ArrayType type, const MeshAxes &mesh) {
   ShardingAttr sharding = type.getSharding();
   SmallVector<AxisRefAttr> used(sharding.getUnreduced());
@@ -31,8 +31,8 @@ LogicalResult verifyAnnotation(Location loc, ArrayType type, const MeshAxes &mes
     if (mesh.find(axis))
       continue;
     if (mesh.find(AxisRefAttr::get(axis.getContext(), axis.getName())))
-      return emitError(loc) << "'" << axis.str() << "' in " << type.str() << " is no part of axis '" << axis.getName()
-                            << "'";
+      return emitError(loc) << "'" << axis.str() << "' in " << type.str() << " is not a part of axis '"
+                            << axis.getName() << "'";
     InFlightDiagnostic error = emitError(loc);
     error << "unknown axis '" << axis.getName() << "' in " << type.str() << "; ";
     return mesh.getMesh().getAxes().empty() ? error << "there is no mesh" : error << "the mesh has " << mesh.names();
@@ -41,11 +41,11 @@ LogicalResult verifyAnnotation(Location loc, ArrayType type, const MeshAxes &mes
     for (AxisRefAttr other : ArrayRef(used).drop_front(index + 1))
       if (mesh.find(axis)->conflictsWith(*mesh.find(other)))
         return emitError(loc) << "'" << axis.str() << "' and '" << other.str() << "' in " << type.str()
-                              << " are no parts of one splitting of axis '" << axis.getName() << "'";
+                              << " are not parts of one split of axis '" << axis.getName() << "'";
   return success();
 }
 
-/// What two annotations say together; nothing where they contradict one another.
+/// Merges two annotations of one dimension; nullopt if they contradict each other.
 std::optional<DimShardingAttr> mergeDims(DimShardingAttr lhs, DimShardingAttr rhs, const MeshAxes &mesh) {
   auto merge = [&](DimShardingAttr stricter, DimShardingAttr other) -> std::optional<DimShardingAttr> {
     bool fits = other.getIsClosed() ? stricter.getIsClosed() && stricter.getAxes() == other.getAxes()
@@ -62,7 +62,7 @@ std::optional<DimShardingAttr> mergeDims(DimShardingAttr lhs, DimShardingAttr rh
   return merge(rhs, lhs);
 }
 
-/// Nothing where no such direction is written.
+/// Parses the value of the attribute; nullopt for any other text.
 std::optional<Direction> parseDirection(StringRef text) {
   return llvm::StringSwitch<std::optional<Direction>>(text)
       .Case("forward", Direction::Forward)
@@ -82,7 +82,7 @@ LogicalResult verifyBarriers(func::FuncOp func) {
     if (!written)
       return WalkResult::advance();
     if (!isa<OptimizationBarrierOp>(op))
-      return op->emitOpError() << "is no barrier: '" << kAllowedDirectionAttrName
+      return op->emitOpError() << "is not a barrier: '" << kAllowedDirectionAttrName
                                << "' is for array.optimization_barrier";
     auto text = dyn_cast<StringAttr>(written);
     if (!text || !parseDirection(text.getValue()))
@@ -105,7 +105,7 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
     for (Value result : op->getResults())
       if (failed(state.addValue(result)))
         return WalkResult::interrupt();
-    // What a person wrote for one device has no shardings.
+    // Values inside a fully manual region are local and have no shardings.
     if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
     if (isa<ForOp, WhileOp>(op) && failed(state.addCarries(op)))
@@ -132,13 +132,13 @@ LogicalResult PropagationState::addValue(Value value) {
     return failure();
   slotOf[value] = slots.size();
   Slot slot{type.getSharding(), value.getLoc(), /*isGrouped=*/false, /*excluded=*/{}, /*current=*/{}, /*opsAround=*/{}};
-  // Where nothing is written, all dimensions are open; annotations become visible through activate().
+  // Without annotation, all dimensions are open. Annotations become visible through activate().
   slot.current.dims.resize(type.getRank());
   slots.push_back(std::move(slot));
   return success();
 }
 
-/// A carry is one array at different times: its arguments share the slot of its result.
+/// Gives the region arguments of a carry the slot of its result: a carry has one sharding in all iterations.
 LogicalResult PropagationState::addCarries(Operation *loop) {
   for (Region &region : loop->getRegions())
     for (auto [argument, result] : llvm::zip(getCarries(region), loop->getResults())) {
@@ -196,7 +196,7 @@ LogicalResult PropagationState::addGroups(func::FuncOp func) {
         }
         dims.push_back(*merged);
       }
-      // Partial sums stay each value's own matter.
+      // Unreduced axes are not shared by the group.
       slots[slot].annotation = ShardingAttr::get(theirs.getContext(), dims, ours.getUnreduced());
     }
     for (auto &[value, valueSlot] : slotOf)
@@ -215,7 +215,7 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
     Operation *maker = operand.getDefiningOp();
     if (!annotation || slot.annotation || slot.isGrouped || !maker || !slot.excluded.empty())
       return;
-    // A carry lies as what it starts from, not as somebody wants it behind the loop.
+    // A carry takes the annotation of its initial value before that of a constraint on the loop's result.
     if (isa<ForOp, WhileOp>(maker)) {
       Value initial = maker->getOperand(cast<OpResult>(operand).getResultNumber());
       if (ShardingAttr written = slots[slotOf[initial]].annotation; written && written != annotation)
@@ -305,7 +305,7 @@ void PropagationState::activate(int64_t priority) {
       slot.current.blocked = slot.excluded;
       continue;
     }
-    // A dimension of a later priority is closed until its turn comes, and its axes are kept free.
+    // A dimension of a later priority is closed until that priority is active, and its axes are reserved.
     slot.current.blocked = mesh.getParts(slot.annotation.getUnreduced());
     for (const AxisPart &axis : slot.excluded)
       if (llvm::none_of(slot.annotation.getDims(),
@@ -326,7 +326,7 @@ void PropagationState::activate(int64_t priority) {
 ShardingAttr PropagationState::getFinalSharding(Value value) const {
   const Slot &slot = slots[slotOf.lookup(value)];
   TensorSharding current = slot.current;
-  // Axes of one device are in nobody's way: they may have come from anywhere.
+  // Axes of size 1 conflict with no others, so they may have propagated to slots that exclude them.
   auto isExcluded = [&](const AxisPart &part) { return part.size == 1 && llvm::is_contained(slot.excluded, part); };
   for (TensorSharding::Dim &dim : current.dims)
     llvm::erase_if(dim.axes, isExcluded);

@@ -1,12 +1,13 @@
-//===- PropagationState.h - all arrays of a function in flux ----*- C++ -*-===//
+//===- PropagationState.h - the graph that propagation works on -*- C++ -*-===//
 //
-// The graph that propagation works on: a slot per array (values of one sharding group share one, and so do the
-// arguments and the result of a loop's carry), an entry per operation that has a sharding rule and per edge of control
-// flow, and what people wrote about shardings, which becomes visible user priority by user priority.
+// The state of one function's propagation: a slot for each array, with its current sharding; an entry for each
+// operation with a sharding rule and for each edge of control flow; and the user's annotations, which become visible in
+// the order of user priorities. The values of one sharding group share a slot, and so do the arguments and the result
+// of a loop's carry.
 //
-// What counts as written: any sharding on the type of an argument or of an operation's result, constraints above all.
-// What a constraint says also holds for its operand where that is the result of an operation about which nothing is
-// written and no other constraint says otherwise: `let h: f32[8@a] = x @ y` computes the product right there.
+// Annotations are the shardings on types of arguments and of operations' results, mostly of constraints. The annotation
+// of a constraint also applies to its operand, if that is the result of an operation without annotation and has no
+// constraint with another sharding: for `let h: f32[8@a] = x @ y`, the product itself is computed in this sharding.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,9 +23,9 @@ namespace spmdc {
 
 class PropagationState {
 public:
-  /// An operation with a rule, or an edge of control flow: a carry of a loop follows what it starts from and what the
-  /// body yields, a result of a branch what its arms yield, as the result of an operation that changes nothing would;
-  /// so do the pieces that a manual region is given, and what it yields, along the axes that are not manual.
+  /// An operation with a rule, or an edge (`isEdge`), which acts as an operation that copies its operands to its
+  /// result: from the initial value and the value that the body yields to a loop's carry, from the values that the
+  /// branches yield to the result of a conditional, and across the border of a manual region, over its automatic axes.
   struct OpEntry {
     mlir::Operation *op;
     ShardingRule rule;
@@ -32,14 +33,14 @@ public:
     OpSurroundings surroundings;
     bool isEdge;
     llvm::SmallVector<mlir::Value, 4> values; ///< Operands, then results.
-    llvm::SmallVector<unsigned, 4> slots;     ///< Of the values.
+    llvm::SmallVector<unsigned, 4> slots;     ///< The slots of `values`.
 
-    /// For messages.
+    /// The operation's name for messages.
     llvm::StringRef getName() const;
   };
 
-  /// Reads a function. Fails, with a diagnostic at its place, on an axis that the mesh does not have and on a sharding
-  /// group whose members cannot be sharded alike.
+  /// Reads a function. Emits an error and fails on an axis that the mesh does not have, and on a sharding group whose
+  /// members have different shapes or contradicting annotations.
   static mlir::FailureOr<PropagationState> create(mlir::func::FuncOp func, const MeshAxes &mesh);
 
   const MeshAxes &getMesh() const { return mesh; }
@@ -47,7 +48,7 @@ public:
   llvm::ArrayRef<OpEntry> getOps() const { return ops; }
   TensorSharding &getSharding(unsigned slot) { return slots[slot].current; }
   const TensorSharding &getSharding(unsigned slot) const { return slots[slot].current; }
-  /// What is written about the arrays of the slot, null where nothing is, and where it stands.
+  /// The annotation of the slot, null if there is none, and its location.
   ShardingAttr getAnnotation(unsigned slot) const { return slots[slot].annotation; }
   mlir::Location getAnnotationLoc(unsigned slot) const { return slots[slot].annotationLoc; }
   unsigned getNumSlots() const { return slots.size(); }
@@ -56,18 +57,18 @@ public:
 
   /// The user priorities of all annotations, ascending; 0 is always among them.
   llvm::SmallVector<int64_t, 2> getPriorities() const;
-  /// Makes the annotations of one more priority visible. Starts with 0.
+  /// Makes the annotations of one more priority visible. Must be called in ascending order, starting with 0.
   void activate(int64_t priority);
 
-  /// The value's sharding as it stands, closed; none for a scalar.
+  /// The current sharding of the value, closed; null for a scalar.
   ShardingAttr getFinalSharding(mlir::Value value) const;
 
 private:
   struct Slot {
-    ShardingAttr annotation; ///< Null: nothing is written.
+    ShardingAttr annotation; ///< Null without annotation.
     mlir::Location annotationLoc;
     bool isGrouped = false;
-    AxisList excluded; ///< Manual axes of a region around which the array stands.
+    AxisList excluded; ///< The manual axes of a region that contains, takes or yields the array.
     TensorSharding current;
     llvm::SmallVector<unsigned, 4> opsAround;
   };

@@ -1,4 +1,4 @@
-//===- Propagator.cpp - propagation to the fix point ----------------------===//
+//===- Propagator.cpp - propagation to the fixed point --------------------===//
 
 #include "passes/propagate/Propagator.h"
 
@@ -20,7 +20,7 @@ void Propagator::run() {
 }
 
 void Propagator::displace() {
-  // One operation after the other: what follows from each comes before the next one.
+  // After each displacement, propagation runs to the fixed point before the next operation.
   for (unsigned index = 0; index < state.getOps().size(); ++index) {
     const ShardingRule &rule = state.getOps()[index].rule;
     auto isWhole = [](const Factor &factor) { return factor.kind == FactorKind::NeedReplication; };

@@ -1,14 +1,14 @@
-//===- Propagator.h - propagation to the fix point --------------*- C++ -*-===//
+//===- Propagator.h - propagation to the fixed point ------------*- C++ -*-===//
 //
-// The layers, from the outside in, each a loop over the next:
+// The nested loops of propagation, from the outside in:
 //
-//   user priorities   annotations of priority 0 first, to the end, then those of priority 1 beside them, ...
+//   user priorities   annotations of priority 0 to the fixed point, then those of priority 1 in addition, ...
 //   stages            pass-through operations before contractions before forward broadcasts (OpKind.h)
-//   fix point         sweeps over the operations in program order, forward and backward in turn, until nothing changes
-//   strategy          what one operation does with its factors (FactorPropagation.h)
+//   fixed point       sweeps over the operations, in program order and in reverse by turns, until nothing changes
+//   strategy          the step on the factors of one operation (FactorPropagation.h)
 //
-// A step only ever lengthens the axes of an open dimension, so sweeps end. Operations are visited by their number in
-// the program alone: the outcome depends neither on hashing nor on other functions.
+// A step only extends the axes of open dimensions, so the sweeps terminate. Operations are visited in program order, so
+// the result depends neither on hashing nor on other functions.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,6 +22,7 @@ namespace spmdc {
 
 class PropagationObserver;
 
+/// Propagates shardings in a PropagationState.
 class Propagator {
 public:
   /// `observer` may be null.
@@ -32,9 +33,9 @@ public:
 
 private:
   void runToFixPoint(unsigned stage, PropagationStrategy stepStrategy);
-  /// Axes of dimensions that operations need whole, last of all.
+  /// Displaces the axes of dimensions that operations need replicated (PropagationStrategy::Displace). Runs last.
   void displace();
-  /// Whether anything has changed.
+  /// One step on one operation; returns whether anything changed.
   bool step(unsigned opIndex, unsigned stage, PropagationStrategy stepStrategy);
 
   PropagationState &state;
@@ -43,12 +44,12 @@ private:
   llvm::BitVector pending; ///< Operations with an array that has changed since they were visited.
 };
 
-/// Is told of every change: who extended what on which operation.
+/// Gets a notification for every extension of a dimension.
 class PropagationObserver {
 public:
   virtual ~PropagationObserver() = default;
-  /// Dimension `dim` of the operation's array `tensor` (operands first) got its new axes in this step. `before` and
-  /// `after` are the operation's projections around it.
+  /// A step on `op` has extended the axes of dimension `dim` of its array `tensor` (operands first). `before` and
+  /// `after` are the operation's projections before and after the step.
   virtual void extended(const PropagationState::OpEntry &op, unsigned tensor, unsigned dim,
                         const ShardingProjection &before, const ShardingProjection &after,
                         PropagationStrategy strategy) = 0;

@@ -1,4 +1,4 @@
-//===- Remarks.cpp - why propagation decided as it did --------------------===//
+//===- Remarks.cpp - the remarks of propagation (--remarks) ---------------===//
 
 #include "passes/propagate/Remarks.h"
 
@@ -13,7 +13,8 @@ namespace {
 
 using OpEntry = PropagationState::OpEntry;
 
-/// A remark at the operation's place that begins with its name: one source expression may be several operations.
+/// Emits a remark at the operation's place. It begins with the operation's name, because one source expression may
+/// consist of several operations.
 InFlightDiagnostic emitRemarkAt(const OpEntry &entry) {
   return emitRemark(entry.op->getLoc()) << entry.getName() << ": ";
 }
@@ -24,12 +25,12 @@ std::string describe(const OpEntry &entry, unsigned tensor) {
   std::string text;
   if (isa<ManualOp>(entry.op)) {
     bool isIn = isa<BlockArgument>(entry.values[1]);
-    text = isIn ? (tensor == 0 ? "what the region is given" : "its piece")
-                : (tensor == 0 ? "what the region yields" : "the result");
+    text =
+        isIn ? (tensor == 0 ? "the operand" : "the local array") : (tensor == 0 ? "the yielded value" : "the result");
   } else if (entry.isEdge && tensor < numOperands)
-    text = isa<IfOp>(entry.op) ? (tensor == 0 ? "what the first arm yields" : "what the second arm yields")
-           : tensor == 0       ? "what the carry starts from"
-                               : "what the body yields";
+    text = isa<IfOp>(entry.op) ? (tensor == 0 ? "the first branch's value" : "the second branch's value")
+           : tensor == 0       ? "the carry's initial value"
+                               : "the body's value";
   else if (tensor < numOperands)
     text = numOperands == 1 ? "the operand" : "operand " + std::to_string(tensor);
   else
@@ -70,8 +71,8 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
       auto [source, wholeFactor] = getDisplaced(before, axes);
       remark << ", as dimension " << getDimOf(entry.rule, source, wholeFactor) << " of " << describe(entry, source)
              << (entry.rule.factors[wholeFactor].kind == FactorKind::NeedReplication
-                     ? " is, which the operation needs whole"
-                     : " is, of which no device would have a run of elements");
+                     ? " is, which the operation needs replicated"
+                     : " is, whose shards would not be contiguous");
       return;
     }
     for (auto [source, projection] : llvm::enumerate(before.getTensors())) {
@@ -97,7 +98,7 @@ void RemarkEmitter::reportDisagreements(const OpEntry &entry) {
     shardings.push_back(&state.getSharding(slot));
   ShardingProjection projection(entry.rule, shardings);
   for (auto [factor, info] : llvm::enumerate(entry.rule.factors)) {
-    // The array that others are measured by: the largest of those with the most shards.
+    // The array with which the others are compared: the largest of those with the most shards.
     std::optional<unsigned> leader;
     std::pair<int64_t, int64_t> leaderKey;
     for (auto [index, tensor] : llvm::enumerate(projection.getTensors())) {
@@ -114,11 +115,11 @@ void RemarkEmitter::reportDisagreements(const OpEntry &entry) {
       continue;
     if (info.kind == FactorKind::NeedReplication) {
       if (*leader >= projection.getNumOperands())
-        continue; // It is cut once it is made.
+        continue; // A sharded result needs no gather: the operation computes it replicated, and slices it.
       emitRemarkAt(entry) << "dimension " << getDimOf(entry.rule, *leader, factor) << " of " << describe(entry, *leader)
                           << " is sharded over "
                           << state.getMesh().str(projection.getTensors()[*leader].getFactor(factor)->axes)
-                          << ", but the operation needs it whole";
+                          << ", but the operation needs it replicated";
       continue;
     }
     for (unsigned tensor = 0; tensor < projection.getTensors().size(); ++tensor)
@@ -151,7 +152,7 @@ void RemarkEmitter::reportDisagreement(const OpEntry &entry, const ShardingProje
            << entry.rule.factors[factor].size;
     return;
   }
-  // The first axis it could not take.
+  // The first axis that the array cannot take.
   AxisList usable = getUsablePrefix(array, factor, entry.rule.factors[factor].size, wanted);
   size_t missing = usable.size();
   if (!usable.empty() && usable.back() != wanted[usable.size() - 1])
@@ -170,15 +171,16 @@ void RemarkEmitter::reportDisagreement(const OpEntry &entry, const ShardingProje
       }
     }
     if (llvm::any_of(array.getBlocked(), [&](AxisPart used) { return part.conflictsWith(used); })) {
-      remark << mesh.str({part}) << " is in use by the array elsewhere";
+      remark << mesh.str({part}) << " is already used elsewhere by the array";
       return;
     }
     if (!own->isAlone) {
-      remark << "its factor of " << entry.rule.factors[factor].size << " cannot be cut evenly by " << mesh.str({part});
+      remark << "its factor of " << entry.rule.factors[factor].size << " cannot be sharded evenly over "
+             << mesh.str({part});
       return;
     }
   }
-  remark << (entry.kind.isElementwise ? "the result does not have it" : "only blocks can be sharded");
+  remark << (entry.kind.isElementwise ? "the result does not have it" : "its shards would not be contiguous");
 }
 
 } // namespace spmdc

@@ -1,8 +1,8 @@
-//===- Remarks.h - why propagation decided as it did ------------*- C++ -*-===//
+//===- Remarks.h - the remarks of propagation (--remarks) -------*- C++ -*-===//
 //
-// MLIR remarks at the operations' places: one for every change while propagation runs (who extended whom), and at the
-// end one for every array that does not follow its operation's other arrays, with what keeps it from doing so. The
-// latter are the places where data will have to move.
+// Emits MLIR remarks at the operations' places. While propagation runs, each extension of a dimension gets a remark
+// with its source. At the end, each array whose sharding differs from the other arrays of its operation gets a remark
+// with the reason; these operations may need a reshard.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,6 +11,7 @@
 
 namespace spmdc {
 
+/// Emits the remarks of one function's propagation.
 class RemarkEmitter : public PropagationObserver {
 public:
   explicit RemarkEmitter(const PropagationState &state) : state(state) {}
@@ -18,7 +19,7 @@ public:
   void extended(const PropagationState::OpEntry &op, unsigned tensor, unsigned dim, const ShardingProjection &before,
                 const ShardingProjection &after, PropagationStrategy strategy) override;
 
-  /// To be called after propagation.
+  /// Emits the remarks on arrays that differ. Must be called after propagation.
   void reportDisagreements();
 
 private:

@@ -1,4 +1,4 @@
-//===- ShardingProjection.cpp - dimensions seen as factors ----------------===//
+//===- ShardingProjection.cpp - shardings of an operation's factors -------===//
 
 #include "passes/propagate/ShardingProjection.h"
 
@@ -10,7 +10,7 @@
 namespace spmdc {
 namespace {
 
-/// Hands out a list of axes from the major end, cutting parts where asked.
+/// Takes axes, or parts of them, from the major end of a list.
 class AxisCursor {
 public:
   explicit AxisCursor(llvm::ArrayRef<AxisPart> axes) : axes(axes) {
@@ -20,7 +20,7 @@ public:
   bool atEnd() const { return axes.empty(); }
   int64_t frontSize() const { return front.size; }
 
-  /// Takes the major part of that size, which must divide the front's, off the front.
+  /// Removes and returns the major part of the first axis with this size, which must divide the axis's size.
   AxisPart take(int64_t size) {
     AxisPart taken = front.majorPart(size);
     if (size == front.size) {
@@ -119,7 +119,7 @@ llvm::SmallVector<AxisList, 4> TensorProjection::projectBack() const {
       for (const AxisPart &part : sharding.overflow)
         appendMerged(axes, part);
       if (!sharding.overflow.empty() || totalSize(sharding.axes) < factors[factor].size)
-        break; // Of a run, too: its axis is smaller than the factor.
+        break; // This includes a sharding by runs (isRun): its axes have fewer devices than the factor has elements.
     }
   }
   return dims;

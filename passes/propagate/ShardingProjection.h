@@ -1,28 +1,30 @@
-//===- ShardingProjection.h - dimensions seen as factors --------*- C++ -*-===//
+//===- ShardingProjection.h - shardings of an operation's factors -*- C++ -*-===//
 //
-// An operation's sharding rule says of which factors each dimension is made. The projection turns the shardings of an
-// operation's operands and results (axes per dimension) into axes per factor, where they can be compared and extended
-// across arrays, and turns the outcome back into axes per dimension.
+// An operation's sharding rule maps each dimension to factors. The projection converts the shardings of an operation's
+// operands and results (axes per dimension) to axes per factor, which propagation compares and extends across arrays,
+// and converts them back.
 //
-// One rule from projecting to projecting back, on the mesh a=4, b=2:
+// An example on the mesh a=4, b=2:
 //
 //     reshape f32[8] -> f32[2, 4]        rule ([ij]) -> ([i, j]) {i=2, j=4}
 //
 //                        i           j
 //     operand 8@(a, b)   [a:(1)2]    [a:(2)2, b]     a dimension's axes fill its factors from the major end; an axis
-//     result  2, 4       []          []              that is larger than what is left of a factor is cut
+//     result  2, 4       []          []              larger than the rest of a factor is split into parts
 //
-//  extend the result's factors to the operand's:
+//  extending the result's factors to the operand's gives
 //     result             [a:(1)2]    [a:(2)2, b]     -> 2@a:(1)2, 4@(a:(2)2, b)
 //
-//  and the other way round, from 2@a:(1)2, 4@a:(2)2 to the operand: the factors of one dimension are joined, and parts
-//  of an axis that follow one another become one: 8@a.
+//  In the other direction, from 2@a:(1)2, 4@a:(2)2 to the operand, the axes of the dimension's factors are
+//  concatenated, and adjacent parts of an axis become one: 8@a.
 //
-// Where a dimension is a product of factors, a minor factor can only be cut once every factor major to it is cut into
-// single elements (a device would otherwise own a strided set); projecting back leaves out what comes after a factor
-// that is not. Sizes that share no divisor with the next axis make that axis and all after it `overflow` of the factor:
-// they belong to the dimension, but to no factor, and nothing may be added behind them. Axes that all fit the major
-// factor stay its own, though: pieces are runs of elements, and what joins or splits them exchanges their ends.
+// In a dimension of several factors, a minor factor can be sharded only if every factor major to it is sharded into
+// single elements; otherwise the shards would be strided. So the conversion back drops the axes after the first factor
+// that is not. If an axis has no common divisor with the rest of a factor, this axis and all after it are `overflow` of
+// the factor: they shard the dimension, but belong to no factor, and no axis can be added after them. There is one
+// exception: axes whose devices are fewer than the major factor's elements all belong to that factor, even if they do
+// not divide it. Shards are then runs of elements of uneven size, whose ends an operation that merges or splits
+// dimensions exchanges.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -34,40 +36,41 @@
 
 namespace spmdc {
 
+/// The sharding of one factor on one array.
 struct FactorSharding {
   AxisList axes;
   AxisList overflow;
   bool isClosed = false;
-  /// The dimension has no other factor but for that of pieces, which are arrays of their own. Only then may sizes be
-  /// uneven over any axes: padding at the end of a dimension would otherwise come to lie between the elements of
-  /// another array.
+  /// The dimension has no other factor, except one for the shards of a manual region (FactorKind::Place). Only such a
+  /// factor may be sharded unevenly over any axes: otherwise padding at the end of a dimension would end up between the
+  /// elements of another array.
   bool isAlone = true;
-  /// The major factor of its dimension, which may be uneven if no other is cut (isRun).
+  /// The major factor of its dimension. It may be sharded unevenly if no other factor is sharded (isRun).
   bool isMajor = true;
   bool operator==(const FactorSharding &) const = default;
 };
 
-/// Whether pieces of a dimension are uneven runs of elements of its major factor where that alone is cut, by these
-/// axes.
+/// Whether a dimension whose major factor alone is sharded, over these axes, has uneven runs of that factor's elements
+/// as shards: fewer devices than elements, and no even division.
 bool isRun(int64_t factorSize, llvm::ArrayRef<AxisPart> axes);
 
-/// One array of an operation.
+/// The factor shardings of one array of an operation.
 class TensorProjection {
 public:
   TensorProjection(const TensorSharding &sharding, llvm::ArrayRef<DimFactors> dimFactors,
                    llvm::ArrayRef<Factor> factors);
 
-  /// Null where the array does not have the factor.
+  /// Null if the array does not have the factor.
   const FactorSharding *getFactor(int64_t factor) const {
     return factorShardings[factor] ? &*factorShardings[factor] : nullptr;
   }
-  /// Axes in use that belong to no factor, and axes that may not be used.
+  /// Axes that no factor may take: those of dimensions without factors, and those that the array excludes.
   llvm::ArrayRef<AxisPart> getBlocked() const { return blocked; }
   int64_t getNumFactors() const { return factorShardings.size(); }
-  /// Product of the sizes of the array's factors.
+  /// The product of the sizes of the array's factors.
   int64_t getSize() const { return size; }
 
-  /// Replaces the factor's axes by a list that extends them; returns whether anything changed.
+  /// Replaces the factor's axes with `axes` if these extend them; returns whether anything changed.
   bool extend(int64_t factor, llvm::ArrayRef<AxisPart> axes);
 
   /// The axes of each dimension.

@@ -1,4 +1,4 @@
-//===- VerifyPropagated.cpp - checks the exit of the propagation leg ------===//
+//===- VerifyPropagated.cpp - checks the stage `propagated` ---------------===//
 
 #include "ir/spmd/SpmdOps.h"
 #include "passes/propagate/Passes.h"
@@ -16,8 +16,7 @@ namespace spmdc {
 
 namespace {
 
-/// Whether all devices' pieces together, which are padded where axes do not divide a dimension, are no larger than an
-/// array may be: they may all be gathered.
+/// Whether the padded shards of all devices together are no larger than an array may be: a reshard may gather them.
 bool hasAllowedPieces(ArrayType type, const spmd::MeshShape &mesh) {
   SmallVector<int64_t> padded(type.getShape());
   for (auto [size, dim] : llvm::zip_equal(padded, type.getShardingOrOpen().getDims())) {
@@ -49,8 +48,8 @@ LogicalResult verifyValue(Value value, const MeshAxes &mesh, const spmd::MeshSha
     if (!mesh.find(axis))
       return emitError(value.getLoc()) << "the mesh has no axis '" << axis.str() << "' for " << type.str();
   if (!hasAllowedPieces(type, shape))
-    return emitError(value.getLoc()) << "the padded pieces of " << type.str()
-                                     << " would have more than 2^56 bytes together";
+    return emitError(value.getLoc()) << "the padded shards of " << type.str()
+                                     << " would have more than 2^56 bytes in total";
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- Budget.cpp - what a program may cost -------------------------------===//
+//===- Budget.cpp - limits on the cost of a program -----------------------===//
 
 #include "passes/report/Budget.h"
 
@@ -22,7 +22,7 @@ struct Contributor {
   std::string place, text;
 };
 
-/// The largest first; equal ones in the order of the program.
+/// Sorts by amount, the largest first; equal amounts keep the order of the program.
 void sortBySize(std::vector<Contributor> &contributors) {
   std::multimap<double, Contributor, std::greater<>> sorted;
   for (Contributor &contributor : contributors)
@@ -96,7 +96,7 @@ private:
 std::vector<Contributor> listMemory(const ProgramReport &report, const spmd::Plan &plan) {
   std::vector<Contributor> contributors;
   auto add = [&](double bytes, const std::string &place, const std::string &what) {
-    contributors.push_back({bytes, place, spmd::bytesText(bytes) + " of " + what});
+    contributors.push_back({bytes, place, spmd::bytesText(bytes) + " for " + what});
   };
   const FunctionReport &function = report.functions.front();
   for (size_t i = 0; i < plan.params.size(); ++i)
@@ -138,7 +138,8 @@ std::optional<std::vector<BudgetLimit>> parseBudget(std::string_view text, std::
     size_t equals = item.find('=');
     BudgetLimit limit{std::string(item.substr(0, equals)), 0, ""};
     if (equals == std::string_view::npos) {
-      error = "'" + std::string(item) + "' is no limit such as wire=64MiB, collectives=3 or memory=2GiB";
+      error =
+          "'" + std::string(item) + "' is not a limit; limits are, for example, wire=64MiB,collectives=3,memory=2GiB";
       return std::nullopt;
     }
     error = parseBudgetLimit(limit.what, item.substr(equals + 1), limit.limit);

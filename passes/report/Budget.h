@@ -1,8 +1,8 @@
-//===- Budget.h - what a program may cost -----------------------*- C++ -*-===//
+//===- Budget.h - limits on the cost of a program ---------------*- C++ -*-===//
 //
-// Limits on what each device sends, on the number of collectives and on memory, from `--budget` or from `budget` lines
-// of the program (attribute `spmd.budget` of the module). A compile that exceeds one fails, and says where most of it
-// comes from.
+// Limits on the bytes that each device sends, on the number of collectives, and on memory. They come from `--budget` or
+// from `budget` lines of the program (attribute `spmd.budget` of the module). A compile that exceeds a limit fails with
+// an error that names the largest contributors.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,18 +18,18 @@
 namespace spmdc {
 
 struct BudgetLimit {
-  std::string what; ///< `wire` and `memory` (bytes of each device), `collectives` (how many there are).
+  std::string what; ///< `wire` and `memory` (bytes of each device), `collectives` (their number).
   int64_t limit = 0;
-  std::string place; ///< `mlp.spmd:2:8`, of a line in the program; empty for the command line.
+  std::string place; ///< `mlp.spmd:2:8`, the place in the program; empty for a limit of the command line.
 };
 
-/// `wire=64MiB,collectives=3,memory=2GiB`. On a mistake nothing, and `error` says which.
+/// Parses `wire=64MiB,collectives=3,memory=2GiB`. On a mistake, returns nullopt and sets `error`.
 std::optional<std::vector<BudgetLimit>> parseBudget(std::string_view text, std::string &error);
 
-/// What the program itself sets. What `overrides` name it does not decide.
+/// The limits in force: `overrides`, and those limits of the program that `overrides` does not name.
 std::vector<BudgetLimit> getBudget(mlir::ModuleOp module, const std::vector<BudgetLimit> &overrides);
 
-/// A limit that is exceeded: an error, and notes on the largest contributors. Places are `mlp.spmd:5:7` or empty.
+/// An exceeded limit: an error, and notes on the largest contributors. Places are `mlp.spmd:5:7` or empty.
 struct BudgetExcess {
   struct Line {
     std::string place, message;
@@ -37,6 +37,7 @@ struct BudgetExcess {
   std::vector<Line> lines; ///< The error first.
 };
 
+/// The limits that the program exceeds. `bytesPerDevice`: the memory of one device.
 std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, const ProgramReport &report,
                                       const spmd::Plan &plan, int64_t bytesPerDevice);
 

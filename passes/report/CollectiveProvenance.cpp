@@ -1,4 +1,4 @@
-//===- CollectiveProvenance.cpp - what a person wrote that forces a collective ----------===//
+//===- CollectiveProvenance.cpp - annotations that force collectives ------===//
 
 #include "passes/report/CollectiveProvenance.h"
 
@@ -9,7 +9,7 @@
 namespace spmdc {
 namespace {
 
-/// `name` as a word of its own.
+/// Whether `text` contains `name` as a complete word.
 bool mentions(const std::string &text, const std::string &name) {
   auto isLetter = [&](size_t at) {
     return at < text.size() && (std::isalnum((unsigned char)text[at]) || text[at] == '_');
@@ -20,13 +20,13 @@ bool mentions(const std::string &text, const std::string &name) {
   return false;
 }
 
-/// Keeps those for which `holds`, or all where it holds for none.
+/// Keeps the operations for which `holds` is true, or all if it is true for none.
 template <typename Predicate> void narrow(std::vector<const PropagationLog::Op *> &ops, Predicate holds) {
   if (std::any_of(ops.begin(), ops.end(), holds))
     std::erase_if(ops, [&](const PropagationLog::Op *op) { return !holds(op); });
 }
 
-/// The operations that need the collective: those of its expression, and among them those that its reason speaks of.
+/// The operations that need the collective: those of its source expression, narrowed to those that its `why` names.
 std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, const CollectiveReport &collective) {
   std::vector<const PropagationLog::Op *> sites;
   for (const PropagationLog::Op &op : log.ops)
@@ -57,7 +57,8 @@ public:
             cutFactors[axis].insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
             add({&op}, axis, *origin);
           }
-    // What a person keeps whole although it meets something that is cut.
+    // Closed dimensions that the user keeps replicated over an axis, while another array shards the same factor over
+    // it.
     for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor) {
       const PropagationLog::Array &array = log.arrays[op.arrays[tensor].array];
       for (size_t dim = 0; dim < std::min(array.written.size(), op.factors[tensor].size()); ++dim) {
@@ -74,8 +75,8 @@ public:
     }
   }
 
-  /// The axes of which no mark was found at the operations themselves: there an array came to lie otherwise than
-  /// propagation left it, as those next to it do (spmdc-choose-shardings). From the nearest operations that have them.
+  /// Handles the axes for which `visit` found no annotation: the sharding search (spmdc-choose-shardings) gave an array
+  /// an axis that propagation had not. Takes the annotations of the nearest operations whose arrays have the axis.
   void visitAround(const std::vector<const PropagationLog::Op *> &sites) {
     for (const std::string &axis : axes)
       if (std::none_of(causes.begin(), causes.end(),
@@ -143,7 +144,7 @@ private:
     keep(std::move(cause));
   }
 
-  /// A mark counts once, by its shortest way.
+  /// Adds a cause; a duplicate of a known one replaces it if its path is shorter.
   void keep(ForcingAnnotation cause) {
     for (ForcingAnnotation &known : causes)
       if (known.mark == cause.mark && known.dim == cause.dim && known.axis == cause.axis &&

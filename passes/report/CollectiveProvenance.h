@@ -1,4 +1,4 @@
-//===- CollectiveProvenance.h - what a person wrote that forces a collective --*- C++ -*-===//
+//===- CollectiveProvenance.h - annotations that force collectives -*- C++ -*-===//
 #pragma once
 
 #include "passes/propagate/AxisProvenance.h"
@@ -10,29 +10,31 @@
 
 namespace spmdc {
 
-/// A place on the way from a mark to a collective.
+/// An operation on the path from an annotation to a collective.
 struct ProvenanceStep {
   std::string place; ///< `mlp.spmd:5:7`.
   std::string what;  ///< `dot_general`.
   bool operator==(const ProvenanceStep &) const = default;
 };
 
-/// One mark that takes part in forcing a collective.
+/// An annotated dimension that forces a collective, with others. Either it is sharded over `axis`, or (`isWhole`) it is
+/// closed and replicated over `axis`, while an array that it meets is sharded over it.
 struct ForcingAnnotation {
-  std::string mark;     ///< Where the type or the P(...) begins.
-  unsigned dim = 0;     ///< The dimension of it.
-  std::string axis;     ///< That it is cut over; of a dimension that is kept whole, the axis that it does not follow.
-  bool isWhole = false; ///< The dimension is closed without the axis, while what it meets is cut over it.
-  std::string name;     ///< Of the parameter or the `let`; may be empty.
-  /// The operations through which propagation carried the axis, the one that needs the collective last.
+  std::string mark;     ///< The place where the annotation (a type or a P(...)) begins.
+  unsigned dim = 0;     ///< The dimension's index in the annotation.
+  std::string axis;     ///< The axis that forces the collective.
+  bool isWhole = false; ///< The dimension is kept replicated over `axis`.
+  std::string name;     ///< The name of the parameter or the `let`; may be empty.
+  /// The operations through which propagation carried the axis. The last one needs the collective.
   std::vector<ProvenanceStep> path;
 };
 
-/// The axes over which annotations force the collective: not those over which the program has it before it is
-/// partitioned, as a person wrote it or as it came with a derivative.
+/// The axes over which annotations force the collective: all its axes but those over which the program contains it
+/// before partitioning, because the user wrote it or differentiation created it.
 std::set<std::string> findForcedAxes(const PropagationLog &log, const CollectiveReport &collective);
 
-/// From the nearest to the farthest mark; empty where no annotation plays a part (what a person wrote in a shard_map).
+/// The annotations that force the collective, in the order of path length. Empty if no annotation does, as for a
+/// collective that the user wrote in a shard_map.
 std::vector<ForcingAnnotation> findProvenance(const PropagationLog &log, const CollectiveReport &collective);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- ProgramReport.cpp - what the partitioner did -----------------------===//
+//===- ProgramReport.cpp - the report of a partitioned program ------------===//
 
 #include "passes/report/ProgramReport.h"
 
@@ -22,7 +22,7 @@ std::string locationText(Location loc) {
   return position ? position->str() : "";
 }
 
-/// `place`: where the name stands, or the value if it has none.
+/// `place`: the place of the value's name, or of the value if it has no name.
 ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAttr mesh) {
   ValueReport report;
   report.name = std::move(name);
@@ -34,7 +34,7 @@ ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAt
   return report;
 }
 
-/// The axes lists of dumps and messages agree with those of the report: a whole axis is its name.
+/// The report spells axes as dumps and messages do: a full axis is its name.
 CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const CostModel &model) {
   CollectiveReport report;
   report.op = op->getName().stripDialect().str();
@@ -84,7 +84,7 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   };
   func.walk<WalkOrder::PreOrder>([&](Operation *op) {
     llvm::for_each(op->getResults(), reportNames);
-    // What a device computes by itself has no sharding.
+    // Values inside a fully manual region are local and have no sharding.
     if (isa<ManualOp>(op))
       return WalkResult::skip();
     for (Region &region : op->getRegions())

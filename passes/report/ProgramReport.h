@@ -1,8 +1,8 @@
-//===- ProgramReport.h - what the partitioner did ---------------*- C++ -*-===//
+//===- ProgramReport.h - the report of a partitioned program ----*- C++ -*-===//
 //
-// The facts behind `spmdc inspect`: shardings of parameters, results and named values, every collective with its
-// source line and price, and what a device computes. Read off the propagated and the partitioned module; changes
-// neither.
+// The facts behind `spmdc inspect`: the shardings of parameters, results and named values, every collective with its
+// source line and predicted time, and the FLOP of one device. They are read from the propagated and the partitioned
+// module, which stay unchanged.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,31 +20,31 @@ namespace spmdc {
 
 struct ValueReport {
   std::string name;
-  std::string location; ///< `mlp.spmd:5:7`, empty where unknown.
+  std::string location; ///< `mlp.spmd:5:7`; empty if unknown.
   spmd::DType dtype = spmd::DType::F32;
-  std::vector<int64_t> shape, localShape; ///< Global, and the padded local one.
+  std::vector<int64_t> shape, localShape; ///< The global shape, and the padded local shape.
   spmd::Sharding sharding;
 };
 
 struct CollectiveReport {
   std::string op;                ///< `all_reduce`, `all_gather`, ...
   std::vector<std::string> axes; ///< `a`, or `a:(2)4`.
-  std::string reduction;         ///< `sum`, `max`, ...; empty where nothing is reduced.
+  std::string reduction;         ///< `sum`, `max`, ...; empty for a collective that does not reduce.
   spmd::DType dtype = spmd::DType::F32;
-  std::vector<int64_t> operandShape, resultShape; ///< Local.
+  std::vector<int64_t> operandShape, resultShape; ///< Local shapes.
   int64_t groupSize = 1, groups = 1;
-  double wireBytesPerDevice = 0; ///< For a bandwidth-optimal algorithm, averaged over the devices; of one trip.
-  int64_t tripCount = 1;
-  int64_t steps = 1;           ///< How often the devices of a group wait for one another.
-  double predictedSeconds = 0; ///< Of one trip.
+  double wireBytesPerDevice = 0; ///< For a bandwidth-optimal algorithm, averaged over the devices; of one execution.
+  int64_t tripCount = 1;         ///< Number of executions (RunCounts.h).
+  int64_t steps = 1;             ///< How often the devices of a group wait for one another.
+  double predictedSeconds = 0;   ///< Of one execution.
   CollectiveMatmulKind ring =
-      CollectiveMatmulKind::None; ///< Its pieces go around a ring, under its product (spmdc-collective-matmuls).
-  double hiddenSeconds = 0;       ///< Of `predictedSeconds`, what runs under the product then.
-  /// Not in an arm of a branch of which the other arm counts (CountedBranches.h).
+      CollectiveMatmulKind::None; ///< The ring, if it becomes part of a collective matmul (spmdc-collective-matmuls).
+  double hiddenSeconds = 0;       ///< The part of `predictedSeconds` that then overlaps with the product.
+  /// False in the branch of a conditional that does not count (CountedBranches.h).
   bool isCounted = true;
   std::string location, why;
-  std::vector<std::string> places; ///< Of all whose work it does, `location` first.
-  /// For each of them the place and the calls that led there, innermost first.
+  std::vector<std::string> places; ///< The places of all operations that it serves, `location` first.
+  /// For each of `places`, that place and the calls that lead to it, innermost first.
   std::vector<std::vector<std::string>> ways;
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
@@ -56,12 +56,12 @@ struct FunctionReport {
   std::string name;
   std::vector<ValueReport> params, results, values;
   std::vector<CollectiveReport> collectives;
-  double flopsPerDevice = 0; ///< Of a branch one arm counts, as in all of the following.
+  double flopsPerDevice = 0; ///< Of a conditional one branch counts, here and in all sums below.
   int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
-  double wireBytesPerDevice = 0;   ///< Of all collectives, trips included.
-  double communicationSeconds = 0; ///< Predicted, of all collectives, trips included, each by itself.
-  double combiningSaves = 0;       ///< Seconds of that, where several are one call (spmdc-combine-collectives).
-  double ringSaves = 0;            ///< Seconds of that, where rings run under their products.
+  double wireBytesPerDevice = 0;   ///< Of all collectives, loop iterations included.
+  double communicationSeconds = 0; ///< Predicted for all collectives, each alone, loop iterations included.
+  double combiningSaves = 0;       ///< Of communicationSeconds, what spmdc-combine-collectives saves.
+  double ringSaves = 0;            ///< Of communicationSeconds, what overlaps with collective matmuls.
 };
 
 struct ProgramReport {
@@ -69,7 +69,8 @@ struct ProgramReport {
   std::vector<FunctionReport> functions;
 };
 
-/// `ringed` is the partitioned program after spmdc-collective-matmuls, `combined` that after spmdc-combine-collectives.
+/// Builds the report of all functions. `ringed` is the partitioned program after spmdc-collective-matmuls, `combined`
+/// the same after spmdc-combine-collectives.
 ProgramReport reportProgram(mlir::ModuleOp propagated, mlir::ModuleOp partitioned, mlir::ModuleOp ringed,
                             mlir::ModuleOp combined, const CostModel &model);
 

@@ -1,4 +1,4 @@
-//===- WorkReport.cpp - what one device computes --------------------------===//
+//===- WorkReport.cpp - the computation of one device ---------------------===//
 
 #include "passes/report/WorkReport.h"
 
@@ -41,7 +41,7 @@ private:
     return bytes;
   }
 
-  /// What a kernel reads of its inputs, from number `first` on.
+  /// The bytes that a kernel reads of its inputs, from input `first` on.
   double bytesRead(int32_t kernel, size_t first = 0) const {
     double bytes = 0;
     for (int64_t input : llvm::ArrayRef(reads[kernel]).drop_front(first))
@@ -54,8 +54,8 @@ private:
     return first.space == second.space && first.index == second.index && first.offset == second.offset;
   }
 
-  /// An update and its indices are read, and as much of the operand is written. Where the result lies elsewhere, the
-  /// library copies the operand there first.
+  /// An update reads the new elements and their indices, and writes as many bytes to the operand. If the result has
+  /// another buffer, the library first copies the operand there.
   double bytesUpdated(const spmd::LibraryStep &op) const {
     spmd::BufferId operand = op.inputs[0],
                    update = op.inputs[op.function == spmd::LibraryFunction::UpdateSlice ? 1 : 2];
@@ -78,7 +78,7 @@ private:
     for (int64_t size : {op.batch, op.m, op.n, op.k})
       flops *= static_cast<double>(size);
     double bytes = bytesOf({op.lhs, op.rhs, op.result});
-    // The product is in cache, and its place the result's.
+    // The epilogue finds the product in cache and writes it to the result's buffer, which is counted already.
     if (op.epilogueKernel >= 0)
       bytes += bytesRead(op.epilogueKernel, /*first=*/1);
     add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
@@ -114,7 +114,7 @@ private:
     int64_t inner = 0;
     walk(op.body, llvm::MulOverflow(trips, op.upper - op.lower, inner) ? INT64_MAX : inner);
   }
-  // Collectives are in the report of the partitioner; prints are free.
+  // ProgramReport has the collectives; prints count as free.
   void visit(const spmd::CollectiveStartStep &, const spmd::Step &, int64_t) {}
   void visit(const spmd::CollectiveDoneStep &, const spmd::Step &, int64_t) {}
   void visit(const spmd::PrintStep &, const spmd::Step &, int64_t) {}

@@ -1,7 +1,7 @@
-//===- WorkReport.h - what one device computes ------------------*- C++ -*-===//
+//===- WorkReport.h - the computation of one device -------------*- C++ -*-===//
 //
-// The kernels, matrix products and library calls of a plan, each with its operations, the memory it touches, and how
-// long the cost model says it takes.
+// The kernels, matrix products, library calls and copies of a plan, each with its FLOP, its memory traffic, and the
+// time that the cost model predicts.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,20 +18,20 @@ struct WorkReport {
   std::string kind;            ///< `matmul`, `kernel`, `library`, `copy`.
   std::string name;            ///< The kernel's name, or the library function's.
   std::string location;        ///< `mlp.spmd:5:7`.
-  double contractionFlops = 0; ///< Of one trip; of matrix products.
-  double memoryBytes = 0;      ///< Of one trip: what is read and written.
-  int64_t tripCount = 1;       ///< Iterations of a `while` are known to nobody and count once.
-  double predictedSeconds = 0; ///< Of one trip.
-  bool isCounted = true;       ///< Not in an arm of a branch whose other arm takes longer.
+  double contractionFlops = 0; ///< FLOP of the matrix product in one execution; 0 for other work.
+  double memoryBytes = 0;      ///< Bytes read and written in one execution.
+  int64_t tripCount = 1;       ///< Number of executions. The body of a `while` counts once: its iterations are unknown.
+  double predictedSeconds = 0; ///< Of one execution.
+  bool isCounted = true;       ///< False in the branch of a conditional that takes less time than the other.
 
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };
 
-/// For each kernel of a plan the bytes of each input that it reads (passes/kernel/KernelReads.h): the plan itself says
-/// only what it is given.
+/// For each kernel of a plan, the bytes that it reads of each input (passes/kernel/KernelReads.h). The plan knows only
+/// the sizes of the inputs.
 using KernelReads = std::vector<std::vector<int64_t>>;
 
-/// In the order of the plan.
+/// The work of one device, in the order of the plan.
 std::vector<WorkReport> reportWork(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model);
 
 } // namespace spmdc

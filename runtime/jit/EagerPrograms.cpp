@@ -13,19 +13,19 @@
 namespace spmd {
 namespace {
 
-/// A program of its own lock: it is compiled once, and threads that want other programs do not wait for that.
+/// A program with its own lock: it is compiled once, and threads that need other programs do not wait for that.
 struct Slot {
   std::mutex mutex;
-  std::shared_ptr<FunctionImpl> program; ///< Null: it is not compiled yet.
+  std::shared_ptr<FunctionImpl> program; ///< Null until it is compiled.
 };
 
-/// The programs of a job, by mesh and text. Safe from any thread.
+/// The programs of a job, by mesh and text. Thread-safe.
 class Programs {
 public:
   std::shared_ptr<Slot> find(const std::shared_ptr<Job> &current, const std::string &key) {
-    std::unordered_map<std::string, std::shared_ptr<Slot>> old; // Let go of without the lock.
+    std::unordered_map<std::string, std::shared_ptr<Slot>> old; // Destroyed outside of the lock.
     std::lock_guard lock(mutex);
-    // Executors belong to a job: those of another are let go of.
+    // Executors belong to a job: drop those of another one.
     if (job.lock() != current || byText.size() >= kMost)
       old.swap(byText);
     job = current;
@@ -40,7 +40,8 @@ private:
   std::weak_ptr<Job> job;
   std::unordered_map<std::string, std::shared_ptr<Slot>> byText;
 
-  /// A program for each of ever new numbers must not fill the memory; those of one part of a program stay.
+  /// The limit of programs. A caller with ever new constants must not fill the memory; the operations of an ordinary
+  /// program fit.
   static constexpr size_t kMost = 500;
 };
 
@@ -77,7 +78,7 @@ std::vector<Array> uncommitted(std::vector<Array> arrays) {
 std::optional<Mesh> meshOfArrays(const std::vector<Array> &arrays, const std::source_location &where) {
   std::vector<const ArrayImpl *> committed;
   for (const Array &array : arrays)
-    array.shape(); // Refuses an empty Array.
+    array.shape(); // Throws for an empty Array.
   for (const Array &array : arrays)
     if (const ArrayImpl &impl = *array.get_impl(); !impl.isUncommitted)
       committed.push_back(&impl);
@@ -162,7 +163,7 @@ static Operand callExpression(const std::string &function, const std::vector<Ope
     return c == '_' || std::isalnum(static_cast<unsigned char>(c));
   });
   if (!isName)
-    throw Error(placeText(where) + ": error: '" + function + "' is no name of a function", Error::Kind::Usage);
+    throw Error(placeText(where) + ": error: '" + function + "' is not a function's name", Error::Kind::Usage);
   return Operand(format + ")", all, where);
 }
 

@@ -10,20 +10,20 @@
 
 namespace spmd {
 
-/// The mesh that all arrays are on, or hold a whole copy for; nothing where none of them says so. Throws where they are
-/// on several.
+/// The mesh of the arrays. Arrays that are replicated on all its devices fit, too. Returns nullopt if no array is
+/// committed to a mesh; throws if they are on several.
 std::optional<Mesh> meshOfArrays(const std::vector<Array> &arrays, const std::source_location &where);
 
-/// This process's first device: where programs run that nothing says the mesh of.
+/// A mesh of this process's first device, for programs without a mesh.
 Mesh defaultMesh(const Job &job);
-/// Marks what has come about there.
+/// The arrays, marked as uncommitted: they are on the default mesh, and may move to the mesh of other arrays.
 std::vector<Array> uncommitted(std::vector<Array> arrays);
 
-/// The array as one on this mesh, without communication; nothing where it is not there.
+/// The array as an array on this mesh, without communication. Returns nullopt if its data are not on the mesh's
+/// devices.
 std::optional<Array> onMesh(const Array &array, const Mesh &mesh);
 
-/// Traces `body` and runs what it wrote: a program of its own, kept for the next time that the same text comes with the
-/// same types and shardings.
+/// Traces `body` into a program, and runs it. The program is cached by its text and by types and shardings.
 std::vector<Array> runEagerly(const std::vector<Array> &arrays, const std::optional<Mesh> &mesh,
                               const std::source_location &where,
                               const std::function<std::vector<Array>(Trace &)> &body);

@@ -14,7 +14,7 @@
 namespace spmd {
 namespace {
 
-/// What the front end found, or what it had to say.
+/// The result of the front end: types, or the message of an error.
 struct Answer {
   std::vector<InferredType> types;
   std::string mistake;
@@ -43,7 +43,7 @@ Answer ask(mlir::MLIRContext &context, const std::string &text, const std::strin
 
 std::vector<InferredType> inferTypes(const std::string &declarations, const std::string &parameters,
                                      const std::string &expression, const std::source_location &where) {
-  // Expressions are few where programs are traced once; the limit is for those that are made of ever new numbers.
+  // Programs that are traced once have few expressions. The limit is for expressions with ever new constants.
   constexpr size_t kMaxAnswers = 10000;
   static std::mutex mutex;
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

@@ -1,6 +1,6 @@
 //===- Jit.cpp - programs compiled at their first call --------------------===//
 //
-// spmd::jit of a program's text: the only place where the runtime's functions meet the compiler.
+// spmd::jit of a program's text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ std::string meshOverride(const std::optional<Mesh> &mesh) {
   return text;
 }
 
-/// A program's text, compiled once whatever the threads that ask for it; those that come meanwhile wait.
+/// A function of a program's text. The program is compiled once; threads that call it meanwhile wait.
 class JitFunction final : public FunctionImpl {
 public:
   JitFunction(std::shared_ptr<Job> job, std::string source, JitOptions ownOptions, std::source_location where,
@@ -62,7 +62,7 @@ public:
     std::optional<spmdc::Stage> known = spmdc::parseStage(stage);
     if (!known)
       throw Error("there is no stage '" + stage + "'; there are " + stageList(), Error::Kind::Usage);
-    // Whoever asks has no command line: the compiler's own words are about its options.
+    // The compiler's own messages name command-line options, which callers of the API do not have.
     bool isCuda = spmdc::Target::parse(options.target).value_or(spmdc::Target()).isCuda;
     if (*known == (isCuda ? spmdc::Stage::Asm : spmdc::Stage::Ptx))
       throw Error("code for the target '" + options.target + "' has no stage '" + stage + "'; " +
@@ -75,7 +75,7 @@ public:
     return places.inText(*text);
   }
 
-  /// What is called; compiled if it is not yet.
+  /// The compiled program; compiles it at the first call.
   std::shared_ptr<FunctionImpl> getCompiled() const {
     getProgram();
     return program;
@@ -97,11 +97,10 @@ public:
   }
 
 private:
-  // With the lock, as all that asks the compiler.
+  // The caller must hold the lock, as for every use of the compiler.
 
-  /// The compiler's errors, with source lines and carets, without the last line's end.
-  /// The compiler begins anew then: what it could not do (a stage of IR that is behind it) may be no mistake of the
-  /// program.
+  /// The compiler's errors, with source lines and carets, without a final newline. Replaces the compiler by a new one,
+  /// because the error may concern only the request (a stage before that of the IR), not the program.
   [[noreturn]] void fail() const {
     std::string text = places.inText(compiler.errors());
     text.erase(text.find_last_not_of('\n') + 1);
@@ -116,7 +115,7 @@ private:
     return list;
   }
 
-  /// The plan without code: known to the compiler alone, so nothing is compared between processes.
+  /// The plan without code. It comes from this process's compiler and is not compared with other processes.
   const Artifact &getPlan() const {
     const Artifact *plan = compiler.plan();
     if (!plan)
@@ -124,7 +123,7 @@ private:
     return *plan;
   }
 
-  /// Once a process, as all its functions use the same folder.
+  /// Prints a problem of the cache once in a process, because all functions use the same folder.
   void warnOfCache() const {
     static std::once_flag isSaid;
     const spmdc::CompileCache *cache = compiler.cache();
@@ -144,7 +143,7 @@ private:
     return {options.file_name, source, std::move(result)};
   }
 
-  /// Every process compiles for itself, at the same call; the executor compares what they got.
+  /// Compiles and loads the program. Every process does that at the same call; the executor compares the results.
   Program &getProgram() const {
     if (Program *made = ready.load(std::memory_order_acquire))
       return *made;
@@ -174,11 +173,11 @@ private:
   std::source_location where;
   TracedPlaces places;
   std::vector<std::string> argumentNames;
-  // What is asked of a constant function may make it compile.
-  mutable std::mutex mutex; ///< For the compiler, and for making the program.
+  // Mutable, because queries of a const function may compile it.
+  mutable std::mutex mutex; ///< Protects the compiler and the creation of the program.
   mutable spmdc::Compiler compiler;
-  mutable std::shared_ptr<Program> program;      ///< Made once.
-  mutable std::atomic<Program *> ready{nullptr}; ///< The same, for calls: they take no lock.
+  mutable std::shared_ptr<Program> program;      ///< Set once.
+  mutable std::atomic<Program *> ready{nullptr}; ///< The same program; calls read it without the lock.
 };
 
 } // namespace

@@ -9,13 +9,13 @@
 
 namespace spmd {
 
-/// A program that is compiled at its first call. `places`: where the lines of a traced program come from; they stand in
-/// messages in place of those of the text. `argumentNames`: see ProgramOptions.
+/// Creates a function of a program that is compiled at its first call. `places`: the C++ places of the lines of a
+/// traced program; messages show them instead of places in the text. `argumentNames`: see ProgramOptions.
 std::shared_ptr<FunctionImpl> makeJitFunction(std::shared_ptr<Job> job, std::string source, JitOptions options,
                                               std::source_location where, std::vector<std::source_location> places = {},
                                               std::vector<std::string> argumentNames = {});
 
-/// The same, compiled now, and without the compiler's memory of it: for what is called and never looked at.
+/// The same, but compiled now, and without a compiler for later queries: for programs that are only called.
 std::shared_ptr<FunctionImpl> compileProgram(std::shared_ptr<Job> job, std::string source, JitOptions options,
                                              std::source_location where, std::vector<std::source_location> places);
 

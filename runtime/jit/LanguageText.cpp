@@ -60,8 +60,8 @@ std::string shardedTypeText(DType dtype, const std::vector<int64_t> &shape, cons
     std::vector<std::string> axes;
     for (const AxisRef &axis : layout.dims[d]) {
       if (!axis.isWholeAxis())
-        throw Error("an array lies as " + sharding.str() +
-                        ", over a part of an axis, for which a program has no word; "
+        throw Error("an array is sharded as " + sharding.str() +
+                        ", over a part of an axis, for which the language has no syntax; "
                         "pass device_put(array, NamedSharding(mesh, ...)) with whole axes",
                     Error::Kind::Usage);
       axes.push_back(axis.name);

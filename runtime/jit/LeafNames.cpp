@@ -1,4 +1,4 @@
-//===- LeafNames.cpp - what the arrays of arguments are called ------------===//
+//===- LeafNames.cpp - names of the arrays of arguments -------------------===//
 
 #include "runtime/jit/LeafNames.h"
 
@@ -7,8 +7,8 @@
 namespace spmd {
 namespace {
 
-/// Reads forms: `*` is an array, `(a, b)` a tuple or a struct, `[a, b]` a sequence, `{1:w: a, 1:b: b}` a map whose keys
-/// stand behind their lengths.
+/// Reads tree structures: `*` is an array, `(a, b)` a tuple or a struct, `[a, b]` a sequence, `{1:w: a, 1:b: b}` a map,
+/// in which each key follows its length.
 class Reader {
 public:
   explicit Reader(std::string_view text) : text(text) {}

@@ -1,4 +1,4 @@
-//===- LeafNames.h - what the arrays of arguments are called ----*- C++ -*-===//
+//===- LeafNames.h - names of the arrays of arguments -----------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace spmd {
 
-/// The name of each array of a callable's arguments, as JAX's `keystr` writes paths: `argument 0`, `argument 1['w']`,
-/// `argument 1[2]`. `structure` is TraceInput's: the forms of the arguments (tree_structure), a comma and a space
-/// behind each, and the rest.
+/// The names of the arrays of a callable's arguments, in the style of JAX's `keystr`: `argument 0`, `argument 1['w']`,
+/// `argument 1[2]`. `structure` is that of TraceInput: the tree structure of each argument (tree_structure), followed
+/// by a comma and a space, and then other text.
 std::vector<std::string> leafNames(std::string_view structure, size_t arguments);
 
 } // namespace spmd

@@ -10,7 +10,7 @@
 namespace spmdc {
 namespace {
 
-/// The newest that this compiler makes code for; newer GPUs take its PTX.
+/// The newest architecture for which this compiler generates code; newer GPUs run its PTX.
 constexpr int kNewestCapability = 90;
 
 } // namespace
@@ -22,7 +22,7 @@ std::string nameLocalGpu(const std::string &target) {
   std::string whyNot;
   std::shared_ptr<const spmd::cuda::Driver> driver = spmd::cuda::Driver::load(&whyNot);
   if (!driver)
-    throw Error("the target cuda is this machine's GPU, but " + whyNot + "; name an architecture, as cuda:sm_90",
+    throw Error("the target cuda is this machine's GPU, but " + whyNot + "; name an architecture, such as cuda:sm_90",
                 Error::Kind::Usage);
   spmd::cuda::GpuHandle gpu = 0;
   int major = 0, minor = 0;

@@ -5,8 +5,8 @@
 
 namespace spmdc {
 
-/// `cuda` becomes `cuda:sm_90`, the architecture of the first GPU that this process may use; any other text stays as it
-/// is. Throws spmd::Error where there is no GPU.
+/// Converts `cuda` to `cuda:sm_90`, with the architecture of the first GPU that this process may use, and returns any
+/// other text unchanged. Throws spmd::Error if there is no GPU.
 std::string nameLocalGpu(const std::string &target);
 
 } // namespace spmdc

@@ -8,7 +8,7 @@
 namespace spmd {
 
 Operand::Operand(const Array &array, Location where) : text(1, kArray), arrays{array}, where(where) {
-  array.shape(); // Refuses an empty Array.
+  array.shape(); // Throws for an empty Array.
 }
 
 Operand::Operand(double number, Location where) : text(numberText(number)), where(where) {}
@@ -23,7 +23,7 @@ Operand::Operand(std::nullptr_t, Location where) : text("None"), where(where) {}
 Operand::Operand(const char *characters, Location where) : where(where) {
   text = characters;
   if (text.find_first_of("\"\\\n") != std::string::npos)
-    throw Error("a text that an operation takes has quotes, backslashes or several lines; there is none that needs any",
+    throw Error("a text argument of an operation has quotes, backslashes or several lines; no operation needs them",
                 Error::Kind::Usage);
   text = "\"" + text + "\"";
 }

@@ -16,11 +16,11 @@ struct Trace::Frame {
   std::source_location where;
   std::vector<std::string> parameters; ///< With their types.
   std::vector<Line> lines;
-  std::map<const void *, std::string> known; ///< What was captured, by the array's identity.
-  std::vector<Array> captured;               ///< As the frame outside of this one has it.
-  std::vector<Array> held;                   ///< The arrays themselves, so that identities stay theirs.
+  std::map<const void *, std::string> known; ///< The names of captured values, by the array's identity.
+  std::vector<Array> captured;               ///< The captured values in the outer frame.
+  std::vector<Array> held;                   ///< Keeps the arrays alive, so that their identities stay unique.
   std::string result;
-  std::atomic<bool> isOpen{true}; ///< An array that has left the trace may be looked at by another thread.
+  std::atomic<bool> isOpen{true}; ///< Atomic: an array may leave the trace and be used by another thread.
 };
 
 namespace {
@@ -38,13 +38,13 @@ public:
     std::string who = "'" + name + "', " + openTypeText(dtype, shape) + " made at " + placeText(where) + ", ";
     std::string function = "the function that is traced at " + placeText(frame->where);
     if (frame->isOpen)
-      return Error(who + "has no value yet: it is what " + function +
-                       " will compute. Return it and look at the result of the call; where the way of the program "
-                       "depends on it, use where(), or call that part outside of the traced function",
+      return Error(who + "has no value yet: " + function +
+                       " will compute it. Return it and read the result of the call; if control flow depends on it, "
+                       "use where(), or move that part out of the traced function",
                    Error::Kind::Usage);
     return Error(who + "is used outside of " + function +
-                     " and stood for a value in there only: return it from the "
-                     "function instead of keeping it in a variable from outside",
+                     ", but is a value of the trace only: return it from the "
+                     "function instead of storing it in an outer variable",
                  Error::Kind::Usage);
   }
 
@@ -87,7 +87,7 @@ Array Trace::addParameter(DType dtype, const std::vector<int64_t> &shape, const 
   return Array(std::make_shared<const Tracer>(dtype, shape, name, entry, entry->where));
 }
 
-/// What `array` is called in the frame at `depth`.
+/// The name of `array` in the frame at `depth`. Captures it from outer frames if necessary.
 std::string Trace::resolve(const Array &array, size_t depth) {
   if (!array.is_traced())
     return capture(array, depth, array.get_impl().get());
@@ -110,7 +110,7 @@ std::string Trace::capture(const Array &array, size_t depth, const void *key) {
   if (depth == 0) {
     const ArrayImpl &impl = *array.get_impl();
     if (impl.job != job)
-      throw usage(impl.describe() + " is of a job that was left with shutdown()");
+      throw usage(impl.describe() + " belongs to a job that has ended with shutdown()");
     std::optional<Array> placed = onMesh(array, mesh);
     if (!placed)
       throw usage(impl.describe() + " is on " + impl.sharding.mesh().str() + ", and the program that uses it at " +
@@ -131,8 +131,8 @@ std::vector<Array> Trace::record(const Operand &expression, const std::string &n
   if (expression.get_mesh() && *expression.get_mesh() != mesh)
     throw usage(placeText(expression.get_location()) + ": error: a sharding is on " + expression.get_mesh()->str() +
                 ", and the program is on " + mesh.str());
-  // The line itself has the names of values; for inference operands have names by their order, so that lines that
-  // differ in names alone are asked about once.
+  // The line has the names of values. For inference, operands are numbered, so that lines that differ only in names
+  // share one cached result.
   std::string text, asked, signature;
   std::map<std::string, std::string> numbered;
   size_t next = 0;
@@ -157,7 +157,7 @@ std::vector<Array> Trace::record(const Operand &expression, const std::string &n
   std::source_location where = expression.get_location();
   std::vector<InferredType> types = inferTypes(declarations, signature, asked, where);
 
-  // A random key is its two words, as everywhere outside of the language.
+  // Outside of the language, a random key is an array of its two words.
   if (types.size() == 1 && types[0].dtype == DType::Key) {
     text = "key_data(" + text + ")";
     types[0].dtype = DType::U32;
@@ -176,7 +176,7 @@ std::vector<Array> Trace::record(const Operand &expression, const std::string &n
   pattern += rest;
   if (types.size() != 1)
     pattern = types.empty() || !nested.empty() ? pattern : "(" + pattern + ")";
-  else // The type stands there to be read, and ends the weakness of literals as any array's.
+  else // The written type helps readers, and makes the value of a literal an array without a weak type.
     pattern += ": " + openTypeText(types[0].dtype, types[0].shape);
   frame->lines.push_back({pattern.empty() ? text + ";" : "let " + pattern + " = " + text + ";", where});
   return results;
@@ -233,7 +233,7 @@ TracedText Trace::finish(const std::vector<Array> &results, const std::vector<in
   std::vector<std::string> returned;
   for (const Array &array : results)
     returned.push_back(resolve(array, 0));
-  // A result that has a parameter's name may take its memory, unless the parameter is returned as it was.
+  // A result with a parameter's name may reuse its memory, unless the parameter is returned unchanged.
   const std::vector<std::string> values = returned;
   std::string patterns, sources;
   int bound = 0;

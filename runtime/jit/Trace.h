@@ -1,9 +1,9 @@
 //===- Trace.h - a callable written down as a program -----------*- C++ -*-===//
 //
-// While a callable is traced, operations on arrays write lines of a program in the language: there is one front end,
-// and a traced program goes the way of any other. Each line is checked as it is written (Inference.h), so that a
-// mistake is thrown by the call that makes it. What the callable takes from outside becomes a parameter: arrays with
-// values of the program, values of an outer function of the inner one that uses them.
+// While a callable is traced, operations on arrays write lines of a program in the language, which is then compiled
+// like any other program. Each line is checked as it is written (Inference.h), so that an error is thrown by the call
+// that causes it. Values that the callable captures become parameters: arrays with data become parameters of the
+// program, and values of an outer traced function become parameters of the inner function that uses them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,21 +20,21 @@
 
 namespace spmd {
 
-/// A program and where each of its lines comes from.
+/// A program, and the C++ places of its lines.
 struct TracedText {
   std::string text;
-  std::vector<std::source_location> places; ///< By line.
-  std::vector<Array> captured;              ///< Arguments behind those that the trace was given.
+  std::vector<std::source_location> places; ///< One for each line.
+  std::vector<Array> captured;              ///< Additional arguments, after those of the callable.
 };
 
-/// A function of the program being traced, and what of its surroundings it uses.
+/// A function of the traced program, and the outer values that it uses.
 struct TracedSubfunction {
   std::string name;
-  std::vector<Array> results;  ///< Of the function, for their types.
-  std::vector<Array> captured; ///< Further arguments, as the caller sees them.
+  std::vector<Array> results;  ///< The function's results, which give their types.
+  std::vector<Array> captured; ///< Additional arguments, as values of the caller.
 };
 
-/// One program being traced; on its thread operations write to it while it lives.
+/// A trace in progress. While the object lives, operations on its thread write to it.
 class Trace {
 public:
   using Body = std::function<std::vector<Array>(const std::vector<Array> &)>;
@@ -44,20 +44,21 @@ public:
   Trace(const Trace &) = delete;
   Trace &operator=(const Trace &) = delete;
 
-  /// That of this thread, or null.
+  /// The trace of this thread, or null.
   static Trace *current();
 
-  /// The entry's next parameter. Before the first line.
+  /// Adds a parameter of the entry. Must be called before the first line is written.
   Array addParameter(DType dtype, const std::vector<int64_t> &shape, const NamedSharding &sharding);
 
-  /// Writes a line that computes the expression, and gives its results. `pattern`: how they are nested, each result a
-  /// `$`; by default a tuple.
+  /// Writes a line that computes the expression, and returns its results. `pattern`: their nesting, with `$` for each
+  /// result; by default a tuple.
   std::vector<Array> record(const Operand &expression, const std::string &pattern = "");
 
-  /// Writes a function of arrays of these types, whose name may then stand in expressions.
+  /// Traces `body` as a function of arrays with these types. Expressions may then use its name.
   TracedSubfunction addFunction(const std::vector<Array> &parameters, const Body &body, std::source_location where);
 
-  /// The whole program. `reused`: for each parameter, the result that may take its memory, or -1.
+  /// Ends the trace and returns the program. `reused`: for each parameter, the index of the result that may reuse its
+  /// memory, or -1.
   TracedText finish(const std::vector<Array> &results, const std::vector<int32_t> &reused = {});
 
   /// A function being written.
@@ -76,10 +77,10 @@ private:
 
   std::shared_ptr<Job> job;
   Mesh mesh;
-  Trace *outer;                               ///< That operations wrote to before; null: none.
-  std::vector<std::shared_ptr<Frame>> frames; ///< The entry, and functions within one another.
-  std::vector<Line> functions;                ///< Those that are complete.
-  int values = 0, parameters = 0, names = 0;  ///< Named so far.
+  Trace *outer;                               ///< The thread's trace before this one; may be null.
+  std::vector<std::shared_ptr<Frame>> frames; ///< The entry, and the nested functions being traced.
+  std::vector<Line> functions;                ///< The lines of complete functions.
+  int values = 0, parameters = 0, names = 0;  ///< Counters for new names.
 };
 
 } // namespace spmd

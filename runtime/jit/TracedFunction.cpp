@@ -20,7 +20,7 @@ namespace {
 
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
-/// A traced program as a function of the callable's arrays alone.
+/// A traced program as a function of the callable's arrays; captured arrays are bound.
 class TracedProgram final : public FunctionImpl {
 public:
   TracedProgram(std::shared_ptr<FunctionImpl> program, TracedText traced, size_t arguments)
@@ -70,7 +70,7 @@ private:
 
 } // namespace
 
-/// The programs of one callable. Safe from any thread; the callable itself is called by one thread at a time.
+/// The programs of one callable. Thread-safe; the callable itself is called by one thread at a time.
 class TracedFunction {
 public:
   TracedFunction(JitOptions ownOptions, std::source_location where) : options(std::move(ownOptions)), where(where) {
@@ -83,16 +83,16 @@ public:
 
   struct Entry {
     std::shared_ptr<FunctionImpl> program;
-    std::shared_ptr<const void> tree; ///< The form of the results.
-    bool isCommitted = true;          ///< Something says its mesh.
+    std::shared_ptr<const void> tree; ///< The tree structure of the results.
+    bool isCommitted = true;          ///< An argument or the options determine the mesh.
   };
 
-  /// The program for these arguments, which are brought to its mesh where that is not theirs.
+  /// The program for these arguments. Moves arguments to its mesh if they are on another one.
   Entry find(TraceInput &input, const TraceBody &body) {
     std::shared_ptr<Job> current = currentJob(where);
     std::vector<Array> &leaves = input.leaves;
     for (const Array &leaf : leaves)
-      leaf.shape(); // Refuses an empty Array.
+      leaf.shape(); // Throws for an empty Array.
     std::optional<Mesh> said = options.mesh ? options.mesh : meshOfArrays(leaves, where);
     Mesh mesh = said ? *said : defaultMesh(*current);
     std::string key = input.structure + "\n" + meshKey(mesh);
@@ -103,9 +103,9 @@ public:
     }
     if (std::optional<Entry> known = lookUp(current, key))
       return *known;
-    // One thread traces at a time, so that a callable is traced once for a key and need not be safe from several
-    // threads. A thread that is tracing another callable already does not wait here: two that trace each other's would
-    // wait for ever.
+    // One thread traces at a time, so that a callable is traced once for each key and need not be thread-safe. A thread
+    // that is already tracing another callable does not wait here: two threads that trace each other's callables would
+    // deadlock.
     std::unique_lock tracing(tracingMutex, std::defer_lock);
     if (!Trace::current())
       tracing.lock();
@@ -148,9 +148,9 @@ private:
     auto program = makeJitFunction(current, traced.text, programOptions, where, traced.places,
                                    leafNames(input.structure, input.counts.size()));
     auto made = std::make_shared<TracedProgram>(std::move(program), std::move(traced), leaves.size());
-    std::map<std::string, Entry> old; // Let go of without the lock.
+    std::map<std::string, Entry> old; // Destroyed outside of the lock.
     std::lock_guard lock(mutex);
-    if (job.lock() != current) // Executors are a job's.
+    if (job.lock() != current) // Executors belong to a job.
       old.swap(entries);
     job = current;
     return entries.try_emplace(key, Entry{std::move(made), std::move(output.tree), isCommitted}).first->second;
@@ -171,7 +171,7 @@ private:
     return leaves;
   }
 
-  /// For each parameter the result that may take its memory: the first of its type that none has taken, or -1.
+  /// For each parameter, the result that may reuse its memory: the first free one of its type, or -1.
   static std::vector<int32_t> matchDonated(const std::vector<int> &donated, const std::vector<Array> &parameters,
                                            const std::vector<Array> &results) {
     std::vector<int32_t> taken(parameters.size(), -1);
@@ -194,7 +194,7 @@ private:
     return text;
   }
 
-  /// How an argument lies on the program's mesh.
+  /// The sharding of an argument on the program's mesh.
   NamedSharding shardingOn(const Mesh &mesh, Array &array, size_t number) const {
     if (std::optional<Array> placed = onMesh(array, mesh)) {
       array = *placed;
@@ -208,10 +208,10 @@ private:
 
   JitOptions options;
   std::source_location where;
-  std::recursive_mutex tracingMutex; ///< The callable may ask for its own lower().
-  mutable std::shared_mutex mutex;   ///< For the two below.
+  std::recursive_mutex tracingMutex; ///< Recursive, because the callable may call its own lower().
+  mutable std::shared_mutex mutex;   ///< Protects the two members below.
   std::weak_ptr<Job> job;
-  std::map<std::string, Entry> entries; ///< By form, mesh, types and shardings.
+  std::map<std::string, Entry> entries; ///< By tree structure, mesh, types and shardings.
 };
 
 std::shared_ptr<TracedFunction> makeTracedFunction(JitOptions options, std::source_location where) {

@@ -1,4 +1,4 @@
-//===- TracedPlaces.cpp - lines of a traced program, and of C++ -----------===//
+//===- TracedPlaces.cpp - C++ places of a traced program's lines ----------===//
 
 #include "runtime/jit/TracedPlaces.h"
 
@@ -9,7 +9,7 @@
 namespace spmd {
 namespace {
 
-/// Reads `digits` at `at` and moves behind them; 0 where there are none.
+/// Parses a number at `at` and moves `at` after it; 0 if there is none.
 int64_t takeNumber(const std::string &text, size_t &at) {
   constexpr int64_t kLimit = 1'000'000'000;
   int64_t number = 0;

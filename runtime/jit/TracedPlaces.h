@@ -1,4 +1,4 @@
-//===- TracedPlaces.h - lines of a traced program, and of C++ ---*- C++ -*-===//
+//===- TracedPlaces.h - C++ places of a traced program's lines --*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -9,14 +9,15 @@
 
 namespace spmd {
 
-/// Where the lines of a traced program come from. Empty: the program was not traced, and nothing is changed.
+/// The C++ places of the lines of a traced program. Empty for a program that was not traced: then the functions below
+/// change nothing.
 struct TracedPlaces {
-  std::string fileName;                     ///< That of the traced text in the compiler's messages.
-  std::vector<std::source_location> places; ///< By line.
+  std::string fileName;                     ///< The name of the traced text in the compiler's messages.
+  std::vector<std::source_location> places; ///< One for each line.
 
-  /// The text with each `FILE:LINE:COLUMN` of the program replaced by the place in C++.
+  /// Replaces each `FILE:LINE:COLUMN` of the traced program in a text with the C++ place.
   std::string inText(const std::string &text) const;
-  /// The same for what errors of a run name.
+  /// The same for the place that an error of a run names.
   void inArtifact(Artifact &artifact) const;
 
 private:

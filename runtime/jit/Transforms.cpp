@@ -9,7 +9,7 @@
 namespace spmd::detail {
 namespace {
 
-/// `expression` of what the functions have become, as a part of the program that is being traced or as one of its own.
+/// Traces `functions` and evaluates an expression of them, in the trace in progress or as a program of its own.
 std::vector<Array> evaluateWith(const std::vector<Subprogram> &programs, const std::vector<Array> &operands,
                                 const std::function<Operand(const std::vector<TracedSubfunction> &)> &expression,
                                 const std::string &pattern = "") {
@@ -24,7 +24,7 @@ std::vector<Array> evaluateWith(const std::vector<Subprogram> &programs, const s
   return runEagerly(operands, std::nullopt, programs.front().where, record);
 }
 
-/// `prefix0, prefix1`, each with what comes behind it.
+/// `prefix0, prefix1`, each followed by `behind`.
 std::string namesOf(const std::string &prefix, size_t count, const std::string &behind = "") {
   std::string text;
   for (size_t i = 0; i < count; ++i)
@@ -32,7 +32,7 @@ std::string namesOf(const std::string &prefix, size_t count, const std::string &
   return text;
 }
 
-/// `traced_0(own, $, $)`: the function's own arguments and what it uses from outside.
+/// `traced_0(own, $, $)`: a call with the function's own arguments and its captured values.
 std::string callText(const TracedSubfunction &function, const std::string &own) {
   std::string text = function.name + "(" + own;
   for (size_t i = 0; i < function.captured.size(); ++i)
@@ -56,11 +56,11 @@ void addAll(std::vector<Operand> &operands, const std::vector<Array> &arrays, co
 
 std::vector<Array> applyTransform(const std::string &transform, const std::optional<std::vector<size_t>> &wrt,
                                   const Subprogram &program) {
-  // By one array the derivative is that, by several a tuple.
+  // The derivative with respect to one array is an array, with respect to several a tuple.
   std::string named, pattern;
   if (wrt) {
     if (wrt->empty())
-      throw Error(placeText(program.where) + ": error: there is no array in the arguments to differentiate by",
+      throw Error(placeText(program.where) + ": error: the arguments have no array to differentiate with respect to",
                   Error::Kind::Usage);
     for (size_t leaf : *wrt)
       named += (named.empty() ? "" : ", ") + std::to_string(leaf);
@@ -82,7 +82,7 @@ std::vector<Array> applyTransform(const std::string &transform, const std::optio
 Array counterOfLoop(const std::vector<Array> &carries, std::source_location where) {
   if (Trace *trace = Trace::current())
     return trace->record(Operand("cast(0, i32)", {}, where))[0];
-  // Its type alone matters, so it lies where the carries do.
+  // Only its type matters, so it is created on the mesh of the carries.
   return runEagerly({}, carries.empty() ? std::nullopt : std::optional(carries[0].sharding().mesh()), where,
                     [&](Trace &trace) { return trace.record(Operand("cast(0, i32)", {}, where)); })[0];
 }

@@ -13,7 +13,7 @@ constexpr const char *program = "mesh m(a=2)\nfn main(x: f32[8@a]) { return sum(
 
 } // namespace
 
-// The module of a station is there for who asks, and stays.
+// The module of a stage is computed on demand, and kept.
 TEST(Compiler, ModulesOfStations) {
   Compiler compiler("t.spmd", program);
   mlir::ModuleOp propagated = compiler.module(Stage::Propagated);
@@ -33,7 +33,7 @@ TEST(Compiler, ErrorsHaveTheirRanges) {
   EXPECT_TRUE(compiler.generalErrors().empty());
 }
 
-// Once nobody wants it, no pass runs any more, wherever the way has come to.
+// After cancellation no further pass runs, at whatever stage the compile is.
 TEST(Compiler, UnwantedPassesDoNotRun) {
   int asked = 0;
   CompileOptions options;

@@ -1,4 +1,4 @@
-//===- CommandLine.cpp - what every command line is checked for -----------===//
+//===- CommandLine.cpp - checks of every command line ---------------------===//
 
 #include "tools/common/CommandLine.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kEmptyValue = "the value is empty; is a variable not set?";
 
-/// Walks over the arguments as CLI11 does, before it does, and sees what it lets pass.
+/// Walks over the arguments as CLI11 does, before CLI11, and rejects mistakes that CLI11 accepts.
 class ArgumentWalk {
 public:
   ArgumentWalk(const CLI::App &app, int argc, const char *const *argv) : command(&app), argc(argc), argv(argv) {}
@@ -46,7 +46,7 @@ private:
       throw CLI::ValidationError(name, kEmptyValue);
   }
 
-  /// `-n 4`, `-n4`; `-5` is no option but a number.
+  /// Handles `-n 4` and `-n4`. `-5` is a number, not an option.
   void visitShort(std::string_view argument) {
     std::string name(argument.substr(0, 2));
     const CLI::Option *option = command->get_option_no_throw(name);
@@ -72,13 +72,13 @@ private:
     throw CLI::ValidationError("unknown command '" + std::string(argument) + "'" + commandHint(*command, argument));
   }
 
-  /// The arguments behind an option that are its values, however they look.
+  /// Skips the arguments after an option that are its values.
   void skipValues(const std::string &name, const CLI::Option &option) {
     for (int left = option.get_items_expected_min(); left > 0 && at + 1 < argc; --left) {
       std::string next = argv[++at];
       if (next.empty())
         throw CLI::ValidationError(name, kEmptyValue);
-      // A value may begin with one dash: it may be a number, or stand for standard input.
+      // A value may begin with one dash: a negative number, or `-` for standard input.
       bool isShort = next.size() == 2 && next[0] == '-' && command->get_option_no_throw(next);
       if (!next.starts_with("--") && !isShort)
         continue;
@@ -90,11 +90,11 @@ private:
 
   [[noreturn]] void refuseUnknown(std::string_view argument) const {
     std::string hint = optionHint(*command, argument);
-    bool takesCommand = false; // Of another program, whose options are not known here.
+    bool takesCommand = false; // The command line of another program, whose options are unknown here.
     for (const CLI::Option *option : command->get_options())
       takesCommand |= option->get_positional() && option->get_items_expected_max() > 1;
     if (hint.empty() && takesCommand)
-      hint = "; the command that is to be run stands behind --";
+      hint = "; the command to run goes after --";
     throw CLI::ValidationError("unknown option '" + std::string(argument.substr(0, argument.find('='))) + "'" + hint);
   }
 

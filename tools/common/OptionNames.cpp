@@ -1,4 +1,4 @@
-//===- OptionNames.cpp - the option that was probably meant ---------------===//
+//===- OptionNames.cpp - suggestions for unknown options ------------------===//
 
 #include "tools/common/OptionNames.h"
 
@@ -12,7 +12,8 @@
 namespace spmdc {
 namespace {
 
-/// What other programs call it, without dashes, and its name here. Of several names here, a command has one.
+/// Pairs of an option's name in other programs, without dashes, and its name here. If a name has several pairs, each
+/// command has at most one of the options.
 struct ForeignName {
   std::string_view foreign, own;
 };
@@ -93,8 +94,8 @@ constexpr ForeignName kForeignNames[] = {
     {"h", "--help"},
 };
 
-/// Without dashes and a number behind it, in lower case, words joined by dashes: `--Num_Processes` is `num-processes`,
-/// `-np4` is `np`.
+/// Normalizes an option: without leading dashes and trailing number, in lower case, with dashes between words.
+/// `--Num_Processes` becomes `num-processes`, `-np4` becomes `np`.
 std::string plainName(std::string_view option) {
   option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
   std::string name(option.substr(0, option.find('=')));
@@ -123,7 +124,7 @@ bool contains(const std::vector<std::string> &names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The option of `app` that is meant by `option`, which it does not have.
+/// The option of `app` that is closest to the unknown `option`; empty if none is close.
 std::string meantOption(const CLI::App &app, std::string_view option) {
   std::vector<std::string> names = shownNames(app);
   std::string plain = plainName(option);
@@ -157,7 +158,7 @@ std::string optionHint(const CLI::App &app, std::string_view option) {
     if (command != &app && contains(shownNames(*command), exact))
       others += (others.empty() ? "`" : ", `") + root->get_name() + " " + command->get_name() + "`";
   if (!app.get_parent() && !others.empty())
-    return "; it is an option of " + others + " and stands behind the command";
+    return "; it is an option of " + others + " and goes after the command";
   if (std::string meant = meantOption(app, option); !meant.empty())
     return "; did you mean " + meant + "?";
   return others.empty() ? "" : "; it is an option of " + others;

@@ -1,4 +1,4 @@
-//===- OptionNames.h - the option that was probably meant -------*- C++ -*-===//
+//===- OptionNames.h - suggestions for unknown options ----------*- C++ -*-===//
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// Seconds, also parts of one.
+/// Adds an option in seconds, which may have a fraction.
 void addSeconds(CLI::App &app, const std::string &name, std::optional<Milliseconds> &target, const std::string &help) {
   app.add_option_function<double>(
          name, [&target](const double &seconds) { target = Milliseconds(static_cast<int64_t>(seconds * 1000 + 0.5)); },
@@ -28,7 +28,7 @@ void addSeconds(CLI::App &app, const std::string &name, std::optional<Millisecon
 
 std::string secondsText(Milliseconds value) { return std::to_string(static_cast<double>(value.count()) / 1000); }
 
-/// Commas separate: `0,1`.
+/// Parses a comma-separated list: `0,1`.
 std::vector<int32_t> parseIds(const std::string &text) {
   std::vector<int32_t> ids;
   const char *begin = text.data(), *end = begin + text.size();
@@ -49,7 +49,7 @@ std::vector<int32_t> parseIds(const std::string &text) {
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   const char *group = "Running";
   app.add_option("-n,--num-processes", job.num_processes,
-                 "How many processes; without an address they are started here")
+                 "Number of processes; without a coordinator address they are started on this machine")
       ->type_name("N")
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
@@ -73,10 +73,13 @@ void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
       ->group(group);
   addSeconds(app, "--initialization-timeout", job.initialization_timeout,
              "How long to wait for all processes (default 300)");
-  addSeconds(app, "--heartbeat-timeout", job.heartbeat_timeout, "A silent process is lost after this (default 10)");
+  addSeconds(app, "--heartbeat-timeout", job.heartbeat_timeout,
+             "A process without heartbeats for this long counts as lost (default 10)");
   addSeconds(app, "--collective-timeout", job.collective_timeout,
-             "A stuck process is an error after this (default 300; 0: never)");
-  app.add_option("--job-id", job.job_id, "Keeps jobs on one address apart")->type_name("ID")->group(group);
+             "A process that is stuck for this long is an error (default 300; 0: never)");
+  app.add_option("--job-id", job.job_id, "Distinguishes jobs at one coordinator address")
+      ->type_name("ID")
+      ->group(group);
   app.add_option("--token-file", job.token_file, "The secret that the processes share")
       ->type_name("FILE")
       ->group(group);
@@ -94,7 +97,7 @@ void addTlsOptions(CLI::App &app, spmd::InitializeOptions &job, const std::strin
 
 void addReportOption(CLI::App &app, std::string &file) {
   app.add_option("--report", file,
-                 "Write how it ended as JSON: root cause, processes, steps ({process}: the process's number)")
+                 "Write the outcome of the run as JSON: root cause, processes, steps ({process}: the process's number)")
       ->type_name("FILE")
       ->group("Running");
 }
@@ -103,8 +106,8 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
   const char *group = "Running";
   app.add_option(
          "--restarts", options.count,
-         "After a fault (a process was killed, is lost, hangs, is stuck), start again so many times; from the newest "
-         "checkpoint where there are any")
+         "Restart this many times after a fault (a process is killed, lost, or stuck), from the newest checkpoint if "
+         "there is one")
       ->type_name("N")
       ->check(CLI::Range(0, 1'000'000))
       ->group(group);
@@ -113,12 +116,12 @@ void addRestartOptions(CLI::App &app, spmd::RestartOptions &options) {
          [&options](const double &seconds) {
            options.delay = Milliseconds(static_cast<int64_t>(seconds * 1000 + 0.5));
          },
-         "Before the first restart; doubled each time, at most a minute (default 1)")
+         "Delay before the first restart; doubles each time, up to a minute (default 1)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 60.0))
       ->group(group);
   app.add_option("--min-processes", options.minProcesses,
-                 "Restart without the processes that died, on so many at least (default: as many as before)")
+                 "Restart without the processes that died, with at least this many (default: as many as before)")
       ->type_name("N")
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses))
       ->group(group);
@@ -130,13 +133,13 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
   app.add_option("--input", options.inputs,
                  "An argument: NAME=FILE (.npy; a struct: .npz, .safetensors), or NAME=zeros, ones, iota, normal:SEED, "
                  "key:SEED "
-                 "(of a random key), or NAME=batches:FILE.npy: at each step the next rows")
+                 "(a random key), or NAME=batches:FILE.npy: the next rows at each step")
       ->type_name("NAME=SPEC")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--shuffle", options.shuffle, "The rows of batches in another order in each epoch, by this seed")
+  app.add_option("--shuffle", options.shuffle, "Shuffle the rows of batches in each epoch, with this seed")
       ->type_name("SEED")
       ->group(group);
   app.add_option_function<std::string>(
@@ -144,7 +147,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
          [&options](const std::string &last) {
            options.lastBatch = last == "wrap" ? spmd::LastBatch::wrap : spmd::LastBatch::drop;
          },
-         "Rows left at the end of an epoch: drop them, or fill their batch from the next epoch (default drop)")
+         "Incomplete batch at the end of an epoch: drop it, or fill it from the next epoch (default drop)")
       ->type_name("drop|wrap")
       ->check(CLI::IsMember({"drop", "wrap"}))
       ->group(group);
@@ -154,17 +157,17 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(group);
-  app.add_flag("--print", options.print, "Print the results, by process 0")->group(group);
-  app.add_flag("--print-shards", options.printShards, "Print what each device holds, by each process")->group(group);
+  app.add_flag("--print", options.print, "Process 0 prints the results")->group(group);
+  app.add_flag("--print-shards", options.printShards, "Each process prints the shards of its devices")->group(group);
   app.add_option("--repeat", options.repeat, "Time this many more calls")
       ->type_name("K")
       ->check(CLI::Range(0, 1 << 30))
       ->group(group);
-  app.add_option("--steps", options.steps, "Call this many times, feeding results back as --carry says")
+  app.add_option("--steps", options.steps, "Call this many times, and pass the results of --carry to the next call")
       ->type_name("K")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->group(group);
-  app.add_option("--carry", options.carries, "Results that are the parameters of the same name at the next step: p,m,v")
+  app.add_option("--carry", options.carries, "Results that the next step takes as parameters of the same name: p,m,v")
       ->type_name("NAMES")
       ->delimiter(',')
       ->expected(1)
@@ -172,7 +175,7 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->allow_extra_args(false)
       ->group(group);
   app.add_option("--checkpoint-dir", options.checkpointDirectory,
-                 "Where to save what --carry names, after --checkpoint-every N steps and at the end")
+                 "Folder of checkpoints: the values of --carry, after every --checkpoint-every steps and at the end")
       ->type_name("DIR")
       ->group(group);
   app.add_option("--checkpoint-every", options.checkpointEvery, "Save after every N steps")
@@ -185,18 +188,18 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->group(group);
   app.add_flag_function(
          "--resume{-1}", [&options](int64_t step) { options.resume = step; },
-         "Go on from the newest checkpoint that is not damaged, or (--resume=N) from that of step N")
+         "Continue from the newest checkpoint that is not damaged, or (--resume=N) from that of step N")
       ->check(
           [](const std::string &step) {
             bool isStep =
                 !step.empty() && step.size() < 19 && step.find_first_not_of("0123456789") == std::string::npos;
-            return isStep || step == "-1" ? "" : "'" + step + "' is no step; --resume=N takes a number, from 0 on";
+            return isStep || step == "-1" ? "" : "'" + step + "' is not a step; --resume=N takes a number, from 0 on";
           },
           "", "")
       ->group(group);
   app.add_flag("--resume-partial", options.resumePartial,
-               "With --resume: go on from some values of the checkpoint; those that --carry does not name begin as "
-               "--input says")
+               "With --resume: restore only the values of --carry; ignore other values of the checkpoint, which start "
+               "from --input")
       ->group(group);
   app.add_option("--time-json", options.timeJson, "Write the times to this file")->type_name("FILE")->group(group);
   addReportOption(app, options.reportFile);
@@ -205,11 +208,11 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
          [&options](const std::string &format) {
            options.logFormat = format == "json" ? spmd::LogFormat::Json : spmd::LogFormat::Text;
          },
-         "Lines for people, or one JSON object a line (default text)")
+         "Log messages as text, or as one JSON object a line (default text)")
       ->type_name("text|json")
       ->check(CLI::IsMember({"text", "json"}))
       ->group(group);
-  app.add_flag("--check-nans", options.checkNans, "A result with a NaN is an error that names the step that made it")
+  app.add_flag("--check-nans", options.checkNans, "A NaN in a result is an error that names the step that computed it")
       ->group(group);
   app.add_option(
          "--profile", options.profileFile,
@@ -217,15 +220,15 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("FILE")
       ->group(group);
   app.add_option("--metrics-port", options.metricsPort,
-                 "Process 0 serves the figures of all processes as Prometheus text on loopback; 0: on any port")
+                 "Process 0 serves the metrics of all processes as Prometheus text on loopback; 0: any port")
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535))
       ->group(group);
   addRestartOptions(app, options.restart);
-  app.add_flag("--verbose", options.verbose, "Say what is done: the coordinator's address, pids of the processes")
+  app.add_flag("--verbose", options.verbose, "Log more: the coordinator's address, pids of the processes")
       ->group(group);
   options.showProgress = isatty(STDERR_FILENO);
-  // For the processes that a command starts; not shown in the help.
+  // The launcher passes these to the processes that it starts; --help does not show them.
   app.add_option("--internal-compile-ms", options.compileMs)->group("");
   app.add_option("--internal-profile-part", options.profilePart)->group("");
   app.add_option("--internal-started-at", options.startedAtNs)->group("");

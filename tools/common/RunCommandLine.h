@@ -1,6 +1,6 @@
 //===- RunCommandLine.h - the options of `run` ------------------*- C++ -*-===//
 //
-// Shared by `spmdc run` and `spmd-run`: the options of INTERFACES.md's table "Running".
+// Shared by `spmdc run` and `spmd-run` (docs/run.md).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,32 +17,31 @@ class Error;
 
 namespace spmdc {
 
-/// Adds those that say which process of which job this is; parsing fills `job`, which must outlive it.
+/// Adds the options that identify this process and its job. Parsing fills `job`, which must outlive `app`.
 void addJobOptions(CLI::App &app, spmd::InitializeOptions &job);
 
-/// `--tls-cert`, `--tls-key`, `--tls-ca`: among those of addJobOptions.
+/// Adds `--tls-cert`, `--tls-key` and `--tls-ca`. addJobOptions includes them.
 void addTlsOptions(CLI::App &app, spmd::InitializeOptions &job, const std::string &group);
 
 /// `--report`.
 void addReportOption(CLI::App &app, std::string &file);
 
-/// `--restarts` and what belongs to it.
+/// Adds `--restarts`, `--restart-delay` and `--min-processes`.
 void addRestartOptions(CLI::App &app, spmd::RestartOptions &options);
 
-/// Adds the options to a command; parsing fills `options`, which must outlive it.
+/// Adds all options of `run` to a command. Parsing fills `options`, which must outlive `app`.
 void addRunOptions(CLI::App &app, spmd::RunOptions &options);
 
-/// The same options as arguments, but for those that say which process of a job this is: for the processes that a
-/// command starts.
+/// The options as arguments for the processes that a command starts, without those that identify a process.
 std::vector<std::string> runArguments(const spmd::RunOptions &options);
 
-/// This program's own file.
+/// The path of this executable.
 std::string ownExecutable();
 
-/// How errors are to be printed, also of a command line that was refused before its options were read.
+/// The format of log messages. Scans the raw arguments, so that it works for a command line that fails to parse.
 spmd::LogFormat logFormatOf(int argc, char **argv);
 
-/// The exit status of a command line that CLI11 refused: 0 after help, 2 after an error, which is printed to stderr.
+/// The exit status after an exception of CLI11: 0 after help, 2 after an error, which this prints to stderr.
 int usageStatus(const CLI::App &app, const CLI::Error &error, spmd::LogFormat format);
 
 } // namespace spmdc

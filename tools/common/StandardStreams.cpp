@@ -24,7 +24,7 @@ int finishWriting(const char *command, int status) {
   errno = 0;
   if (std::cout.flush() || status != 0)
     return status;
-  if (hadFailed) { // And does not know why any more: it is asked again.
+  if (hadFailed) { // The stream has lost errno; another write sets it again.
     std::cout.clear();
     std::cout << '\n' << std::flush;
   }

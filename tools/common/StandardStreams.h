@@ -1,15 +1,15 @@
-//===- StandardStreams.h - what a command starts with -----------*- C++ -*-===//
+//===- StandardStreams.h - errors on standard streams -----------*- C++ -*-===//
 #pragma once
 
 namespace spmdc {
 
-/// What a command does before anything else, so that writing fails where it should, with an error that can be told:
-/// - a standard stream that is closed stays so, instead of becoming the next file that is opened;
-/// - a file that grows beyond the limit (`ulimit -f`) is an error of the write, and not the end of the process.
+/// Makes failures of writes reportable. A command calls this first:
+/// - a closed standard stream stays unusable, instead of becoming the next file that is opened;
+/// - a write beyond the file size limit (`ulimit -f`) fails, instead of killing the process by a signal.
 void prepareWriting();
 
-/// What a command does last: what it has printed is written, and where it cannot be, that is said on stderr. Returns
-/// `status`, or 1 in the place of 0.
+/// Flushes standard output; a command calls this last. On failure prints an error to stderr. Returns `status`, or 1 if
+/// `status` is 0 and the flush fails.
 int finishWriting(const char *command, int status);
 
 } // namespace spmdc

@@ -14,14 +14,14 @@ import zipfile
 from . import correctness, peers, rates, report
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
-# Shares of the limit; time that a part leaves goes to those behind it.
+# The fraction of the time limit for each part; unused time goes to the later parts.
 SHARES = {"machine": 0.12, "correctness": 0.38, "rates": 0.24, "jax": 0.14, "torch": 0.06, "inductor": 0.06}
-# A process per program; more of them would only wait for each other in the driver, which makes one context at a time.
+# Processes at a time, one for each program; more would only wait for the driver, which creates one context at a time.
 MOST_JOBS = 12
 
 
 def measure_machine(environment, deadline):
-    """The findings of machine.py, as far as it comes before the deadline."""
+    """The results that machine.py prints before the deadline."""
     lines = ""
     try:
         lines = subprocess.run([sys.executable, FOLDER / "gpu_check/machine.py"], capture_output=True, text=True, env=environment,
@@ -36,8 +36,8 @@ def measure_machine(environment, deadline):
 
 
 def library_folders():
-    """Folders of the libraries that spmd-run opens by name and that Python's packages bring (nvidia-cublas, nvidia-nccl), where
-    the loader does not look by itself."""
+    """Folders of the libraries of Python packages (nvidia-cublas, nvidia-nccl) that spmd-run opens by name; the loader does not
+    search them by default."""
     found = []
     for place in map(pathlib.Path, sys.path):
         for folder in sorted(place.glob("nvidia/*/lib")):
@@ -57,7 +57,7 @@ class Check:
         self.began = time.monotonic()
         if not os.access(self.runtime, os.X_OK):  # A copy of the folder may have lost the mode.
             self.runtime.chmod(0o755)
-        # Meshes of several devices run on one GPU; and spmd-run writes nothing outside of the scratch folder.
+        # Run meshes of several devices on one GPU, and let spmd-run write only to the scratch folder.
         self.environment = {**os.environ, "SPMD_SHARE_GPUS": "1", "XDG_CONFIG_HOME": str(scratch / "config"),
                             "XDG_CACHE_HOME": str(scratch / "cache"), "CUDA_CACHE_PATH": str(scratch / "cuda")}
         self.libraries = library_folders()
@@ -65,7 +65,7 @@ class Check:
         self.runtime_environment = {**self.environment, **({"LD_LIBRARY_PATH": ":".join(paths)} if paths else {})}
 
     def deadline(self, part):
-        """When a part must end: those up to it may use their shares of the limit together."""
+        """The deadline of a part: the sum of the fractions of all parts up to it."""
         parts = list(SHARES)
         return self.began + self.options.limit * sum(SHARES[name] for name in parts[:parts.index(part) + 1])
 
@@ -119,7 +119,7 @@ def main():
                         help="where to write RESULTS.json and table.txt (default: $OUT, else this folder)")
     parser.add_argument("--jobs", type=int, default=min(MOST_JOBS, os.cpu_count() or 1), help="programs at a time")
     options = parser.parse_args()
-    # Inputs of gigabytes are read again and again: in memory, where there is enough.
+    # Inputs of gigabytes are read many times, so the scratch folder is in memory if there is enough.
     memory = pathlib.Path("/dev/shm")
     roomy = memory.is_dir() and shutil.disk_usage(memory).free > 16 << 30
     with tempfile.TemporaryDirectory(prefix="gpu-check-", dir=memory if roomy else None) as scratch:

@@ -1,4 +1,4 @@
-"""Runs each program and compares its results with what is expected, several programs at a time."""
+"""Runs the programs, several at a time, and compares their results with the expected ones."""
 
 import concurrent.futures
 import json
@@ -8,8 +8,8 @@ import time
 
 from . import arrays
 
-# The longest that one program may take, in seconds: a process starts in one or two where several do. After a few hangs, which
-# are seldom alone, others get less, or they would use up the time of all.
+# The time limit of one program in seconds: with several processes at a time, one starts in one or two seconds. After a few
+# hangs, which are rarely isolated, the limit is lower, so that hangs do not use up all the time.
 TIMEOUT = 30
 HANGS = 8
 TIMEOUT_AFTER_HANGS = 10
@@ -26,7 +26,7 @@ def message_of(done):
 
 
 def kind_of(message):
-    """Messages that differ in places, numbers and names alone are of one kind."""
+    """The message without places, numbers and names: messages with equal results are of one kind."""
     message = re.sub(r"\S+\.spmd:\d+:\d+:? ?", "", message)
     message = re.sub(r"'[^']*'", "'...'", message)
     return re.sub(r"\d[\d.e+-]*", "#", message)
@@ -44,8 +44,7 @@ def compare(entry, folder):
 
 
 def run_program(entry, runtime, folder, environment, deadline, stuck):
-    """A row of the results: `status` is ok, wrong, failed, stuck, or not run where there was no time. `stuck` counts
-    hangs."""
+    """A row of the results: `status` is ok, wrong, failed, stuck, or not run if there was no time. `stuck` counts hangs."""
     began = time.monotonic()
     row = {"name": entry["name"], "group": entry["group"]}
     if began > deadline:
@@ -75,8 +74,8 @@ def compared(entry, folder, row):
 
 
 def run_batch(entries, many, scratch, environment, deadline):
-    """Rows for programs without options, which one process runs one behind the other. Where one fails, another process
-    goes on behind it."""
+    """Rows for programs without options, which one process runs one after the other. If one fails, another process continues
+    with the next one."""
     rows = {}
     while len(rows) < len(entries):
         left = [entry for entry in entries if entry["name"] not in rows]
@@ -115,12 +114,12 @@ def run_batch(entries, many, scratch, environment, deadline):
 
 
 def absolute(given, folder):
-    """`x=in0.npy` with the folder; `x=ones` as it is."""
+    """Adds the folder to `x=in0.npy`; returns `x=ones` unchanged."""
     name, value = given.split("=", 1)
     return f"{name}={folder / value}" if (folder / value).is_file() else given
 
 
-# Programs of one process: enough that its start does not count, few enough for all processes to end together.
+# Programs of one process: enough that its start is negligible, few enough that all processes end at about the same time.
 BATCH = 40
 
 

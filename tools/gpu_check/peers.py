@@ -20,7 +20,7 @@ def described(entries):
 
 
 def verdict(row, entry):
-    """Whether the results of spmdc are the peer's, in words; nothing where they are or were not compared."""
+    """The difference between the results of spmdc and of the peer in words; "" if they agree or were not compared."""
     for error, result in zip(row.get("errors", []), entry["results"]):
         allowed = kernels.tolerance(entry["name"], result["dtype"])
         if not error <= allowed:

@@ -24,14 +24,15 @@ import zipfile
 from . import arrays, artifacts, programs
 
 ROOT = programs.ROOT
-# Programs whose inputs and results together have more elements would fill the folder, and Python compares them one by one.
+# The limit of a program's elements, inputs and results together: larger ones would fill the folder, and Python compares
+# elements one by one.
 MOST_ELEMENTS = 300_000
-# Steps of all devices together, where several share a GPU: at some 10 us each this is half a minute.
+# The limit of steps of all devices together, if several share a GPU: at about 10 us each this is half a minute.
 MOST_STEPS = 3e6
 # Two runs on a CPU differ by the order of their sums; a GPU's order is a third one, and its functions are others.
 NOISE_FACTOR = 16
 ROUNDING_FACTOR = 4
-# A loop whose trips are not known is counted as this many.
+# A loop with an unknown number of iterations counts as this many.
 UNKNOWN_TRIPS = 100
 MODULES = ("arrays.py", "artifacts.py", "check.py", "correctness.py", "machine.py", "rates.py", "report.py", "peers.py")
 
@@ -123,8 +124,8 @@ class Builder:
         return f"{kind}:{pathlib.Path(path).name}" if kind else pathlib.Path(path).name
 
     def expected_of_cpu(self, program, name, plan, inputs, folder):
-        """The CPU's results, and the tolerance of a right result: by the number of roundings, and by the difference of two runs
-        on the CPU (on the program's mesh and on one device; else at -O3 and at -O0)."""
+        """The CPU's results, and the tolerance of a correct result: from the number of roundings, and from the difference of two
+        runs on the CPU (on the program's mesh and on one device; if that is impossible, at -O3 and at -O0)."""
         results = plan["results"]
         self.compile(folder, name, "cpu", program.compile_options, "cpu.spmdx")
         values = self.run(folder, "cpu.spmdx", inputs, program.run_options, results, "cpu-a")
@@ -153,7 +154,7 @@ class Builder:
         return expected
 
 
-# Of larger arrays the elements are multiples of 1/8, which the archive holds in a byte; all bits of f32 take four.
+# In larger arrays the elements are multiples of 1/8, which the archive compresses to one byte instead of the four of f32.
 MOST_NORMAL_ELEMENTS = 2048
 
 
@@ -168,9 +169,8 @@ def drawn(parameter, seed):
 
 
 def count_roundings(steps):
-    """How many roundings a result may go through: one for each step that a device executes, of a product of matrices as many
-    as the square root of its terms (errors of a sum in any order, as long as they are independent); those of loops as often
-    as they run."""
+    """The number of roundings on the way to a result: one for each step that a device executes, for a matrix product the square
+    root of its terms (the error of a sum in any order, if errors are independent), and for a loop that of its iterations."""
     total = 0.0
     for step in steps:
         body = sum(count_roundings(value) for value in step.values() if isinstance(value, list) and value and
@@ -185,7 +185,7 @@ def steps_of(options):
 
 
 def strip(source, target):
-    """A copy without symbols where there is a tool that makes one."""
+    """Copies a file, without symbols if `strip` is installed."""
     for tool in ("strip", "llvm-strip-19"):
         if shutil.which(tool):
             subprocess.run([tool, "-o", target, source], check=True)
@@ -258,7 +258,7 @@ def build_programs(builder, candidates, jobs, say):
 
 
 def empty(folder):
-    """Makes the folder, and empties one that an earlier run has made; a folder that holds other things is an error."""
+    """Creates the folder, or empties one of an earlier run; a folder with other contents is an error."""
     if folder.exists() and any(folder.iterdir()) and not (folder / "gpu_check").is_dir():
         raise SystemExit(f"gpu-check: error: '{folder}' is not empty, and no folder that gpu-check has made")
     shutil.rmtree(folder, ignore_errors=True)

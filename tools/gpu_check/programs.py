@@ -1,7 +1,7 @@
-"""The programs whose results the check compares, from everywhere in the tree, the most telling ones first.
+"""The programs whose results the check compares, from all over the tree, the most informative ones first.
 
-Their expected values come from elsewhere than the backend that is checked: from JAX (tests/programs/jax), from the global
-evaluator (random programs of spmd-fuzz), or from this machine's CPU (examples and other .spmd files).
+Their expected values do not come from the checked backend but from JAX (tests/programs/jax), from the global evaluator (random
+programs of spmd-fuzz), or from this machine's CPU (examples and other .spmd files).
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ TRAINING_STEPS = 20
 
 @dataclasses.dataclass
 class Value:
-    """An array, how near a result must be to it, and its name in a report."""
+    """An expected array, the tolerance of a result, and its name in a report."""
     dtype: str
     shape: list
     elements: list
@@ -35,8 +35,8 @@ class Value:
 
 @dataclasses.dataclass
 class Program:
-    """A program to run. Without `arguments` its inputs are drawn, except those that `inputs` gives in the words of
-    --input; without `results` the CPU's are expected."""
+    """A program to run. Without `arguments` its inputs are random, except those that `inputs` gives in the syntax of --input;
+    without `results` those of the CPU are expected."""
     name: str
     group: str
     text: str
@@ -99,12 +99,12 @@ def jax_cases(on_one_device):
 
 
 def jax_programs(on_one_device):
-    """Whole programs with JAX's values: control, gradients, indexing, shard_map."""
+    """Complete programs with JAX's values: control, gradients, indexing, shard_map."""
     seen = set()
     for file in sorted((ROOT / "tests/programs/jax").glob("*.json")):
         for test in json.loads(file.read_text()):
             text = one_device(test["program"]) if on_one_device else test["program"]
-            # Inside shard_map results depend on the mesh. Other programs stand there once for each mesh.
+            # The results of shard_map depend on the mesh. The file has other programs once for each mesh.
             if on_one_device and ("shard_map" in text or text in seen):
                 continue
             seen.add(text)
@@ -173,7 +173,7 @@ def examples(on_one_device):
 
 
 def files():
-    """The functions of other .spmd files whose types are all written, so that they can be entries."""
+    """The functions of other .spmd files with types for all parameters, so that they can be entries."""
     for folder in ("tests/passes", "tests/tools/Inputs", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*.spmd")):
             if path.parent == ROOT / "benchmarks/gpu":
@@ -185,7 +185,7 @@ def files():
 
 
 def corpus():
-    """The texts that libFuzzer kept, as far as they compile."""
+    """The texts of libFuzzer's corpus that compile."""
     for path in sorted((ROOT / "tests/frontend/corpus").iterdir()):
         try:
             text = path.read_text()
@@ -196,7 +196,7 @@ def corpus():
 
 
 def all_programs(fuzzer, scratch, count):
-    """All of them, in the order in which they run. `count` random programs, without a fuzzer none."""
+    """All programs, in the order in which they run, with `count` random ones; none of these without a fuzzer."""
     yield from examples(True)
     yield from jax_cases(True)
     if fuzzer:

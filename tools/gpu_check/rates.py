@@ -9,7 +9,7 @@ from . import arrays, correctness, kernels
 
 REPEAT = 30
 TIMEOUT = 60
-# A kernel that begins just before the deadline may end so much later.
+# Seconds by which a kernel that begins just before the deadline may exceed it.
 GRACE = 15
 
 
@@ -55,7 +55,7 @@ class Inputs:
 
 
 def device_times(path):
-    """Medians over the launches of a trace but the first: of a whole launch on its slowest device, and of each step."""
+    """Medians over the launches of a trace, without the first: of a launch on its slowest device, and of each step."""
     events = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
     launches, steps = {}, {}
     for event in events:
@@ -73,7 +73,7 @@ def device_times(path):
 
 
 def run(command, environment, folder, deadline):
-    """Nothing, or why it failed."""
+    """Runs a command; returns "", or the reason of its failure."""
     limit = max(1.0, min(TIMEOUT, deadline + GRACE - time.monotonic()))
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit, env=environment,

@@ -13,7 +13,7 @@ WRITE_EVERY_SECONDS = 1.0
 
 
 class Results:
-    """Parts by name, each a value or a list of rows. The file is replaced as a whole, so it is never half a document."""
+    """Parts by name, each a value or a list of rows. The file is replaced atomically, so it is always a complete document."""
 
     def __init__(self, path):
         self.path, self.data, self.written = path, {}, 0.0
@@ -80,7 +80,7 @@ def failure_lines(rows, most):
 
 
 def least_us(row, machine):
-    """The time that the ceilings of this machine allow: all bytes at the rate of a copy, or all products at cuBLASLt's."""
+    """The lower bound of the time on this machine: all bytes at the rate of a copy, or all products at cuBLASLt's rate."""
     copy, products = machine.get("copy_bytes_per_second"), machine.get("flops_per_second", {})
     if not copy or any(dtype not in products for dtype in row["flops"]):
         return None
@@ -136,7 +136,7 @@ def notes(data, most):
 
 
 def table(data):
-    """The text that is printed last. Where it would be too long, fewer failures are listed, never fewer kernels or counts."""
+    """The text that is printed last. If it would be too long, it lists fewer failures, but all kernels and counts."""
     rows = data.get("correctness", [])
     head, ends = [*machine_lines(data), *rate_lines(data)], [*correctness_lines(rows), f"seconds: {data.get('seconds')}"]
     room = MOST_CHARACTERS - sum(len(line) + 1 for line in head + ends)

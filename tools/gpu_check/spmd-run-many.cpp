@@ -1,9 +1,9 @@
 //===- spmd-run-many.cpp - runs many artifacts in one process -------------===//
 //
 // spmd-run-many < JOBS: a JSON array of {"program": FILE, "inputs": ["NAME=SPEC"], "outputs": ["NAME=FILE"]}. Programs
-// for the same number of devices run one behind the other on the devices of one job, all of them of this process.
-// Prints `begin I` before program I of the array, and `ok I` or `error I MESSAGE` behind it; ends at the first error,
-// for a GPU is of no use any more after some of them.
+// for the same number of devices run one after the other on the devices of one job, all of them in this process.
+// Prints `begin I` before program I of the array, and `ok I` or `error I MESSAGE` after it. Ends at the first error,
+// because some errors leave a GPU unusable.
 //
 //===----------------------------------------------------------------------===//
 

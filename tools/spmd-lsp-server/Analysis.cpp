@@ -1,4 +1,4 @@
-//===- Analysis.cpp - the way of one version through the compiler ---------===//
+//===- Analysis.cpp - the analysis of one version of a document -----------===//
 
 #include "tools/spmd-lsp-server/Analysis.h"
 
@@ -39,15 +39,15 @@ void Analysis::findNames() {
 }
 
 void Analysis::parseNames() {
-  Diagnostics unused; // The compiler says the same again.
+  Diagnostics unused; // The compiler reports the same errors.
   std::unique_ptr<Ast> program = parse(unused.addSource(fileName, snapshot.text->str()), unused);
   std::unique_ptr<Ast> prelude = parse(unused.addSource("prelude.spmd", std::string(preludeText())), unused);
   snapshot.symbols = std::make_shared<SymbolTable>(*program, *prelude);
   chooseEntry(*program);
 }
 
-/// A file without the entry may be one to be, or hold functions for others to copy: types and shardings are then those
-/// of the first function that could be the entry, if there is one.
+/// A file without the entry may be incomplete, or a collection of functions. Then the first function that could be the
+/// entry, because all its parameters have types, serves as the entry.
 void Analysis::chooseEntry(const Ast &program) {
   if (findFunction(program, options.function) || llvm::is_contained(program.brokenNames, options.function))
     return;

@@ -1,8 +1,7 @@
-//===- Analysis.h - the way of one version through the compiler -*- C++ -*-===//
+//===- Analysis.h - the analysis of one version of a document ---*- C++ -*-===//
 //
-// One object takes one text as far as it is asked to, a step at a time, so that whoever drives it can stop between
-// steps. Each step adds to what the snapshot knows and to the messages. Not thread-safe; it may go from one thread to
-// another between steps.
+// An Analysis compiles one text in steps, so that its owner can stop between steps. Each step adds to the snapshot and
+// to the messages. Not thread-safe; it may move from one thread to another between steps.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,11 +18,10 @@ namespace spmdc {
 
 class Analysis {
 public:
-  /// Texts beyond this are not analysed: nobody writes them by hand.
+  /// Larger texts are not analysed: they are generated, and would delay the server.
   static constexpr size_t maxBytes = size_t(4) << 20;
 
-  /// `text` has a text, a number and a version. Once `isWanted` says no, steps end early, and what they have found is
-  /// of no use.
+  /// `text` has a text, a number and a version. When `isWanted` returns false, steps end early with incomplete results.
   Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options, std::function<bool()> isWanted);
   ~Analysis();
 
@@ -41,7 +39,7 @@ public:
   EditorDiagnostics diagnostics() const;
 
 private:
-  /// Runs a step of the compiler. What it throws is a message, and the text is not analysed any further.
+  /// Runs a step of the compiler. An exception becomes a message and ends the analysis.
   void guard(llvm::function_ref<void()> step);
   void parseNames();
   void chooseEntry(const Ast &program);
@@ -52,9 +50,9 @@ private:
   FrontendOptions options;
   std::function<bool()> isWanted;
   Snapshot snapshot;
-  std::string refusal; ///< Why the text is not analysed; empty where it is.
-  std::string failure; ///< What a step has thrown.
-  std::string hint;    ///< What a person should know though nothing is wrong.
+  std::string refusal; ///< The reason why the text is not analysed; empty if it is.
+  std::string failure; ///< The message of an exception from a step.
+  std::string hint;    ///< A message of severity Information.
   TextSpan hintPlace;
   std::shared_ptr<ProgramIndex> index = std::make_shared<ProgramIndex>();
   std::optional<Compiler> compiler;

@@ -1,4 +1,4 @@
-//===- Analyst.cpp - analyses of open documents, in the background --------===//
+//===- Analyst.cpp - background analysis of open documents ----------------===//
 
 #include "tools/spmd-lsp-server/Analyst.h"
 
@@ -96,7 +96,7 @@ Analyst::Document *Analyst::find(llvm::StringRef uri, uint64_t number) {
   return isNewest && !isEnding ? &known->second : nullptr;
 }
 
-/// Shows what a step has found to those who wait for it. False where nobody needs the version any more.
+/// Publishes the snapshot after a step to waiting requests. Returns false if the version is outdated.
 bool Analyst::tell(const Analysis &analysis) {
   std::lock_guard lock(mutex);
   Document *document = find(analysis);
@@ -151,7 +151,7 @@ void Analyst::analyseAll() {
     if (Document *known = isGood ? find(*analysis) : nullptr)
       known->uncosted = std::move(analysis);
     lock.unlock();
-    analysis.reset(); // Takes its time.
+    analysis.reset(); // Slow, so outside of the lock.
     lock.lock();
     isAnalysing = false;
     changed.notify_all();
@@ -167,12 +167,12 @@ void Analyst::analyse(Analysis &analysis) {
     return;
   analysis.findShardings();
   if (tell(analysis))
-    // Without errors warnings are to come: until then the errors of an older version are gone.
+    // Without errors, the costs thread will publish warnings; this removes the errors of an older version until then.
     publishMessages(analysis);
 }
 
 void Analyst::findAllCosts() {
-  // Answers come first where there are few processors. Linux gives each thread a niceness of its own.
+  // Lower the priority, so that answers come first on a machine with few processors. On Linux niceness is per thread.
   setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
   std::unique_lock lock(mutex);
   while (true) {
@@ -186,7 +186,7 @@ void Analyst::findAllCosts() {
     auto due = next->second.changed + pause;
     if (!isHurrying && std::chrono::steady_clock::now() < due) {
       changed.wait_until(lock, due);
-      continue; // The document may be gone, or have another text.
+      continue; // The document may be closed, or have a newer text.
     }
     isCosting = true;
     std::unique_ptr<Analysis> analysis = std::move(next->second.uncosted);

@@ -1,9 +1,9 @@
-//===- Analyst.h - analyses of open documents, in the background -*- C++ -*-===//
+//===- Analyst.h - background analysis of open documents --------*- C++ -*-===//
 //
-// Two threads of its own. One finds names, types and shardings of the newest version of each document, which takes
-// milliseconds; the other one what programs cost, which may take seconds, of versions that have no errors. An edit
-// makes whatever is under way for an older version of no use: it ends at its next step, and nothing is told of it. The
-// second thread holds up nothing but warnings.
+// The Analyst has two threads. The first finds names, types and shardings of the newest version of each document, which
+// takes milliseconds. The second finds the costs of versions without errors, which may take seconds; only warnings and
+// budgets wait for it. After an edit, the analysis of the older version ends at its next step, and its results are
+// dropped.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,52 +20,53 @@
 
 namespace spmdc {
 
+/// Owns the analyses of all open documents. Thread-safe.
 class Analyst {
 public:
-  /// Gets all messages about each version of a document, and again if more are found; on either thread, one call at a
-  /// time.
+  /// Receives all messages about a version of a document, and all of them again if a later step finds more. Called on
+  /// either thread, one call at a time.
   using Publish =
       std::function<void(const mlir::lsp::URIForFile &, std::optional<int64_t> version, const EditorDiagnostics &)>;
 
   Analyst(FrontendOptions options, Publish publish);
-  /// Waits until both threads have ended the step that they are at.
+  /// Waits until both threads have ended their current step.
   ~Analyst();
 
-  /// A document is open with this text, or has it now.
+  /// Opens a document, or sets the text of an open one.
   void setText(const mlir::lsp::URIForFile &uri, int64_t version, std::string text);
-  /// The newest text; null where the document is not open.
+  /// The newest text; null if the document is not open.
   std::shared_ptr<const DocumentText> getText(const mlir::lsp::URIForFile &uri);
-  /// The document is closed; its messages go.
+  /// Closes the document, and clears its messages.
   void close(const mlir::lsp::URIForFile &uri);
 
-  /// What is known of the newest version of a document. Waits for more knowledge, up to `patience` behind the edit that
-  /// made the version. Null where the document is not open.
+  /// The newest snapshot of a document. Waits until it has the wanted knowledge, or until `patience` after the last
+  /// edit. Null if the document is not open.
   std::shared_ptr<const Snapshot> get(const mlir::lsp::URIForFile &uri, Knowledge wanted);
-  /// Long enough for any program but monsters, and no longer than a person waits for an answer.
+  /// Enough for all but huge programs, and about as long as a user waits for a hover.
   static constexpr std::chrono::milliseconds patience{1000};
-  /// Costs are looked for once there has been no edit for so long.
+  /// The costs thread starts after this time without an edit.
   static constexpr std::chrono::milliseconds pause{300};
 
-  /// Waits until nothing is left to be done; from now on there are no pauses.
+  /// Waits until all analyses are complete. Later ones start without pauses.
   void finish();
-  /// Whether the second thread is at work, and may be for seconds.
+  /// Whether the costs thread is working, which may take seconds.
   bool isBusy();
 
 private:
   struct Document {
     mlir::lsp::URIForFile uri;
-    std::shared_ptr<const Snapshot> newest; ///< Of the newest version what is known so far.
+    std::shared_ptr<const Snapshot> newest; ///< The latest snapshot of the newest version.
     std::chrono::steady_clock::time_point changed;
-    bool isWaiting = false;             ///< Its newest version has not been begun.
-    std::unique_ptr<Analysis> uncosted; ///< Its costs are to be found.
+    bool isWaiting = false;             ///< The analysis of the newest version has not started.
+    std::unique_ptr<Analysis> uncosted; ///< An analysis for the costs thread.
     std::string published;              ///< The messages that were sent last,
-    uint64_t publishedNumber = 0;       ///< and of which text.
+    uint64_t publishedNumber = 0;       ///< and the number of their text.
   };
 
   void analyseAll();
   void analyse(Analysis &analysis);
   void findAllCosts();
-  /// The document of a version that is still its newest; else null.
+  /// The document with this version as its newest; null if there is none.
   Document *find(llvm::StringRef uri, uint64_t number);
   Document *find(const Analysis &analysis) { return find(analysis.getUri().uri(), analysis.getSnapshot().number); }
   bool tell(const Analysis &analysis);
@@ -73,8 +74,8 @@ private:
 
   FrontendOptions options;
   Publish publish;
-  std::mutex mutex;      ///< Over all below; never held while an analysis is at work.
-  std::mutex publishing; ///< Keeps messages in the order of their versions; taken before `mutex`.
+  std::mutex mutex;      ///< Protects all members below; not held while a step of an analysis runs.
+  std::mutex publishing; ///< Keeps messages in the order of their versions; locked before `mutex`.
   std::condition_variable changed;
   std::map<std::string, Document> documents; ///< By URI.
   uint64_t lastNumber = 0;

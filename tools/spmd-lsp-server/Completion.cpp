@@ -1,4 +1,4 @@
-//===- Completion.cpp - what may be written at a place --------------------===//
+//===- Completion.cpp - completion items at a cursor ----------------------===//
 
 #include "tools/spmd-lsp-server/Completion.h"
 #include "tools/spmd-lsp-server/HoverText.h"
@@ -37,7 +37,7 @@ public:
   }
 
 private:
-  /// How many tokens lie before the word at the cursor.
+  /// The number of tokens before the word at the cursor.
   size_t tokensBefore() const {
     size_t count = 0;
     while (count < tokens.size() && tokens[count].kind != TokenKind::End && tokens[count].begin < offset)
@@ -49,7 +49,7 @@ private:
     return isWord ? count - 1 : count;
   }
 
-  /// What no token covers but begins with `//` on this line.
+  /// Whether the cursor is in a comment: no token covers it, and `//` precedes it on its line.
   bool isInCommentOrString() const {
     std::string_view text = source.getText();
     uint32_t from = 0; // The end of the last token that begins before the cursor.
@@ -71,7 +71,7 @@ private:
     return source.getText().substr(token.begin, token.end - token.begin);
   }
 
-  /// In `P(`, or in the parentheses of `8@(a, b)`; there is nothing but names and what goes with them.
+  /// Whether the cursor is in `P(`, or in the parentheses of `8@(a, b)`, where only names of axes can occur.
   bool isInPartition(size_t before) const {
     int depth = 0;
     for (size_t i = before; i-- > 0;) {
@@ -96,7 +96,7 @@ private:
     return false;
   }
 
-  /// `p.layers.` is looked up as the variable `p`, whose leaves have paths.
+  /// Completes `p.layers.`: finds the variable `p`, whose leaves have paths such as `layers.0.w`.
   void addFields(size_t dot) {
     std::vector<std::string_view> path;
     size_t i = dot;
@@ -118,7 +118,7 @@ private:
               if (llvm::StringRef rest = leaf.path; rest.consume_front(prefix) && !rest.empty())
                 fields.insert(rest.split('.').first.str());
     }
-    // Elements of tuples and lists have numbers, which stand in brackets.
+    // Elements of tuples and lists have numbers, which the language writes in brackets.
     std::erase_if(fields, [](const std::string &field) { return std::isdigit(static_cast<unsigned char>(field[0])); });
     for (const std::string &field : fields)
       add(field, CompletionItemKind::Field, "");
@@ -178,7 +178,7 @@ private:
     llvm_unreachable("unknown symbol");
   }
 
-  /// The program's own before operations of the same name, all in the order in which they are added.
+  /// Adds an item, unless there is one with this label: the program's names come before operations of the same name.
   void add(const std::string &label, CompletionItemKind kind, const std::string &detail) {
     if (!labels.insert(label).second)
       return;
@@ -189,7 +189,7 @@ private:
 
   const Snapshot &snapshot;
   uint32_t offset;
-  Diagnostics diagnostics; ///< Of the lexer, which are told elsewhere.
+  Diagnostics diagnostics; ///< Errors of the lexer, which the analysis reports.
   const Source &source;
   std::vector<Token> tokens;
   std::vector<mlir::lsp::CompletionItem> items;

@@ -14,7 +14,7 @@ void DiagnosticMessages::add(std::string message, mlir::lsp::DiagnosticSeverity 
 
 void DiagnosticMessages::add(const Diagnostics &diagnostics, mlir::lsp::DiagnosticSeverity severity) {
   for (const spmdc::Diagnostic &diagnostic : diagnostics.getErrors()) {
-    // What is wrong with an option has no place in the document.
+    // An error in an option has no place in the document.
     bool isInDocument = isHere(diagnostic.where);
     std::string prefix = isInDocument ? "" : diagnostic.where.source->getName() + ": ";
     add(prefix + diagnostic.message, severity, isInDocument ? spanOf(diagnostic.where) : TextSpan());
@@ -22,7 +22,7 @@ void DiagnosticMessages::add(const Diagnostics &diagnostics, mlir::lsp::Diagnost
     for (const DiagnosticNote &note : diagnostic.notes)
       if (isHere(note.where))
         related.push_back({mlir::lsp::Location(uri, text.rangeOf(spanOf(note.where))), note.message});
-      else // The prelude, for one, is no file that an editor could show.
+      else // A place in the prelude, for example, which is not a file that an editor can open.
         messages.back().message += "\nnote: " + note.message;
     if (!related.empty())
       messages.back().relatedInformation = std::move(related);

@@ -14,16 +14,16 @@ namespace spmdc {
 
 using EditorDiagnostics = std::vector<mlir::lsp::Diagnostic>;
 
-/// Turns messages about one document into those of the protocol.
+/// Converts the compiler's messages about one document to diagnostics of the protocol.
 class DiagnosticMessages {
 public:
   DiagnosticMessages(mlir::lsp::URIForFile uri, std::string fileName, const DocumentText &text)
       : uri(std::move(uri)), fileName(std::move(fileName)), text(text) {}
 
   void add(const Diagnostics &diagnostics, mlir::lsp::DiagnosticSeverity severity);
-  /// A message about no place in particular; it stands at the beginning.
+  /// Adds a message without a place; it is shown at the beginning of the document.
   void add(std::string message, mlir::lsp::DiagnosticSeverity severity, TextSpan place = {});
-  /// `error: ...` and `note: ...`, a line each.
+  /// Adds messages from lines `error: ...` and `note: ...`.
   void addGeneral(llvm::StringRef lines);
 
   EditorDiagnostics take() { return std::move(messages); }

@@ -13,12 +13,12 @@ DocumentText::DocumentText(std::string whole) : text(std::move(whole)) {
       lineStarts.push_back(static_cast<uint32_t>(i + 1));
 }
 
-/// Bytes of the character at the beginning of a text; a stray byte is one.
+/// The number of bytes of the first character of a text. An invalid byte counts as one character.
 static uint32_t bytesOfCharacter(std::string_view rest) {
   return static_cast<uint32_t>(std::max<size_t>(1, utf8Length(rest)));
 }
 
-/// UTF-16 has two units for what UTF-8 has four bytes for.
+/// A character of four bytes in UTF-8 has two code units in UTF-16.
 static uint32_t unitsOfCharacter(uint32_t bytes) { return bytes == 4 ? 2 : 1; }
 
 uint32_t DocumentText::offsetAt(mlir::lsp::Position position) const {

@@ -21,13 +21,13 @@ public:
 
   const std::string &str() const { return text; }
 
-  /// The byte at a position. One behind the end of its line means that end, one behind the last line the end of the
-  /// text, one in the middle of a character its beginning.
+  /// The byte offset of a position. A position beyond the end of its line gives that end, one beyond the last line
+  /// gives the end of the text, and one in the middle of a character gives its beginning.
   uint32_t offsetAt(mlir::lsp::Position position) const;
   mlir::lsp::Position positionAt(uint32_t offset) const;
   mlir::lsp::Range rangeOf(TextSpan span) const { return {positionAt(span.begin), positionAt(span.end)}; }
 
-  /// The text after a change: of a range, or of all where it names none.
+  /// The text after a change: of its range, or of the complete text if it has no range.
   std::string changed(const mlir::lsp::TextDocumentContentChangeEvent &change) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- HoverText.cpp - what is said of the place under a cursor -----------===//
+//===- HoverText.cpp - hover texts ----------------------------------------===//
 
 #include "tools/spmd-lsp-server/HoverText.h"
 #include "tools/spmd-lsp-server/OperationDocs.h"
@@ -12,18 +12,18 @@ std::string code(const std::string &text) { return "`" + text + "`"; }
 
 std::string block(const std::string &text) { return "```spmd\n" + text + "\n```\n"; }
 
-/// `lies P(a, _), f32[2, 4] on each device`; empty where that is not known.
+/// `sharding P(a, _), f32[2, 4] on each device`; empty if the sharding is unknown.
 std::string lyingText(const IndexedLeaf &leaf) {
   if (leaf.sharding.empty())
     return "";
   if (leaf.isPiece)
-    return "one device's piece, in `shard_map`" + (leaf.sharding == "P()" ? "" : "; lies " + code(leaf.sharding));
+    return "local array in `shard_map`" + (leaf.sharding == "P()" ? "" : ", sharding " + code(leaf.sharding));
   if (leaf.sharding == "P()")
-    return "whole on each device";
-  return "lies " + code(leaf.sharding) + ", " + code(leaf.localType) + " on each device";
+    return "replicated";
+  return "sharding " + code(leaf.sharding) + ", " + code(leaf.localType) + " on each device";
 }
 
-/// What a value is and how it lies, without a name.
+/// The sharding of a value, or a list of the types and shardings of its leaves.
 std::string instanceText(const IndexedInstance &instance) {
   bool isOne = instance.leaves.size() == 1 && instance.leaves.front().path.empty();
   if (isOne) {
@@ -40,8 +40,8 @@ std::string instanceText(const IndexedInstance &instance) {
   return text;
 }
 
-/// The whole text of a place; `name` and `: ` begin the type's line, where it has a name. Instances that are the same
-/// are told once.
+/// The complete text of a place. If `name` is not empty, the type's line begins with it. Equal instances of a function
+/// are listed once.
 std::string placeText(const Snapshot &snapshot, const IndexedPlace &place, const std::string &name) {
   std::vector<std::pair<std::string, std::vector<const IndexedInstance *>>> distinct;
   for (const IndexedInstance &instance : place.instances) {
@@ -68,7 +68,7 @@ std::string declarationText(const Snapshot &snapshot, const Symbol &symbol) {
   return snapshot.text->str().substr(symbol.declaration.begin, symbol.declaration.size());
 }
 
-/// What a number known while compiling is, where its declaration does not end in that: `= 256`.
+/// The value of a compile-time number, `= 256`; empty if its declaration already ends with it.
 std::string numberText(const IndexedPlace *place, const std::string &declaration) {
   if (!place || place->instances.empty())
     return "";
@@ -103,7 +103,7 @@ std::string symbolText(const Snapshot &snapshot, const Symbol &symbol, TextSpan 
   case SymbolKind::GenericSize:
   case SymbolKind::Parameter:
   case SymbolKind::Variable:
-    // Of a function that nobody calls it is as it is written.
+    // A function without calls has no instances: show the declaration.
     return place ? placeText(snapshot, *place, symbol.name) : block(declarationText(snapshot, symbol));
   }
   llvm_unreachable("unknown symbol");
@@ -132,7 +132,8 @@ std::optional<mlir::lsp::Hover> hoverAt(const Snapshot &snapshot, mlir::lsp::Pos
     place = use->place;
     text = symbol ? symbolText(snapshot, *symbol, use->place) : operationDoc(use->operation);
   }
-  // What is called has no value; the call that begins with it has, and so has the `p.w` that ends with `w`.
+  // The name of a called function or of a field has no value itself: add the value of the call, or of the `p.w` that
+  // ends with the field.
   TextSpan around;
   const IndexedPlace *value = snapshot.index->findAround(place, &around);
   bool isCalled = use && (!symbol || symbol->kind == SymbolKind::Function) && around.begin == place.begin;

@@ -1,4 +1,4 @@
-//===- HoverText.h - what is said of the place under a cursor ---*- C++ -*-===//
+//===- HoverText.h - hover texts --------------------------------*- C++ -*-===//
 #pragma once
 
 #include "tools/spmd-lsp-server/Snapshot.h"
@@ -7,11 +7,12 @@
 
 namespace spmdc {
 
-/// Of a name: how it is declared, what it stands for, how that lies on the mesh; of an operation: what it does; of any
-/// other place: what the innermost expression around it is. Nothing where nothing is known.
+/// The hover at a position. On a name: its declaration, type, sharding and local type. On an operation: its signature
+/// and documentation. Elsewhere: the type and sharding of the innermost expression. Returns nullopt if nothing is
+/// known.
 std::optional<mlir::lsp::Hover> hoverAt(const Snapshot &snapshot, mlir::lsp::Position position);
 
-/// `f32[8, 4]`, or several types where the calls of a function differ; for lists of names. Empty: unknown.
+/// `f32[8, 4]`, or several types if the calls of a function differ (`f32[8] or f32[4]`); empty if unknown.
 std::string typeText(const IndexedPlace &place);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- MessageLoop.cpp - what a client sends, message by message ----------===//
+//===- MessageLoop.cpp - reads and dispatches messages of a client --------===//
 
 #include "tools/spmd-lsp-server/MessageLoop.h"
 
@@ -12,8 +12,8 @@ using mlir::lsp::Logger;
 namespace spmdc {
 namespace {
 
-/// An error for a message that never came to be a call. It goes out as the answer to one, since only the handler's
-/// answers and notifications take turns on the output.
+/// The error for a message that is not a valid call. It is sent as the answer of a call `$/refuse`, because only the
+/// handler's answers and notifications are serialized on the output.
 struct Refusal {
   int64_t code = 0;
   std::string message;
@@ -33,7 +33,7 @@ struct Refuser {
 Refuser refuser;
 constexpr llvm::StringLiteral kRefuse = "$/refuse";
 
-/// How deep values nest; LLVM's parser goes down recursively.
+/// The nesting depth of JSON values, checked before parsing: LLVM's parser is recursive.
 size_t depthOf(llvm::StringRef message) {
   size_t depth = 0, deepest = 0;
   bool isInString = false;
@@ -76,8 +76,8 @@ bool MessageLoop::read(std::string &message) {
   return style == MessageStyle::Standard ? readStandard(message) : readDelimited(message);
 }
 
-/// Up to the end of the line, which is left out; of a line that is too long for a header only the beginning. False at
-/// the end of the input.
+/// Reads a line without its end. A line that is too long for a header is truncated. Returns false at the end of the
+/// input.
 bool MessageLoop::readLine(std::string &line) {
   const size_t longest = style == MessageStyle::Standard ? 4096 : maxMessageBytes;
   line.clear();
@@ -100,7 +100,7 @@ bool MessageLoop::readStandard(std::string &message) {
       isKnown = !header.trim().getAsInteger(10, length);
       continue;
     }
-    // Other headers, and whatever else stands between messages.
+    // Other headers, and any text between messages, are skipped.
     if (!line.empty() || !isKnown)
       continue;
     message.clear();
@@ -154,15 +154,16 @@ bool MessageLoop::handle(const std::string &message) {
   llvm::Expected<llvm::json::Value> value =
       llvm::json::parse(llvm::json::isUTF8(message) ? message : llvm::json::fixUTF8(message));
   if (!value)
-    return refuse(nullptr, ErrorCode::ParseError, "the message is no JSON: " + llvm::toString(value.takeError())), true;
+    return refuse(nullptr, ErrorCode::ParseError, "the message is not JSON: " + llvm::toString(value.takeError())),
+           true;
   llvm::json::Object *object = value->getAsObject();
   if (!object)
-    return refuse(nullptr, ErrorCode::InvalidRequest, "a message is an object"), true;
+    return refuse(nullptr, ErrorCode::InvalidRequest, "a message must be an object"), true;
   llvm::json::Value *id = object->get("id");
   std::optional<llvm::StringRef> method = object->getString("method");
   if (!method) {
-    if (!object->get("result") && !object->get("error")) // Else the answer to a question; none is asked.
-      refuse(id ? *id : nullptr, ErrorCode::InvalidRequest, "a message has a method");
+    if (!object->get("result") && !object->get("error")) // Otherwise a response; the server sends no requests.
+      refuse(id ? *id : nullptr, ErrorCode::InvalidRequest, "a message must have a method");
     return true;
   }
   llvm::json::Value *given = object->get("params");
@@ -180,7 +181,7 @@ bool MessageLoop::handleCall(llvm::StringRef method, llvm::json::Value params, l
   else if (isShutDown)
     refuse(std::move(id), ErrorCode::InvalidRequest, "the server is shut down");
   else if (!isInitialized && method != "initialize")
-    refuse(std::move(id), ErrorCode::ServerNotInitialized, "the first request is 'initialize'");
+    refuse(std::move(id), ErrorCode::ServerNotInitialized, "the first request must be 'initialize'");
   else if (isInitialized && method == "initialize")
     refuse(std::move(id), ErrorCode::InvalidRequest, "the server is initialized already");
   else

@@ -1,4 +1,4 @@
-//===- OperationDocs.cpp - what the operations of the language do ---------===//
+//===- OperationDocs.cpp - documentation of the language's operations -----===//
 
 #include "tools/spmd-lsp-server/OperationDocs.h"
 
@@ -25,7 +25,7 @@ const Ast &preludeTree() {
   return *tree.ast;
 }
 
-/// What makes functions of functions takes another function first: no row of the table of operations.
+/// Transforms of functions, with their parameters. They are not in the table of builtins.
 constexpr std::pair<std::string_view, std::string_view> transforms[] = {
     {"grad", "f wrt=0"}, {"value_and_grad", "f wrt=0"}, {"checkpoint", "f"}, {"shard_map", "f in out axis_names=None"}};
 
@@ -40,13 +40,13 @@ std::string signatureOf(std::string_view name, std::string_view parameters) {
   return text + ")";
 }
 
-/// The entry of a function in a table's row of functions: its own code span, and what the rest of the cell says of it.
-/// `, each with ...` behind the last function speaks of all of them, `: ...` of the last one.
+/// The entry of a function in a table row of functions: its code span, and the remark at the end of the cell if it
+/// applies. A remark `, each with ...` applies to all functions of the row, `: ...` only to the last one.
 std::string rowEntry(llvm::StringRef cell, llvm::StringRef opening) {
   size_t begin = cell.find(opening);
   size_t end = cell.find('`', begin + 1);
   std::string entry = cell.slice(begin, end + 1).str();
-  size_t last = end; // The end of the last span that is a function's.
+  size_t last = end; // The end of the last code span with a function.
   for (size_t at = 0; (at = cell.find('`', at)) != llvm::StringRef::npos;) {
     size_t close = cell.find('`', at + 1);
     if (close == llvm::StringRef::npos)
@@ -126,10 +126,10 @@ std::string commentAbove(std::string_view text, size_t offset) {
   llvm::StringRef above = llvm::StringRef(text).take_front(offset);
   size_t line = above.rfind('\n') + 1;
   if (!above.drop_front(line).trim().empty())
-    return ""; // Something else stands before it, which the comment is about.
+    return ""; // Other code precedes it on its line; a comment above belongs to that.
   above = above.take_front(line);
   while (!above.empty()) {
-    above = above.drop_back(); // The end of the line.
+    above = above.drop_back(); // The newline.
     size_t begin = above.rfind('\n') + 1;
     llvm::StringRef line = above.drop_front(begin).trim();
     if (!line.consume_front("//"))

@@ -1,7 +1,7 @@
-//===- OperationDocs.h - what the operations of the language do -*- C++ -*-===//
+//===- OperationDocs.h - documentation of the language's operations -*- C++ -*-===//
 //
-// docs/language.md names every function; it lies inside of the binary, and what it says about a function is what an
-// editor shows. Parameters are those of the table of operations, or of the prelude, whose comments are shown too.
+// docs/language.md lists every function. The server contains the page, and editors show its text on a function.
+// Parameters come from the table of builtins, or from the prelude, whose comments are shown, too.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,20 +15,21 @@ namespace spmdc {
 /// The text of docs/language.md.
 std::string_view languagePage();
 
-/// What a page says of a function: the signature in a row of its table of functions and the remark that goes with it,
-/// or the paragraph that names it. Empty where it says nothing.
+/// The text of a page on a function: the signature in a row of a table of functions, with its remark, or the first
+/// paragraph that contains the function. Empty if there is none.
 std::string pageEntry(std::string_view page, std::string_view function);
 
-/// `fn softmax(x, axis = -1)`, for a function of the prelude or an operation; empty for other names.
+/// The signature of a prelude function or an operation, `fn softmax(x, axis = -1)`; empty for other names.
 std::string operationSignature(std::string_view function);
 
-/// Signature, page and comment as Markdown; empty for other names.
+/// Signature, text of the page, and comment of the prelude, as Markdown; empty for other names.
 std::string operationDoc(std::string_view function);
 
-/// The names of all operations, functions of the prelude, and what makes functions of functions.
+/// The names of all operations, prelude functions and transforms.
 std::vector<std::string> operationNames();
 
-/// The comment right above a declaration that begins at `offset`, which begins its line, without slashes.
+/// The comment directly above the declaration at `offset`, without slashes. Empty if the declaration does not begin its
+/// line.
 std::string commentAbove(std::string_view text, size_t offset);
 
 } // namespace spmdc

@@ -64,7 +64,7 @@ void Server::didOpen(const DidOpenTextDocumentParams &params) {
 void Server::didChange(const DidChangeTextDocumentParams &params) {
   std::shared_ptr<const DocumentText> text = analyst.getText(params.textDocument.uri);
   if (!text || params.contentChanges.empty())
-    return; // Not open: what a change of it would make is not known.
+    return; // The document is not open, so the change has no base.
   std::string changed;
   for (const TextDocumentContentChangeEvent &change : params.contentChanges) {
     changed = text->changed(change);
@@ -84,7 +84,7 @@ void Server::hover(const TextDocumentPositionParams &params, Callback<std::optio
   reply(snapshot ? hoverAt(*snapshot, params.position) : std::nullopt);
 }
 
-// Names are known before types are, but for fields.
+// Names are known before types, except names of fields, which need types.
 
 void Server::definition(const TextDocumentPositionParams &params, Callback<std::vector<Location>> reply) {
   auto snapshot = analyst.get(params.textDocument.uri, Knowledge::Types);

@@ -1,6 +1,6 @@
 //===- Server.h - the requests of the protocol ------------------*- C++ -*-===//
 //
-// What editors may ask, each answered from what the Analyst knows. Lives on the thread that reads messages.
+// Answers the requests of an editor from the Analyst's snapshots. Lives on the thread that reads messages.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,13 +11,14 @@
 
 namespace spmdc {
 
+/// The methods of the language server.
 class Server {
 public:
-  /// Registers what it answers with the handler. `waitsForCosts`: a document's analysis ends before the next message is
-  /// answered, so that tests find all messages in one order.
+  /// Registers the methods of the protocol with `handler`. `waitsForCosts`: the analysis of a document ends before the
+  /// next message is answered, so that tests see all messages in one order.
   Server(mlir::lsp::MessageHandler &handler, FrontendOptions options, bool waitsForCosts);
 
-  /// Whether an analysis may go on for seconds that nobody waits for any more.
+  /// Whether an analysis is running that may take seconds, although no request waits for it.
   bool isBusy() { return analyst.isBusy(); }
 
 private:

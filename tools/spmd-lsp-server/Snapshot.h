@@ -1,7 +1,6 @@
-//===- Snapshot.h - what is known of one version of a document --*- C++ -*-===//
+//===- Snapshot.h - analysis results of one version of a document -*- C++ -*-===//
 //
-// Never changes once it is made: as the analysis goes on, snapshots that know more take the place of those that know
-// less.
+// Snapshots are immutable: each step of an analysis replaces the snapshot with one that knows more.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,17 +12,18 @@
 
 namespace spmdc {
 
-/// How far the analysis of a version has come.
+/// The progress of the analysis of a version.
 enum class Knowledge {
   Nothing,
-  Names,     ///< What names are declared and used.
-  Types,     ///< What the front end made of expressions.
-  Shardings, ///< How propagation lets them lie. Nothing more is to come.
+  Names,     ///< Declarations and uses of names.
+  Types,     ///< The types of expressions.
+  Shardings, ///< The shardings of expressions after propagation. The last step.
 };
 
+/// The results of an analysis so far.
 struct Snapshot {
-  uint64_t number = 0; ///< Of the text among all texts that the Analyst has got.
-  int64_t version = 0; ///< As the editor counts.
+  uint64_t number = 0; ///< The text's number, counted over all texts that the Analyst has received.
+  int64_t version = 0; ///< The editor's version number.
   std::shared_ptr<const DocumentText> text;
   Knowledge knowledge = Knowledge::Nothing;
   std::shared_ptr<const SymbolTable> symbols = std::make_shared<SymbolTable>();

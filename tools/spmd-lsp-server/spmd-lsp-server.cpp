@@ -31,7 +31,7 @@ bool isForIr(int argc, char **argv) {
          (argc > 1 && llvm::StringRef(argv[1]) == "--mlir");
 }
 
-/// MLIR's own server, which knows the dialects of all stations. The rest of the command line is its.
+/// Runs MLIR's own server, with the dialects of all stages. It parses the rest of the command line.
 int serveIr(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
@@ -51,18 +51,18 @@ struct Flags {
   bool isDelimited = false, waits = false;
 
   void addTo(CLI::App &app) {
-    app.add_flag("--mlir")->description("Serve .mlir with MLIR's own server; stands first, and the options behind it "
-                                        "are those of mlir-lsp-server");
+    app.add_flag("--mlir")->description("Serve .mlir with MLIR's own server; must be the first option; the options "
+                                        "after it are those of mlir-lsp-server");
     app.add_option("--mesh", frontend.meshOverride, "Replace the sizes of the mesh, or declare one: a=4,b=2");
     app.add_option("--set", sets, "Replace a const: NAME=VALUE");
-    app.add_option("--fn", frontend.function, "The entry");
-    app.add_option("--log", log, "What is logged on stderr")->check(CLI::IsMember({"error", "info", "verbose"}));
+    app.add_option("--fn", frontend.function, "The entry function");
+    app.add_option("--log", log, "The log level on stderr")->check(CLI::IsMember({"error", "info", "verbose"}));
     app.add_flag("--lit-test", isDelimited,
                  "For tests: read messages that end with a line '// -----', print readable ones");
-    app.add_flag("--wait", waits, "For tests: end the analysis of a document before the next message is read");
+    app.add_flag("--wait", waits, "For tests: finish the analysis of a document before the next message is read");
   }
 
-  /// False where one of `sets` is no NAME=VALUE.
+  /// Returns false if one of `sets` is not NAME=VALUE.
   bool finish() {
     for (const std::string &set : sets) {
       size_t equal = set.find('=');
@@ -81,7 +81,7 @@ struct Flags {
 
 int serve(const Flags &flags) {
   mlir::lsp::Logger::setLogLevel(flags.logLevel());
-  // A client that is gone ends the input too. That its messages cannot be written is no reason to abort.
+  // If the client ends, the input ends, too; a failed write to it must not kill the server before that.
   std::signal(SIGPIPE, SIG_IGN);
   auto forgetErrors = llvm::make_scope_exit([] { llvm::outs().clear_error(); });
   mlir::lsp::JSONTransport transport(stdin, llvm::outs(), mlir::lsp::JSONStreamStyle::Standard, flags.isDelimited);
@@ -89,10 +89,10 @@ int serve(const Flags &flags) {
   Server server(handler, flags.frontend, flags.waits);
   MessageStyle style = flags.isDelimited ? MessageStyle::Delimited : MessageStyle::Standard;
   bool isShutDown = MessageLoop(stdin, handler, style).run();
-  // The protocol: 1 where `exit` comes without `shutdown`.
+  // As the protocol demands, the status is 1 after `exit` without `shutdown`.
   int status = isShutDown ? 0 : 1;
   if (server.isBusy())
-    std::_Exit(status); // Nobody waits for the analysis. Each message has been flushed.
+    std::_Exit(status); // Do not wait for the analysis: no request needs it, and all messages are flushed.
   return status;
 }
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
   }
   try {
     return spmdc::serve(flags);
-  } catch (const std::exception &error) { // The system gives no threads.
+  } catch (const std::exception &error) { // For example, the system cannot create threads.
     llvm::errs() << "spmd-lsp-server: error: " << error.what() << "\n";
     return 1;
   }

@@ -13,7 +13,7 @@
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   spmdc::registerDialects(registry);
-  // What kernels become, so that passes on their code can be run alone.
+  // The dialects to which kernels are lowered, so that passes on their code can run alone.
   registry.insert<mlir::arith::ArithDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect, mlir::math::MathDialect,
                   mlir::NVVM::NVVMDialect>();
   spmdc::registerPasses();

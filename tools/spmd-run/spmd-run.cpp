@@ -1,6 +1,6 @@
 //===- spmd-run.cpp - runs an artifact without a compiler -----------------===//
 //
-// spmd-run FILE.spmdx [options]: `spmdc run` for machines that have nothing but this file.
+// spmd-run FILE.spmdx [options]: `spmdc run` for machines without an installation; it needs only this executable.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,10 +5,10 @@
 
 namespace spmdc {
 
-/// Exit statuses of the contract.
+/// Exit statuses of all commands.
 enum ExitStatus { kOk = 0, kFailed = 1, kUsage = 2 };
 
-/// Each adds its subcommand; when the command line names it, the callback runs it and sets `status`.
+/// Each function adds one subcommand. If the command line names it, its callback runs it and sets `status`.
 void addCompileCommand(CLI::App &app, int &status);
 void addInspectCommand(CLI::App &app, int &status);
 void addExplainCommand(CLI::App &app, int &status);

@@ -33,7 +33,8 @@ struct CompileCommand {
     return CompileFlags::finish(*compiler, done);
   }
 
-  /// The program with the annotations that are cheapest, which are printed. The program as it is where it has errors.
+  /// Searches annotations, prints them, and returns the compiler of the annotated program; for a program with errors,
+  /// that of the unedited program, which reports them.
   std::optional<Compiler> annotated() {
     std::optional<CompileOptions> options = flags.toOptions();
     std::optional<std::string> text = options ? flags.readProgram() : std::nullopt;
@@ -70,7 +71,7 @@ struct CompileCommand {
     return output.empty() ? std::filesystem::path(flags.file).filename().replace_extension(".spmdx").string() : output;
   }
 
-  /// A search takes a while: that nobody can have its outcome is said first.
+  /// Whether the artifact can be written. Checked before the search, which takes a while.
   static bool isWritable(const std::string &path) {
     try {
       spmd::AtomicFile file(path);
@@ -97,7 +98,7 @@ struct CompileCommand {
       std::cerr << "spmdc: error: cannot write to standard output\n";
       return false;
     }
-    // What was asked for is there to be looked at; the tree of the program costs nothing.
+    // The text is printed even beyond the budget. --emit=ast does not compile the program and so checks no budget.
     return text && (emit == "ast" || compiler.checkBudget());
   }
 
@@ -118,9 +119,10 @@ struct CompileCommand {
 } // namespace
 
 void addCompileCommand(CLI::App &app, int &status) {
-  CLI::App *command = app.add_subcommand("compile", "Compile a program to an artifact, or print one stage of the way");
+  CLI::App *command =
+      app.add_subcommand("compile", "Compile a program to an artifact, or print one stage of the pipeline");
   auto state = std::make_shared<CompileCommand>();
-  state->flags.addTo(*command, "A program (.spmd), or IR of any station (.mlir)");
+  state->flags.addTo(*command, "A program (.spmd), or IR of any stage (.mlir)");
   command
       ->add_option("-o", state->output,
                    "The artifact to write (default: FILE's name with .spmdx); with --emit, the text")
@@ -136,12 +138,12 @@ void addCompileCommand(CLI::App &app, int &status) {
             if (!state->memoryLimit)
               throw CLI::ValidationError("--memory-limit", "'" + text + "' " + spmd::bytesMistake(text));
           },
-          "With --auto: what each device may need at most: 8GiB")
+          "With --auto: the memory limit of each device, such as 8GiB")
       ->type_name("BYTES")
       ->needs(automatic);
   command
       ->add_option("--tries", state->maxTries,
-                   "With --auto: how many programs to compile at most (default: by the size of the program, 24 to 128)")
+                   "With --auto: the maximal number of programs to compile (default: 24 to 128, by the program's size)")
       ->type_name("N")
       ->check(CLI::Range(size_t(1), size_t(1000000)))
       ->needs(automatic);

@@ -26,7 +26,7 @@ namespace spmdc {
 
 CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
   CLI::Option *fileOption = command.add_option("FILE", file, fileHelp)->required()->type_name("");
-  command.add_option("--mesh", mesh, "Axis sizes in place of the program's, or a mesh where it has none: a=4,b=2")
+  command.add_option("--mesh", mesh, "Replace the sizes of the program's axes, or give it a mesh: a=4,b=2")
       ->type_name("AXES");
   command.add_option("--set", sets, "Replace a const")
       ->type_name("NAME=VALUE")
@@ -45,7 +45,7 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
       ->capture_default_str()
       ->check(CLI::Validator(
           [](std::string &text) {
-            return Target::parse(text) ? std::string() : "'" + text + "' is no target; " + kTargets;
+            return Target::parse(text) ? std::string() : "'" + text + "' is not a target; " + kTargets;
           },
           ""));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")
@@ -54,19 +54,20 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   command.add_option("--dump-ir", dumpDirectory, "Write the module after every pass into this folder")
       ->type_name("DIR");
   command
-      .add_option("--cost-model", costModelFile,
-                  "Rates of links and devices (JSON; `spmdc devices --measure` makes one) to choose and predict by")
+      .add_option(
+          "--cost-model", costModelFile,
+          "Rates of links and devices, for strategies and predictions (JSON; `spmdc devices --measure` writes it)")
       ->type_name("FILE");
   command
       .add_option("--minimize", minimize,
-                  "What partitioning makes least: the predicted time (default), or the bytes that are sent")
+                  "The quantity that partitioning minimizes: the predicted time (default), or the bytes on the wire")
       ->type_name("time|bytes")
       ->check(CLI::IsMember({"time", "bytes"}));
   command
       .add_option(
           "--reduce-precision", reducePrecision,
-          "What partial sums of 16-bit floats travel in: f32 (default), or, in half the bytes, the type itself, to "
-          "which each device rounds its own then")
+          "The type in which devices send partial sums of 16-bit floats: f32 (default), or the 16-bit type itself, "
+          "which halves the bytes and rounds each partial sum")
       ->type_name("f32|bf16|f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
   command
@@ -79,18 +80,18 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
               throw CLI::ValidationError("--budget", error);
             budget = std::move(*limits);
           },
-          "Fail where the program costs more: wire=64MiB,collectives=3,memory=2GiB (wire and memory of each device)")
+          "Fail if the program exceeds a limit: wire=64MiB,collectives=3,memory=2GiB (wire and memory per device)")
       ->type_name("LIMITS")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
   command
       .add_option("--cache-dir", cacheDirectory,
-                  "Where programs that were compiled are kept (default: SPMD_CACHE_DIR, else your cache folder)")
+                  "The folder of the compile cache (default: SPMD_CACHE_DIR, else your cache folder)")
       ->type_name("DIR");
-  command.add_flag("--no-cache", noCache, "Compile anew, and keep nothing");
-  command.add_flag("--time", showTimes, "Time per pass, on stderr");
-  command.add_flag("--remarks", showRemarks, "Why propagation decided as it did, on stderr");
+  command.add_flag("--no-cache", noCache, "Do not use the compile cache");
+  command.add_flag("--time", showTimes, "Print the time of each pass on stderr");
+  command.add_flag("--remarks", showRemarks, "Print the decisions of propagation and their reasons on stderr");
   return fileOption;
 }
 
@@ -146,7 +147,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   return options;
 }
 
-/// At most one byte more than allowed: a pipe need not end.
+/// Copies at most maxBytes + 1 bytes: a pipe may be endless, and the extra byte shows that the limit is exceeded.
 static void copyText(std::istream &in, size_t maxBytes, std::ostream &text) {
   std::vector<char> buffer(size_t(1) << 16);
   for (size_t left = maxBytes + 1; left > 0 && in;) {
@@ -174,18 +175,18 @@ std::optional<std::string> readFile(const std::string &path, size_t maxBytes, st
     }
   }
   if (static_cast<size_t>(text.tellp()) > maxBytes) {
-    messages << "spmdc: error: '" << path << "' has more than the " << maxBytes
-             << " bytes that a program has at most\n";
+    messages << "spmdc: error: '" << path << "' has more than " << maxBytes
+             << " bytes, the limit of a program's size\n";
     return std::nullopt;
   }
   return std::move(text).str();
 }
 
 bool isArtifactFile(const std::string &path) {
-  if (path.ends_with(".spmdx")) // An empty one, too.
+  if (path.ends_with(".spmdx")) // Even an empty file.
     return true;
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) // What is read from a pipe is gone for who reads the program.
+  if (!std::filesystem::is_regular_file(path, unknown)) // Bytes read from a pipe here would be lost to readProgram.
     return false;
   std::ifstream in(path, std::ios::binary);
   char bytes[8] = {};
@@ -213,12 +214,12 @@ std::shared_ptr<CompileCache> CompileFlags::openCache() const {
 
 std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) const {
   std::optional<std::string> text = readFile(file, Source::maxBytes, messages);
-  std::string isNone = "spmdc: error: '" + file + "' is no program (.spmd, .mlir) but ";
+  std::string isNone = "spmdc: error: '" + file + "' is not a program (.spmd, .mlir) but ";
   if (text && spmd::looksLikeArtifact(*text)) {
-    messages << isNone << "an artifact, compiled already: `spmdc run` takes it, this command the program\n";
+    messages << isNone << "an artifact, compiled already: `spmdc run` runs it; this command takes the program\n";
     return std::nullopt;
   }
-  // As other tools tell text from data: no text has such a byte near its beginning.
+  // A null byte near the beginning marks binary data, as for git and grep.
   constexpr size_t kLookedAt = 8000;
   if (text && std::string_view(*text).substr(0, kLookedAt).find('\0') != std::string_view::npos) {
     messages << isNone << "binary data; arrays are given by `spmdc run PROGRAM --input NAME=FILE`\n";

@@ -12,47 +12,47 @@
 
 namespace spmdc {
 
-/// `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --budget --remarks
-/// --cache-dir --no-cache`,/// filled by the command line.
+/// The options `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --budget
+/// --remarks --cache-dir --no-cache`. Parsing the command line fills the members.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
   std::vector<BudgetLimit> budget;
-  /// What errors in `mesh` name as its place.
+  /// The option that errors in `mesh` name.
   std::string meshOption = "--mesh";
   std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile, minimize, reducePrecision;
   unsigned optimizationLevel = 3;
   bool showTimes = false, showRemarks = false, noCache = false;
   std::optional<std::string> cacheDirectory;
 
-  /// Adds the options; `fileHelp` describes the positional FILE, whose option is returned.
+  /// Adds the options, and the positional FILE with the description `fileHelp`. Returns the option of FILE.
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
-  /// Whether FILE is a program's source where `--mesh`, `--set` or `--fn` is given, which change how it is read, and a
-  /// program where `-O` or `--target` is. Prints why not.
+  /// Checks that FILE accepts the given options: `--mesh`, `--set` and `--fn` need a program's source, `-O` and
+  /// `--target` a program or IR. Prints an error and returns false otherwise.
   bool checkSource(std::ostream &messages = std::cerr) const;
-  /// Opens FILE and makes its compiler; prints why not and returns nothing when it, or the cost model, cannot be read.
-  /// `source`: takes the text of FILE.
+  /// Reads FILE and creates its compiler. If FILE or the cost model cannot be read, prints an error and returns
+  /// nullopt. `source`, if not null, receives the text of FILE.
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr, std::string *source = nullptr) const;
-  /// The text of FILE. Prints why not and returns nothing when it cannot be read, or is no text.
+  /// The text of FILE. If it cannot be read, or is not text, prints an error and returns nullopt.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
-  /// With the model of `--cost-model`, and what `--minimize` says in its place. Prints what is wrong with that file, or
-  /// what FILE does not take, and returns nothing on a mistake.
+  /// The options of the compiler, with the model of `--cost-model` and the goal of `--minimize`. On a mistake in that
+  /// file, or an option that FILE does not accept, prints an error and returns nullopt.
   std::optional<CompileOptions> toOptions(std::ostream &messages = std::cerr) const;
-  /// Where compiled programs are kept; null: nowhere, as where the passes have to run to show what was asked for.
+  /// The compile cache. Null without one, and if an option shows output of the passes, which then must run.
   std::shared_ptr<CompileCache> openCache() const;
-  /// Warnings, also of the cache, and what a person asked to see beside the result: remarks and times, on stderr.
+  /// Prints warnings, those of the cache included, and the output of `--remarks` and `--time`.
   void printExtras(const Compiler &compiler, std::ostream &messages = std::cerr) const;
-  /// Prints the errors. The exit status of a command that did, or did not do, what it was to do with the program.
+  /// Prints the errors. Returns the exit status of the command; `isDone`: it did its work on the program.
   static int finish(const Compiler &compiler, bool isDone);
 
 private:
   std::optional<CostModel> readCostModel(std::ostream &messages) const;
 };
 
-/// The bytes of a file, `-` being standard input. Prints why not and returns nothing on failure.
+/// The bytes of a file, or of standard input for `-`. On failure prints an error and returns nullopt.
 std::optional<std::string> readFile(const std::string &path, size_t maxBytes, std::ostream &messages = std::cerr);
 
-/// Whether a file begins like an artifact, or has the name of one. A pipe is not looked into: it is a program's text.
+/// Whether a file begins like an artifact, or has the name of one. False for a pipe, which is not read.
 bool isArtifactFile(const std::string &path);
 
 } // namespace spmdc

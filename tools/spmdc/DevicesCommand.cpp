@@ -55,7 +55,7 @@ struct DevicesCommand {
     return kOk;
   }
 
-  /// `a=4,b=2`; no axes where none is given.
+  /// Parses `--mesh a=4,b=2`; without the option, the mesh has no axes.
   spmd::MeshShape parseMesh() const {
     spmd::MeshShape mesh;
     std::stringstream parts(measureMesh);
@@ -70,13 +70,13 @@ struct DevicesCommand {
                                                        : std::from_chars(part.data() + equals + 1, end, axis.size);
       if (!isName || error != std::errc() || rest != end || axis.size < 1 || axis.size > (1 << 20) ||
           mesh.indexOf(axis.name) >= 0)
-        throw spmd::Error("--mesh: '" + part + "' is no axis of a mesh such as a=4,b=2", spmd::Error::Kind::Usage);
+        throw spmd::Error("--mesh: '" + part + "' is not an axis of a mesh such as a=4,b=2", spmd::Error::Kind::Usage);
       mesh.axes.push_back(axis);
     }
     return mesh;
   }
 
-  /// The file is opened first: to learn afterwards that it cannot be written would be late.
+  /// Opens the file before it measures, so that a file that cannot be written is reported at once.
   void measure(const spmd::MeshShape &mesh) const {
     if (!mesh.axes.empty() && mesh.deviceCount() != spmd::device_count())
       throw spmd::Error("--mesh " + measureMesh + " has " + spmd::countText(mesh.deviceCount(), "device") +
@@ -95,18 +95,18 @@ struct DevicesCommand {
     std::cout << text;
     if (!hasLinks)
       std::cerr << "spmdc: warning: one device has no links to measure: '" << measureFile
-                << "' has no latency_us, bytes_per_second and overlap, so that their defaults hold\n";
+                << "' has no latency_us, bytes_per_second and overlap, so their defaults apply\n";
   }
 
-  /// Refuses what --explain would ignore. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for an option that --explain would ignore.
   static void refuseIgnored(const CLI::App &command) {
     for (const CLI::Option *option : command.get_options())
       if (option->count() > 0 && option->get_name() != "--explain")
-        throw CLI::ValidationError("--explain reports what was found in the environment and joins nothing, so that " +
+        throw CLI::ValidationError("--explain reports what was found in the environment and joins no job, so " +
                                    option->get_name() + " would be ignored; leave one of them out");
   }
 
-  /// What was found in the environment; joins nothing.
+  /// Prints what was found in the environment; joins no job.
   static int printEnvironment() {
     std::cout << spmd::Environment::explain();
     std::vector<std::string> ignored;
@@ -120,7 +120,7 @@ struct DevicesCommand {
 
 void addDevicesCommand(CLI::App &app, int &status) {
   CLI::App *command =
-      app.add_subcommand("devices", "The global and local devices, after joining the job if one is named");
+      app.add_subcommand("devices", "List the global and local devices, after joining the job if one is named");
   auto state = std::make_shared<DevicesCommand>();
   addJobOptions(*command, state->job);
   command->add_flag("--explain", state->explain,

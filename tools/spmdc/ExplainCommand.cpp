@@ -67,17 +67,17 @@ struct ExplainCommand {
 
 void addExplainCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand(
-      "explain", "Why there is each collective: the annotations that force it, its cost, and what would remove it");
+      "explain", "Explain each collective: the annotations that force it, its cost, and a fix-it that removes it");
   auto state = std::make_shared<ExplainCommand>();
-  CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
-  command->add_flag("--json", state->json, "As JSON");
+  CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a stage up to propagated (.mlir)");
+  command->add_flag("--json", state->json, "Print JSON");
   CLI::Option *tries =
-      command->add_option("--tries", state->limits.tries, "How many changes of annotations to compile at most")
+      command->add_option("--tries", state->limits.tries, "The maximal number of edited programs to compile")
           ->type_name("N")
           ->check(CLI::Range(size_t(0), size_t(1000000)))
           ->capture_default_str();
   CLI::Option *seconds =
-      command->add_option("--seconds", state->limits.seconds, "For how long to compile changes of annotations at most")
+      command->add_option("--seconds", state->limits.seconds, "The time limit of the search for fix-its")
           ->type_name("N")
           ->check(CLI::Range(0.0, 1e6))
           ->capture_default_str();
@@ -87,10 +87,10 @@ void addExplainCommand(CLI::App &app, int &status) {
                           ->excludes(file)
                           ->excludes(tries)
                           ->excludes(seconds);
-  command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B, as --mesh is that of A")
+  command->add_option("--mesh-b", state->otherMesh, "With --diff: the mesh of B; --mesh is that of A")
       ->type_name("AXES")
       ->needs(diff);
-  // Either FILE or --diff; FILE comes first in the usage line.
+  // The command needs either FILE or --diff; FILE comes first in the usage line.
   file->required(false);
   command->callback([state, &status] {
     if (state->compared.empty() && state->flags.file.empty())

@@ -48,7 +48,7 @@ struct InspectCommand {
     for (const FunctionReport &function : inspection.report.functions)
       if (!function.collectives.empty() && llvm::none_of(function.collectives, isMeasured))
         std::cerr << "spmdc: warning: '" << measured
-                  << "' has none of this program's collectives: it may be of another one\n";
+                  << "' has none of this program's collectives: it may be the trace of another program\n";
     return times;
   }
 
@@ -83,7 +83,7 @@ struct InspectCommand {
             continue;
           if (value.shape.empty() || value.shape.size() > 2) {
             std::cerr << "spmdc: error: '" << visualize << "' has rank " << value.shape.size()
-                      << "; the drawing is of arrays of rank 1 and 2\n";
+                      << "; only arrays of rank 1 and 2 can be drawn\n";
             return kFailed;
           }
           std::vector<int64_t> devices(static_cast<size_t>(inspection.report.mesh.deviceCount()));
@@ -92,7 +92,7 @@ struct InspectCommand {
                     << value.sharding.str() << "\n";
           return kOk;
         }
-    std::cerr << "spmdc: error: there is no value '" << visualize << "'; there are " << CLI::detail::join(known, ", ")
+    std::cerr << "spmdc: error: there is no value '" << visualize << "'; values are " << CLI::detail::join(known, ", ")
               << "\n";
     return kFailed;
   }
@@ -101,13 +101,13 @@ struct InspectCommand {
 } // namespace
 
 void addInspectCommand(CLI::App &app, int &status) {
-  CLI::App *command = app.add_subcommand("inspect", "Show what the partitioner did: shardings, collectives, costs");
+  CLI::App *command = app.add_subcommand("inspect", "Show shardings, collectives and costs of the partitioned program");
   auto state = std::make_shared<InspectCommand>();
-  state->flags.addTo(*command, "A program (.spmd), or IR of a station up to propagated (.mlir)");
-  CLI::Option *asJson = command->add_flag("--json", state->json, "As JSON; beside --html, too");
+  state->flags.addTo(*command, "A program (.spmd), or IR of a stage up to propagated (.mlir)");
+  CLI::Option *asJson = command->add_flag("--json", state->json, "Print JSON; also together with --html");
   command
       ->add_option("--html", state->html,
-                   "Write one page: source beside the IR after each pass, collectives, shardings drawn")
+                   "Write one page: source beside the IR after each pass, collectives, drawings of shardings")
       ->type_name("OUT.html");
   CLI::Option *measured =
       command

@@ -24,7 +24,7 @@ struct LaunchCommand {
   int run() {
     spmd::RunLog log(std::cerr, "spmdc", spmd::LogFormat::Text);
     spmd::RunReport report("spmdc launch");
-    std::optional<int64_t> savedStep; // By any attempt.
+    std::optional<int64_t> savedStep; // The newest step that any attempt has saved.
     int status = kOk;
     try {
       spmd::checkWritable("--report", reportFile);
@@ -51,7 +51,7 @@ struct LaunchCommand {
         log.write(spmd::RunLog::Level::Error, result.cause());
       if (result.outputProblem != 0)
         log.write(spmd::RunLog::Level::Error,
-                  "cannot write what the processes say: " + spmd::writeProblem(result.outputProblem));
+                  "cannot write the output of the processes: " + spmd::writeProblem(result.outputProblem));
     } catch (const spmd::Error &error) {
       log.write(spmd::RunLog::Level::Error, error.what());
       if (error.getKind() == spmd::Error::Kind::Usage)
@@ -86,16 +86,16 @@ struct LaunchCommand {
 
 void addLaunchCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand(
-      "launch", "Start local processes of any program that uses the C++ API; all are taken down if one fails");
+      "launch", "Start local processes of any program that uses the C++ API; if one fails, all are stopped");
   auto state = std::make_shared<LaunchCommand>();
   state->launch.prefixOutput = true;
-  command->add_option("-n,--num-processes", state->launch.numProcesses, "How many processes")
+  command->add_option("-n,--num-processes", state->launch.numProcesses, "Number of processes")
       ->required()
       ->check(CLI::Range(1, spmd::coordinator::maxProcesses));
   addRestartOptions(*command, state->restart);
   addReportOption(*command, state->reportFile);
-  command->add_flag("--verbose", state->verbose, "Say the coordinator's address and the pids of the processes");
-  command->add_option("COMMAND", state->launch.command, "The program and its arguments, behind --")->required();
+  command->add_flag("--verbose", state->verbose, "Log the coordinator's address and the pids of the processes");
+  command->add_option("COMMAND", state->launch.command, "The program and its arguments, after --")->required();
   command->callback([state, &status] { status = state->run(); });
 }
 

@@ -1,7 +1,7 @@
 //===- MeasureCostModel.cpp - a cost model of the running devices ---------===//
 //
-// What is measured are programs as anybody would write them: a loop of one collective each, whose time per iteration
-// is that of the collective with all that the runtime does around it.
+// The measured programs are ordinary ones: each is a loop of one collective. Its time per iteration is that of the
+// collective with all overheads of the runtime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace {
 /// Bytes on each device.
 constexpr std::array<int64_t, 4> kSizes = {4 << 10, 64 << 10, 1 << 20, 8 << 20};
 constexpr int kRuns = 5;
-/// Less of a transfer than this under a computation is noise.
+/// A smaller overlap is measurement noise.
 constexpr double kLeastOverlap = 0.1;
 
 std::string meshText(const spmd::MeshShape &mesh) {
@@ -39,7 +39,7 @@ std::string wholeMesh(const spmd::MeshShape &mesh) {
   return text + "))";
 }
 
-/// Seconds of one iteration in some runs, the shortest first; after a first one, which compiles.
+/// The seconds of one iteration in each of kRuns runs, sorted. A first run, which compiles, is not measured.
 std::vector<double> timeRuns(const std::string &source, int64_t iterations) {
   spmd::Function function = spmd::jit(source, {.file_name = "<measure>"});
   std::vector<double> seconds;
@@ -55,11 +55,11 @@ std::vector<double> timeRuns(const std::string &source, int64_t iterations) {
   return seconds;
 }
 
-/// The median.
+/// The median seconds of one iteration.
 double timeLoop(const std::string &source, int64_t iterations) { return timeRuns(source, iterations)[kRuns / 2]; }
 
-/// A loop whose body is `body`, a function of one device's array `x` of `count` elements that gives such an array. The
-/// result is one number, so that the call itself costs nothing to speak of.
+/// A program with a loop over `body`, a function of a local array `x` of `count` elements that returns such an array.
+/// The program returns one number, so that the cost of the call is negligible.
 std::string loopOf(const spmd::MeshShape &mesh, const std::string &body, int64_t count, int64_t iterations) {
   std::string p = wholeMesh(mesh);
   return meshText(mesh) + "fn body(x) { return " + body + "; }\n" + "fn main() {\n  let start = shard(zeros([" +
@@ -68,7 +68,7 @@ std::string loopOf(const spmd::MeshShape &mesh, const std::string &body, int64_t
          ")(x); };\n  return end[0];\n}\n";
 }
 
-/// `(0, 1), (1, 2), (2, 0)`: each to the next.
+/// `(0, 1), (1, 2), (2, 0)`: each device sends to the next.
 std::string ringPairs(int64_t size) {
   std::string pairs;
   for (int64_t i = 0; i < size; ++i)
@@ -76,9 +76,9 @@ std::string ringPairs(int64_t size) {
   return pairs;
 }
 
-/// How much of a transfer runs while the device computes: a permute of 4 MiB and a product, each by itself and both at
-/// once, neither of which needs the other. Of their runs the shortest: what else the machine does looks like less or
-/// like more, as it happens.
+/// Measures the fraction of a transfer that overlaps with computation: times a permute of 4 MiB, a matrix product, and
+/// both in one loop, independent of each other. Takes the shortest of the runs, because other load on the machine can
+/// make the overlap look smaller or larger.
 double measureOverlap(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
   constexpr int64_t count = 1 << 20, size = 512, iterations = 20;
   std::string p = wholeMesh(mesh);
@@ -109,7 +109,7 @@ LinkRates measureAxis(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
   auto group = static_cast<double>(axis.size);
   for (int64_t bytes : kSizes) {
     int64_t iterations = std::clamp<int64_t>((8 << 20) / bytes, 4, 200);
-    // A multiple of the group, so that all_to_all cuts it evenly.
+    // A multiple of the group size, so that all_to_all splits it evenly.
     int64_t count = bytes / 4 / axis.size * axis.size;
     auto sent = static_cast<double>(count * 4);
     auto add = [&](const char *collective, const std::string &body, double wireBytes) {
@@ -134,11 +134,11 @@ double measureFlops(const spmd::MeshShape &mesh) {
 
 double measureMemory(const spmd::MeshShape &mesh) {
   constexpr int64_t count = 2 << 20, iterations = 10;
-  // Read once and written once.
+  // Each element is read once and written once.
   return 2.0 * 4 * count / timeLoop(loopOf(mesh, "x * 0.5 + 1.0", count, iterations), iterations);
 }
 
-/// Three digits: more would say more than was measured.
+/// Rounds to three significant digits, about the accuracy of the measurement.
 double rounded(double value) {
   double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1e-3))) - 2);
   return std::round(value / unit) * unit;

@@ -5,9 +5,10 @@
 
 namespace spmdc {
 
-/// Runs collectives and computation of several sizes over all devices of the job, which must have been joined, and fits
-/// a model to their times. With axes (`a`, 4; `b`, 2: as many devices as there are) each is measured by itself;
-/// without, all devices are one axis. Every process calls it; throws spmd::Error where a program fails.
+/// Runs collectives and computation of several sizes on all devices of the job, and fits a model to their times. Each
+/// axis of `mesh`, which must have as many devices as the job, is measured separately; a mesh without axes stands for
+/// one axis of all devices. All processes must have joined the job, and must call this. Throws spmd::Error if a program
+/// fails.
 CostModel measureCostModel(const spmd::MeshShape &mesh);
 
 } // namespace spmdc

@@ -18,7 +18,7 @@ namespace {
 struct RunCommand {
   CompileFlags flags;
   spmd::RunOptions options;
-  std::string source; ///< Of a program that was compiled here.
+  std::string source; ///< The text of the program; empty for an artifact.
   bool hasOptionErrors = false;
 
   int run() {
@@ -39,7 +39,7 @@ struct RunCommand {
     return status == kFailed && hasOptionErrors ? kUsage : status;
   }
 
-  /// What changes the run, compared among processes when they join.
+  /// The options that change the run. Processes compare them when they join.
   std::vector<spmd::JoinColumn> columns() const {
     std::vector<spmd::JoinColumn> result;
     result.push_back({"--mesh", flags.mesh});
@@ -54,14 +54,15 @@ struct RunCommand {
     return result;
   }
 
-  /// What the program was compiled of here.
+  /// The inputs of the compile, for an error about programs that differ; empty for an artifact.
   std::vector<spmd::JoinColumn> programDetails() const {
     if (source.empty())
       return {};
     return {{"-O", std::to_string(flags.optimizationLevel)}, {"the program", source}};
   }
 
-  /// The model itself: the file may be another on each machine. A broken one is told when it is loaded.
+  /// The text of the cost model, because each machine may have another file of this name. Empty if it cannot be read;
+  /// loading it reports the error.
   std::string costModelText() const {
     try {
       return spmd::readWhole(flags.costModelFile, CostModel::kMaxBytes);
@@ -84,7 +85,7 @@ struct RunCommand {
     hasOptionErrors = compiler->hasOptionErrors();
     if (const CompileCache *cache = compiler->cache(); options.verbose && cache && !cache->foundFile().empty())
       spmd::RunLog(std::cerr, "spmdc", options.logFormat)
-          .write(spmd::RunLog::Level::Info, "the program was compiled before: " + cache->foundFile());
+          .write(spmd::RunLog::Level::Info, "the program is from the compile cache: " + cache->foundFile());
     return artifact ? std::make_shared<const spmd::Artifact>(std::move(*artifact)) : nullptr;
   }
 };

@@ -23,7 +23,7 @@ const char *stageName(spmd::JobStatus::Stage stage) {
   return names[static_cast<int>(stage)];
 }
 
-/// Who has joined starts once all have.
+/// A process that has joined is `starting` until all processes have joined.
 const char *stateName(const spmd::JobStatus &status, spmd::Position::State state) {
   if (state == spmd::Position::State::Joining && status.stage != spmd::JobStatus::Stage::RollCall)
     return "starting";
@@ -44,7 +44,7 @@ std::string memoryText(int64_t bytes) {
 
 struct StatusCommand {
   std::string address, tokenFile;
-  spmd::InitializeOptions tls; ///< Only these of them.
+  spmd::InitializeOptions tls; ///< Only the TLS options are used.
   std::optional<std::string> jobId;
   double timeout = 5;
   bool json = false;
@@ -128,16 +128,16 @@ struct StatusCommand {
 
 void addStatusCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand(
-      "status", "Each process of a running job: step, source line, rate, memory, age of its last heartbeat");
+      "status", "Show each process of a running job: step, source line, rate, memory, age of its last heartbeat");
   auto state = std::make_shared<StatusCommand>();
-  command->add_option("ADDRESS", state->address, "The coordinator's HOST:PORT (run --verbose tells it)")
+  command->add_option("ADDRESS", state->address, "The coordinator's HOST:PORT (run --verbose prints it)")
       ->required()
       ->type_name("");
-  command->add_flag("--json", state->json, "As JSON");
+  command->add_flag("--json", state->json, "Print JSON");
   command->add_option("--token-file", state->tokenFile, "The secret of the job; by default the user's own")
       ->type_name("FILE");
   addTlsOptions(*command, state->tls, "Options");
-  command->add_option("--job-id", state->jobId, "Only of this job")->type_name("ID");
+  command->add_option("--job-id", state->jobId, "Show only this job")->type_name("ID");
   command->add_option("--timeout", state->timeout, "How long to wait for an answer (default 5)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));

@@ -1,4 +1,4 @@
-//===- Version.cpp - what `spmdc --version` says --------------------------===//
+//===- Version.cpp - the text of `spmdc --version` ------------------------===//
 
 #include "tools/spmdc/Version.h"
 

@@ -1,12 +1,11 @@
-//===- Version.h - what `spmdc --version` says ------------------*- C++ -*-===//
+//===- Version.h - the text of `spmdc --version` ----------------*- C++ -*-===//
 #pragma once
 
 #include <string>
 
 namespace spmdc {
 
-/// spmdc's version, LLVM's, and which backends this machine offers: cpu always, cuda, nccl and gloo where their
-/// libraries can be opened.
+/// The versions of spmdc and LLVM, the backends, and TLS.
 std::string versionText();
 
 } // namespace spmdc

@@ -12,7 +12,8 @@
 
 int main(int argc, char **argv) {
   spmdc::prepareWriting();
-  CLI::App app{"spmdc: compiles array programs for many processes and devices, and shows what it did", "spmdc"};
+  CLI::App app{"spmdc: compiles array programs for many processes and devices, runs them, and reports their costs",
+               "spmdc"};
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return spmdc::versionText(); }, "Versions and backends");
   app.option_defaults()->always_capture_default(false);

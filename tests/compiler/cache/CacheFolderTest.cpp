@@ -55,7 +55,7 @@ TEST_F(CacheFolderTest, gives_back_what_was_written) {
   EXPECT_EQ(folder.read(keyOf('0')), std::nullopt);
 }
 
-// Also under a umask that would let others write.
+// Even under a umask that lets other users write.
 TEST_F(CacheFolderTest, is_the_users_alone) {
   mode_t before = umask(0);
   folder.write(keyOf('0'), "x");
@@ -90,7 +90,7 @@ TEST_F(CacheFolderTest, does_not_trust_what_belongs_to_another_user) {
             "'" + path + "' belongs to another user, whose code would be run; name a folder of your own");
 }
 
-// A file that others can write may hold what they want; a link leads to what is no entry.
+// A file that other users can write is not trusted; neither is a symbolic link.
 TEST_F(CacheFolderTest, removes_files_that_cannot_be_trusted) {
   folder.write(keyOf('0'), "x");
   ASSERT_EQ(chmod(folder.pathOf(keyOf('0')).c_str(), 0620), 0);
@@ -109,7 +109,8 @@ TEST_F(CacheFolderTest, removes_files_that_cannot_be_trusted) {
 TEST_F(CacheFolderTest, says_why_it_cannot_be_used) {
   std::ofstream(temporary / "file") << "x";
   CacheFolder file(temporary / "file", kNoLimit), below(temporary / "file/c", kNoLimit);
-  EXPECT_EQ(messageOf([&] { file.read(keyOf('0')); }), "'" + (temporary / "file") + "' is no folder; name another one");
+  EXPECT_EQ(messageOf([&] { file.read(keyOf('0')); }),
+            "'" + (temporary / "file") + "' is not a folder; name another one");
   EXPECT_THAT(messageOf([&] { below.write(keyOf('0'), "x"); }),
               HasSubstr("/file/c' cannot be used: Not a directory; choose another place"));
   CacheFolder nowhere("/proc/none/c", kNoLimit);
@@ -134,7 +135,7 @@ TEST_F(CacheFolderTest, drops_what_was_not_used_for_longest) {
   EXPECT_EQ(small.read(keyOf('2')), ten) << "and nothing goes for it.";
 }
 
-// A person may name a folder that has other things in it.
+// The user may name a folder that contains other files.
 TEST_F(CacheFolderTest, leaves_files_that_are_not_its_own) {
   CacheFolder small(path, 5);
   fs::create_directories(path);
@@ -147,7 +148,7 @@ TEST_F(CacheFolderTest, leaves_files_that_are_not_its_own) {
   EXPECT_EQ(std::distance(fs::directory_iterator(path), {}), 4);
 }
 
-// Where the file system has no files without names, a writer that is killed leaves one.
+// On a file system without O_TMPFILE, a killed writer leaves a temporary file.
 TEST_F(CacheFolderTest, removes_what_a_killed_writer_has_left) {
   folder.write(keyOf('0'), "x");
   std::string old = folder.pathOf(keyOf('1')) + ".123", fresh = folder.pathOf(keyOf('2')) + ".abcdef";
@@ -159,7 +160,7 @@ TEST_F(CacheFolderTest, removes_what_a_killed_writer_has_left) {
   EXPECT_TRUE(fs::exists(fresh));
 }
 
-// Readers see one of the contents, whole, however many write and remove.
+// Readers see one complete content, however many processes write and remove the file.
 TEST_F(CacheFolderTest, is_safe_among_threads_and_processes) {
   CacheFolder small(path, 3 * 100'000);
   auto work = [&](unsigned number) {

@@ -73,7 +73,7 @@ TEST_F(CompileCacheTest, keeps_no_errors) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-// Whatever happened to an entry: the program is compiled, and the entry is good again.
+// A damaged entry, of any kind: the program is compiled, and the entry is valid again.
 TEST_F(CompileCacheTest, writes_damaged_entries_anew) {
   bool isFound = false;
   auto right = compile(kWarned, isFound);
@@ -101,7 +101,7 @@ TEST_F(CompileCacheTest, writes_damaged_entries_anew) {
   }
 }
 
-// One program's entry under another one's name, as after a mistake in copying.
+// One program's entry under the name of another one, as after a copying mistake.
 TEST_F(CompileCacheTest, takes_no_entry_of_another_key) {
   bool isFound = false;
   auto right = compile(kText, isFound);

@@ -23,8 +23,8 @@ std::optional<std::string> keyWith(const Change &change) {
   return compileKey("p.spmd", kText, options);
 }
 
-// Each is one option that decides what the artifact, its warnings or its errors are. That none is missing from the key
-// is the compiler's to check (CompileKey.cpp); that each has an effect is checked here.
+// Each option affects the artifact, its warnings or its errors. Structured bindings in CompileKey.cpp ensure that the
+// key has every option; this test checks that each one changes the key.
 const std::map<std::string, Change> &changes() {
   static const std::map<std::string, Change> all = {
       {"nothing", [](CompileOptions &) {}},
@@ -71,7 +71,7 @@ TEST(CompileKey, changes_with_each_option) {
   }
 }
 
-// The name stands in the artifact: messages at run time have it.
+// The artifact contains the file name, for messages at run time.
 TEST(CompileKey, changes_with_text_and_name) {
   std::optional<std::string> key = compileKey("p.spmd", kText, {});
   ASSERT_TRUE(key);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double us = 1e-6, ms = 1e-3;
 
-/// 10 us and 1 GB/s; all of a transfer can run under a computation.
+/// 10 us and 1 GB/s; a transfer can overlap completely with computation.
 CollectiveMatmulWork workOf(int64_t devices, double pieceBytes, double pieceProduct) {
   CollectiveMatmulWork work;
   work.devices = devices;
@@ -25,23 +25,23 @@ double total(const CollectiveMatmulWork &work, CollectiveMatmulKind way) {
 }
 
 TEST(RingCost, TransfersRunUnderLongerProducts) {
-  // A step of 1 MB takes 1.01 ms, two pieces in one 2.01 ms, three pieces as one collective 3.01 ms.
+  // A step with one chunk of 1 MB takes 1.01 ms, with two chunks 2.01 ms; one collective of three chunks takes 3.01 ms.
   CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
   EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::None), 6 * ms + 3.01 * ms);
   EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::One), 6 * ms);
-  // Two pieces do not fit under the first product.
+  // A transfer of two chunks takes longer than the first product.
   EXPECT_DOUBLE_EQ(total(work, CollectiveMatmulKind::Both), 6 * ms + 0.51 * ms);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
 }
 
 TEST(RingCost, BothWaysHalveTheLatencies) {
-  // 20 us a step, 30 us for two pieces in one; products of 12 us.
+  // A step takes 20 us with one chunk and 30 us with two; a product takes 12 us.
   CollectiveMatmulWork work = workOf(5, 1e4, 12 * us);
   EXPECT_NEAR(total(work, CollectiveMatmulKind::None), (60 + 50) * us, 1e-12);
   EXPECT_NEAR(total(work, CollectiveMatmulKind::One), (60 + 4 * 8) * us, 1e-12);
   EXPECT_NEAR(total(work, CollectiveMatmulKind::Both), (60 + 18 + 6) * us, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::Both);
-  // Of six devices, one piece more comes under the last but one product: 20 us under 24.
+  // With six devices, one more chunk arrives during the last two products: 20 us under 24 us.
   work = workOf(6, 1e4, 12 * us);
   EXPECT_NEAR(total(work, CollectiveMatmulKind::Both), (72 + 18 + 6 + 0) * us, 1e-12);
   EXPECT_EQ(collectiveMatmulTime(work, CollectiveMatmulKind::Both).computation, 72 * us);
@@ -60,7 +60,7 @@ TEST(RingCost, WhatDoesNotOverlapIsExposed) {
   EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 4.01 * ms, 1e-12);
   EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 3.505 * ms, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
-  // By default nothing overlaps: the same time at best.
+  // By default nothing overlaps, so a ring is not faster.
   work.rates.overlap = LinkRates().overlap;
   EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 4.01 * ms, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::None);
@@ -74,10 +74,10 @@ TEST(RingCost, WhatDoesNotOverlapIsExposed) {
 TEST(RingCost, CopiesAndOtherProductsCountAgainstIt) {
   CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
   work.once = 1 * ms;
-  work.pieceProduct = 2 * ms; // Half a millisecond of it copies.
+  work.pieceProduct = 2 * ms; // It includes half a millisecond of copies.
   EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 9 * ms, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
-  // All but 0.01 ms of the collective runs under other products anyway.
+  // All but 0.01 ms of the collective overlaps with other products already.
   work.otherProducts = 3 * ms;
   EXPECT_NEAR(total(work, CollectiveMatmulKind::None), 6.01 * ms, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::None);

@@ -31,9 +31,9 @@ TEST(CostModel, CollectivesByHand) {
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_reduce", {"hosts"}, 5e6), 2 * 20e-6 + 5e-3);
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_gather", {"hosts"}, 5e6), 20e-6 + 5e-3);
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_gather", {"in_host"}, 3e6), 2e-6 + 1e-5);
-  // What an axis does not say is as elsewhere, also where it is said later in the file.
+  // Keys that an axis lacks have the general values, even if these come later in the file.
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("reduce_scatter", {"half"}, 1e6), 7e-6 + 1e-3);
-  // A part of an axis is the axis; several are as slow as the slowest in each respect.
+  // A part of an axis has the axis's rates; several axes have the slower of each rate.
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("all_to_all", {"in_host:(2)4"}, 3e6), 2e-6 + 1e-5);
   EXPECT_DOUBLE_EQ(model.collectiveSeconds("exchange", {"in_host", "half"}, 1e6), 7e-6 + 1e-3);
   EXPECT_EQ(parsed(R"({"axes": {"a": {"latency_us": 1}}, "bytes_per_second": 8e9, "overlap": 0.5})").axes["a"],
@@ -79,7 +79,7 @@ TEST(CostModel, WhereBytesAreMinimizedWorkWeighsNothing) {
   // A terabyte through memory, and a thousand steps, against one byte on a link.
   EXPECT_LT(choices.computeSeconds(1e15, 1e12), 1 / model.link.bytesPerSecond);
   EXPECT_LT(choices.ratesOf({"half"}).stepSeconds(0) * 1e3, 1 / model.link.bytesPerSecond);
-  // Slow links count as they did, and predictions are not made of this.
+  // The weights of slow links stay, and predictions do not use this model.
   EXPECT_EQ(choices.ratesOf({"in_host"}).bytesPerSecond, 3e11);
   EXPECT_DOUBLE_EQ(model.computeSeconds(4e12, 4e9), 2);
 }
@@ -91,7 +91,7 @@ TEST(CostModel, MistakesHaveTheirPlace) {
   EXPECT_EQ(errorOf("{\"overlap\": 1.5}"), "costs.json:1: error: 'overlap' must be from 0 to 1");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"overlap\": -1}}}"),
             "costs.json:1: error: 'axes.a.overlap' must be from 0 to 1");
-  // Of these the predictions would be no numbers.
+  // With these values predictions would overflow.
   EXPECT_EQ(errorOf("{\"latency_us\": 1e308}"), "costs.json:1: error: 'latency_us' must be from 0 to 1e9");
   EXPECT_EQ(errorOf("{\"axes\": {\"a\": {\"bytes_per_second\": 1e-300}}}"),
             "costs.json:1: error: 'axes.a.bytes_per_second' must be from 1 to 1e30");
@@ -117,9 +117,10 @@ TEST(CostModel, MistakesHaveTheirPlace) {
   EXPECT_EQ(errorOf("{\"latency_us\": 1,\n\"latency_us\": 2}"), "costs.json:2: error: 'latency_us' is given twice");
   EXPECT_EQ(errorOf("[1]"), "costs.json:1: error: a cost model is an object: {\"latency_us\": 10, "
                             "\"bytes_per_second\": 5e9}");
-  EXPECT_NE(errorOf("{\n\"latency_us\": 1,,}").find("costs.json:2: error: this is no JSON: "), std::string::npos);
+  EXPECT_NE(errorOf("{\n\"latency_us\": 1,,}").find("costs.json:2: error: this is not JSON: "), std::string::npos);
   EXPECT_NE(errorOf("").find("costs.json:1: error: the file is empty; a cost model is an object"), std::string::npos);
-  EXPECT_NE(errorOf("{\"latency_us\": 1e999}").find("costs.json:1: error: too large a number: "), std::string::npos);
+  EXPECT_NE(errorOf("{\"latency_us\": 1e999}").find("costs.json:1: error: the number is too large: "),
+            std::string::npos);
 }
 
 TEST(CostModel, HarmfulFilesAreRefused) {

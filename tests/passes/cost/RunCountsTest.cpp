@@ -1,6 +1,6 @@
-//===- RunCountsTest.cpp - in which iterations an arm is taken ------------===//
+//===- RunCountsTest.cpp - iterations that take a branch ------------------===//
 //
-// The operations that are counted are negations, in the order of the program.
+// The tests count the executions of negations, in the order of the program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ protected:
     return "array.if " + condition + " {\n" + one + "array.yield\n} else {\n" + other +
            "array.yield\n} : (!spmd.array<bool[]>) -> ()\n";
   }
-  /// `name` is whether the remainder of a number is another one.
+  /// Defines `name` as the comparison of a remainder with a number.
   static std::string remainderIs(const std::string &name, const std::string &value, const std::string &by,
                                  const std::string &wanted) {
     return name + "r = array.remainder " + value + ", " + by + " : <i32[]>\n" + name + " = array.compare eq " + name +
@@ -78,7 +78,7 @@ TEST_F(RunCountsOf, ArmsInArmsGoTogether) {
 }
 
 TEST_F(RunCountsOf, LoopsInLoops) {
-  // An arm of the outer counter around the inner loop, an arm of the inner counter in it.
+  // A condition on the outer counter around the inner loop, and one on the inner counter inside.
   std::string inner = loop(0, 10, "%j", remainderIs("%q", "%j", "%c3", "%c1") + branch("%q", kNegate, kNegate));
   EXPECT_EQ(count(loop(0, 6, "%i", remainderIs("%o", "%i", "%c3", "%c2") + branch("%o", inner, kNegate))),
             (Counts{6, 14, 4}));
@@ -86,7 +86,7 @@ TEST_F(RunCountsOf, LoopsInLoops) {
 
 TEST_F(RunCountsOf, WhatNobodyKnowsCountsAsTaken) {
   EXPECT_EQ(count(loop(0, 5, "%i", branch("%p", kNegate, kNegate))), (Counts{5, 5}));
-  // Two counters together.
+  // A condition on both counters.
   std::string sum = "%k = array.add %i, %j : <i32[]>\n" + remainderIs("%q", "%k", "%c4", "%c3");
   EXPECT_EQ(count(loop(0, 4, "%i", loop(0, 4, "%j", sum + branch("%q", kNegate, "")))), (Counts{16}));
   EXPECT_EQ(count(branch("%p", kNegate, kNegate)), (Counts{1, 1}));

@@ -244,7 +244,7 @@ TEST(OpKindTest, EachStageLetsMoreThrough) {
   EXPECT_EQ(getDirection(elementwise, pass, {}, 0), Direction::Both);
   EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true}, 0), Direction::None);
   EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true}, 1), Direction::Both);
-  // What is cut of a larger array decides late how that one lies.
+  // The sharding of a slice propagates to the larger array in a late stage.
   EXPECT_EQ(getDirection(elementwise, pass, {.shrinks = true}, 0), Direction::Forward);
   EXPECT_EQ(getDirection(elementwise, pass, {.hasSharedOperand = true, .shrinks = true}, 1), Direction::Forward);
   EXPECT_EQ(getDirection(elementwise, pass, {.shrinks = true}, 2), Direction::Both);

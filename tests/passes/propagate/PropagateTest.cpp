@@ -232,7 +232,7 @@ protected:
     return result;
   }
 
-  /// What was written is still there: closed dimensions as they were, open ones perhaps with more axes behind.
+  /// Checks that annotations are kept: closed dimensions are unchanged, open ones may have additional minor axes.
   static void expectObeyed(const MeshAxes &mesh, mlir::Type written, mlir::Type outcome, const char *what) {
     ShardingAttr annotation = llvm::cast<ArrayType>(written).getSharding();
     if (!annotation)
@@ -304,7 +304,7 @@ TEST_F(PropagateTest, PropagatingAgainChangesNothing) {
     RandomProgram program(seed);
     SCOPED_TRACE("seed " + std::to_string(seed));
     auto module = parse(program.text());
-    // Then all shardings are written there: nobody knows any more which of them a person wrote.
+    // Afterwards all types have shardings, and the IR no longer shows which of them the user wrote.
     auto printShardings = [&] {
       module->walk([](mlir::Operation *op) { op->removeAttr(kAnnotatedAttrName); });
       return print(*module);

@@ -145,7 +145,7 @@ TEST_F(ShardingProjectionTest, AHalfCutMajorFactorHidesTheMinorOne) {
 }
 
 TEST_F(ShardingProjectionTest, AxesWithoutACommonDivisorOverflow) {
-  // 2 x 4 over an axis of 3: no part of it cuts the factor of 2 evenly, and nothing may stand behind it.
+  // 2 x 4 over an axis of 3: no part of the axis shards the factor of 2 evenly, and no axis may follow it.
   project("a=3, b=2", "%x: !spmd.array<f32[8@\"(a, b)?\"]>",
           "%y = array.reshape %x : <f32[8@\"(a, b)?\"]> -> <f32[2, 4]>");
   EXPECT_THAT(factors(0), ElementsAre("_ + (a, b)", "_!"));

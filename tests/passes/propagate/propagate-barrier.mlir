@@ -1,5 +1,5 @@
-// Which way shardings go through a barrier: Shardy's propagation_barrier, whose allowed_direction stands on
-// array.optimization_barrier here. The operand is cut over a from before, the result over b from behind.
+// Directions of propagation through a barrier: Shardy's propagation_barrier, whose allowed_direction is an attribute of
+// array.optimization_barrier here. The operand gets a from its producer, the result gets b from its user.
 // RUN: spmd-opt %s --split-input-file --spmdc-propagate | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-propagate=strategy=basic | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-propagate=strategy=aggressive | FileCheck %s
@@ -43,7 +43,7 @@ func.func @backward(%x: !spmd.array<f32[8@a, 8]>) -> !spmd.array<f32[8, 8@b]> {
   return %3 : !spmd.array<f32[8, 8@b]>
 }
 
-// What the two sides differ in is one exchange, here or there.
+// If the two sides differ, one collective reshards before or after the barrier.
 // CHECK-LABEL: func.func @none
 // CHECK: array.sin %arg0 : <f32[8@a, 8@_]>
 // CHECK: array.optimization_barrier %{{.*}} {spmd.allowed_direction = "none"{{.*}}} : (<f32[8@a, 8@_]>) -> <f32[8@_, 8@b]>

@@ -70,7 +70,7 @@ func.func @a_closed_operand_does_not_stop_the_others(%x: !spmd.array<f32[8@a]>, 
   return %0 : !spmd.array<f32[8]>
 }
 
-// From operand to operand goes only what the result has as well: %y would be sliced for nothing.
+// Operands get only axes that the result has, too: otherwise %y would be sliced without need.
 // CHECK-LABEL: func.func @a_closed_result_stops_the_way_to_the_other_operand
 // CHECK-SAME: %{{.*}}: !spmd.array<f32[8@_]>) -> !spmd.array<f32[8@_]>
 func.func @a_closed_result_stops_the_way_to_the_other_operand(%x: !spmd.array<f32[8@a]>, %y: !spmd.array<f32[8]>)
@@ -80,7 +80,7 @@ func.func @a_closed_result_stops_the_way_to_the_other_operand(%x: !spmd.array<f3
   return %1 : !spmd.array<f32[8@_]>
 }
 
-// The contraction's axis is in use by the columns on the other side: there it stays whole.
+// The columns of the other operand already use the contraction's axis, so its contraction dimension stays replicated.
 // CHECK-LABEL: func.func @the_contraction_cannot_take_an_axis_that_the_columns_use
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@_, 16@a]>, %{{.*}}: !spmd.array<f32[16@_, 4@a]>) -> !spmd.array<f32[8@_, 4@a]>
 func.func @the_contraction_cannot_take_an_axis_that_the_columns_use(%x: !spmd.array<f32[8@_, 16@a]>,

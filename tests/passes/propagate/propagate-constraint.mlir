@@ -3,7 +3,7 @@
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
-// The product is computed as the constraint says; nothing is left of it.
+// The product is computed in the constraint's sharding, and the constraint is removed.
 // CHECK-LABEL: func.func @a_constraint_on_an_operation_is_obeyed_by_it
 // CHECK: %[[H:.*]] = array.dot_general {{.*}} -> <f32[8@b, 4@_]>
 // CHECK-NEXT: return %[[H]]
@@ -50,7 +50,7 @@ func.func @one_constraint_after_another(%x: !spmd.array<f32[8]>) -> !spmd.array<
   return %2 : !spmd.array<f32[8@b]>
 }
 
-// Nobody sees the sharding between: the argument goes straight to the last one, and nowhere if it has that.
+// Nothing else uses the sharding between: the argument is resharded to the last one directly, or not at all if it has it.
 // CHECK-LABEL: func.func @there_and_back
 // CHECK-NEXT: return %arg0
 func.func @there_and_back(%x: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[8@a, 4@_]> {
@@ -69,7 +69,7 @@ func.func @straight_to_the_last(%x: !spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f
   return %1 : !spmd.array<f32[8@_, 4@a]>
 }
 
-// The sharding between is used by others: it is made for them, and what follows of it for nothing is made of it.
+// Other operations use the sharding between: the value is materialized in it, and a free slice starts from that.
 // CHECK-LABEL: func.func @between_is_used
 // CHECK-NEXT: %[[R:.*]] = spmd.reshard %arg0 {{.*}} : <f32[8@a, 4@_]> -> <f32[8@_, 4@_]>
 // CHECK-NEXT: %[[S:.*]] = spmd.reshard %[[R]] {{.*}} : <f32[8@_, 4@_]> -> <f32[8@_, 4@a]>
@@ -98,7 +98,7 @@ func.func @a_closed_dimension_never_changes(%x: !spmd.array<f32[8@_, 4@_]>) -> !
   return %1 : !spmd.array<f32[8@a, 4@b]>
 }
 
-// What is written on the result of any operation counts as well.
+// A sharding on the result of any operation is an annotation, too.
 // CHECK-LABEL: func.func @an_annotated_operation_spreads
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8@a]>
 func.func @an_annotated_operation_spreads(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
@@ -116,7 +116,7 @@ func.func @a_group_is_sharded_alike(%x: !spmd.array<f32[8@a, 4@_]>, %y: !spmd.ar
   return
 }
 
-// The group passes on what reaches any of its members, in either direction.
+// A sharding that reaches one member of a group reaches all, in either direction.
 // CHECK-LABEL: func.func @a_group_connects_what_no_operation_does
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@_, 4@b]>, %{{.*}}: !spmd.array<f32[8@_, 4@b]>)
 func.func @a_group_connects_what_no_operation_does(%x: !spmd.array<f32[8, 4@b]>, %y: !spmd.array<f32[8, 4]>)
@@ -128,7 +128,7 @@ func.func @a_group_connects_what_no_operation_does(%x: !spmd.array<f32[8, 4@b]>,
   return %1 : !spmd.array<f32[8, 4]>
 }
 
-// Members complete one another: one says the rows, the other the columns.
+// Annotations of members are merged: one shards the rows, the other the columns.
 // CHECK-LABEL: func.func @annotations_of_a_group_are_joined
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a, 4@b]>, %{{.*}}: !spmd.array<f32[8@a, 4@b]>)
 func.func @annotations_of_a_group_are_joined(%x: !spmd.array<f32[8@a, 4]>, %y: !spmd.array<f32[8, 4@b]>) {

@@ -46,7 +46,7 @@ func.func @backward_through_a_product(%x: !spmd.array<f32[8, 16]>, %y: !spmd.arr
   return %1 : !spmd.array<f32[8@a, 4@b]>
 }
 
-// Both operands bring rows and columns over one axis: the result can have it once, and takes the larger operand's.
+// The operands have rows and columns over the same axis: the result can use it once, and follows the larger operand.
 // CHECK-LABEL: func.func @rows_and_columns_over_one_axis_follow_the_larger_operand
 // CHECK-SAME: -> !spmd.array<f32[8@_, 32@a]>
 func.func @rows_and_columns_over_one_axis_follow_the_larger_operand(%x: !spmd.array<f32[8@a, 16@_]>,

@@ -1,7 +1,6 @@
 // RUN: spmd-opt %s --spmdc-propagate --spmdc-verify-propagated --split-input-file | FileCheck %s
 
-// A carry takes the sharding of what the loop starts from; inside, everything follows the carry, and so does what uses
-// the result.
+// A carry takes the sharding of its initial value; the body and the users of the result follow the carry.
 // CHECK-LABEL: func.func @a_carry_follows_its_start
 // CHECK: array.for 0 to 4(%arg0)
 // CHECK-NEXT: ^bb0(%{{.*}}: !spmd.array<i32[]>, %[[C:.*]]: !spmd.array<f32[8@a, 4@_]>):
@@ -20,7 +19,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// An annotation on what the body yields reaches the carry, and through it the open start.
+// An annotation on the value that the body yields reaches the carry, and through it the open initial value.
 // CHECK-LABEL: func.func @a_carry_follows_what_is_yielded
 // CHECK-SAME: (%arg0: !spmd.array<f32[8@b, 4@_]>,
 // CHECK: array.while(%arg0)
@@ -46,7 +45,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 
 // -----
 
-// The arms of a branch are joined to its result.
+// The values of both branches and the result of a conditional propagate to each other.
 // CHECK-LABEL: func.func @arms_follow_the_result
 // CHECK-SAME: %arg1: !spmd.array<f32[8@a]>, %arg2: !spmd.array<f32[8@a]>
 // CHECK: array.if %arg0

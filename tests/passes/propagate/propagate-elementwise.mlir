@@ -1,4 +1,4 @@
-// Element-wise operations, reductions and broadcasts: shardings travel along dimensions of equal meaning.
+// Element-wise operations, reductions and broadcasts: shardings propagate along corresponding dimensions.
 // RUN: spmd-opt %s --spmdc-propagate --spmdc-verify-propagated | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -30,7 +30,7 @@ func.func @operands_complete_one_another(%x: !spmd.array<f32[8@a, 4]>, %y: !spmd
   return %0 : !spmd.array<f32[8, 4]>
 }
 
-// A program without a single annotation is replicated, and says so.
+// A program without annotations is replicated, with explicit closed shardings.
 // CHECK-LABEL: func.func @nothing_written_means_replicated
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@_, 4@_]>) -> !spmd.array<f32[8@_, 4@_]>
 func.func @nothing_written_means_replicated(%x: !spmd.array<f32[8, 4]>) -> !spmd.array<f32[8, 4]> {
@@ -62,7 +62,7 @@ func.func @backward_through_a_reduction(%x: !spmd.array<f32[8, 4]>) -> !spmd.arr
   return %1 : !spmd.array<f32[8@a]>
 }
 
-// Row statistics of a softmax: what is broadcast along the columns takes the rows' axis only.
+// Row statistics of a softmax: an array that is broadcast along the columns takes only the axis of the rows.
 // CHECK-LABEL: func.func @broadcast_of_row_statistics
 func.func @broadcast_of_row_statistics(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 4]> {
   // CHECK: array.reduce max %{{.*}} : <f32[8@a, 4@b]> -> <f32[8@a]>
@@ -74,7 +74,7 @@ func.func @broadcast_of_row_statistics(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.
   return %2 : !spmd.array<f32[8, 4]>
 }
 
-// What is cheap to repeat follows its use: the bias takes the axis of the dimension it is added along.
+// A broadcast follows its use: the bias takes the axis of the dimension along which it is added.
 // CHECK-LABEL: func.func @backward_through_a_broadcast
 // CHECK-SAME: %{{.*}}: !spmd.array<f32[4@b]>) ->
 func.func @backward_through_a_broadcast(%x: !spmd.array<f32[8@a, 4@b]>, %bias: !spmd.array<f32[4]>)
@@ -91,7 +91,7 @@ func.func @forward_through_a_broadcast_comes_last(%bias: !spmd.array<f32[4@b]>) 
   return %0 : !spmd.array<f32[8, 4]>
 }
 
-// A dimension of size 1 that is repeated has nothing to do with the result's.
+// A dimension of size 1 that is repeated is not connected to the result's dimension.
 // CHECK-LABEL: func.func @a_repeated_dimension_is_not_connected
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a, 1@_]>
 func.func @a_repeated_dimension_is_not_connected(%x: !spmd.array<f32[8, 1]>) -> !spmd.array<f32[8@a, 4@b]> {
@@ -124,7 +124,7 @@ func.func @a_sort_needs_its_dimension_whole(%x: !spmd.array<f32[8, 4]>) -> !spmd
   return %0 : !spmd.array<i32[8@a, 4@b]>
 }
 
-// A running sum goes on where the device before has stopped.
+// A cumulative sum continues from the previous device, so its dimension can be sharded.
 // CHECK-LABEL: func.func @a_cumulative_sum_is_cut_along_its_dimension
 // CHECK-SAME: -> !spmd.array<f32[8@a, 4@b]>
 func.func @a_cumulative_sum_is_cut_along_its_dimension(%x: !spmd.array<f32[8@a, 4@b]>) -> !spmd.array<f32[8, 4]> {
@@ -132,7 +132,7 @@ func.func @a_cumulative_sum_is_cut_along_its_dimension(%x: !spmd.array<f32[8@a, 
   return %0 : !spmd.array<f32[8, 4]>
 }
 
-// Parts of about the result's size are cut as it is; exchanges bring what they do not share.
+// Operands of about the result's size take its sharding; an exchange sends elements that another device needs.
 // CHECK-LABEL: func.func @concatenate_is_cut_along_the_joined_dimension
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@a, 4@b]>, %{{.*}}: !spmd.array<f32[8@a, 6@b]>) -> !spmd.array<f32[8@a, 10@b]>
 func.func @concatenate_is_cut_along_the_joined_dimension(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[8, 6]>)

@@ -1,4 +1,4 @@
-// What propagation refuses, and where.
+// Errors of propagation, and their places.
 // RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-propagate
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -19,7 +19,7 @@ func.func @no_mesh(%x: !spmd.array<f32[8@a]>) {
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @a_part_that_does_not_divide(%x: !spmd.array<f32[8]>) {
-  // expected-error @+1 {{'a:(1)3' in f32[8@a:(1)3] is no part of axis 'a'}}
+  // expected-error @+1 {{'a:(1)3' in f32[8@a:(1)3] is not a part of axis 'a'}}
   %0 = spmd.constraint %x : <f32[8]> -> <f32[8@"a:(1)3"]>
   return
 }
@@ -28,8 +28,8 @@ func.func @a_part_that_does_not_divide(%x: !spmd.array<f32[8]>) {
 // -----
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=6>} {
-// a:(1)2 cuts 6 into 2 x 3, a:(3)2 into 3 x 2.
-// expected-error @+1 {{'a:(1)2' and 'a:(3)2' in f32[8@a:(1)2, 8@a:(3)2] are no parts of one splitting of axis 'a'}}
+// a:(1)2 splits an axis of 6 into 2 x 3, a:(3)2 into 3 x 2.
+// expected-error @+1 {{'a:(1)2' and 'a:(3)2' in f32[8@a:(1)2, 8@a:(3)2] are not parts of one split of axis 'a'}}
 func.func @parts_of_two_splittings(%x: !spmd.array<f32[8@"a:(1)2", 8@"a:(3)2"]>) {
   return
 }
@@ -37,7 +37,7 @@ func.func @parts_of_two_splittings(%x: !spmd.array<f32[8@"a:(1)2", 8@"a:(3)2"]>)
 
 // -----
 
-// All functions are checked in one go.
+// The pass reports the errors of all functions.
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 // expected-error @+1 {{unknown axis 'c'}}
 func.func @first(%x: !spmd.array<f32[8@c]>) {
@@ -88,7 +88,7 @@ func.func @no_such_direction(%x: !spmd.array<f32[8@a]>) {
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 func.func @no_barrier(%x: !spmd.array<f32[8@a]>) {
-  // expected-error @+1 {{is no barrier: 'spmd.allowed_direction' is for array.optimization_barrier}}
+  // expected-error @+1 {{is not a barrier: 'spmd.allowed_direction' is for array.optimization_barrier}}
   %0 = array.sin %x {spmd.allowed_direction = "none"} : (<f32[8@a]>) -> <f32[8]>
   return
 }

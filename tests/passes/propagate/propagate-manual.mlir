@@ -1,16 +1,16 @@
 // RUN: spmd-opt %s --spmdc-propagate --spmdc-verify-propagated --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-propagate=remarks --split-input-file -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// Along the axis that is not manual a sharding goes in behind the manual one, through the body, and out again. A size
-// that the axis does not divide is cut all the same: each piece is an array of its own.
+// A sharding over the automatic axis propagates into the region, minor to the manual axis, through the body, and out
+// again. The axis need not divide the size: each shard of the manual axis is an array of its own.
 // CHECK-LABEL: func.func @goes_through
 // CHECK-SAME: (%[[X:.*]]: !spmd.array<f32[10@"(a, b)", 4@_]>)
 // CHECK: spmd.manual(%[[X]]) over <a> {
 // CHECK-NEXT: ^bb0(%[[P:.*]]: !spmd.array<f32[5@b, 4@_]>):
 // CHECK-NEXT: array.sin %[[P]] : <f32[5@b, 4@_]>
 // CHECK: } : (!spmd.array<f32[10@"(a, b)", 4@_]>) -> !spmd.array<f32[10@"(a, b)", 4@_]>
-// REMARK: remark: shard_map: dimension 0 of its piece becomes sharded over b, as dimension 0 of what the region is given is
-// REMARK: remark: shard_map: dimension 0 of the result becomes sharded over (a, b), as dimension 0 of what the region yields is
+// REMARK: remark: shard_map: dimension 0 of the local array becomes sharded over b, as dimension 0 of the operand is
+// REMARK: remark: shard_map: dimension 0 of the result becomes sharded over (a, b), as dimension 0 of the yielded value is
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3>} {
   func.func @goes_through(%x: !spmd.array<f32[10@"(a, b)", 4@_]>) -> !spmd.array<f32[10@"a?", 4]> {
     %0 = spmd.constraint %x : <f32[10@"(a, b)", 4@_]> -> <f32[10@"a?", 4]>
@@ -25,7 +25,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3>} {
 
 // -----
 
-// What an operand is written to be the same over stays so, whatever the array is elsewhere: it is gathered in front.
+// An operand that `in` keeps replicated stays so, even if the array is sharded elsewhere: it is gathered before the region.
 // CHECK-LABEL: func.func @copies_over_the_manual_axis
 // CHECK: %[[G:.*]] = spmd.reshard %{{.*}} {why = "the annotation asks for f32[8@_]"} : <f32[8@a]> -> <f32[8@_]>
 // CHECK: spmd.manual(%[[G]]) over <a> {
@@ -45,7 +45,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// A dimension along which pieces are gathered or scattered takes no axis; the others do.
+// A dimension along which a collective of the region gathers or scatters takes no axis; the others do.
 // CHECK-LABEL: func.func @collectives
 // CHECK: spmd.all_gather %{{.*}} dim 0 over <a> : <f32[4@_, 6@b]> -> <f32[8@_, 6@b]>
 // CHECK: spmd.reduce_scatter sum %{{.*}} dim 0 over <a> : <f32[8@_, 6@b]> -> <f32[4@_, 6@b]>

@@ -1,4 +1,4 @@
-// The names that a person gave to a value survive the constraint that carried them.
+// The names of a value survive the removal of the constraint that has them.
 // RUN: spmd-opt %s --spmdc-propagate --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {

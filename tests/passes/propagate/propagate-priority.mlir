@@ -29,8 +29,8 @@ func.func @priorities_may_have_gaps(%x: !spmd.array<f32[8@"a!7", 8@_]>, %y: !spm
   return %0 : !spmd.array<f32[8, 8]>
 }
 
-// What has not yet been seen is not overridden: %x keeps its axis free while `b` of priority 0 comes by, and both are
-// on the result in the end.
+// Annotations of a later priority are not overridden: `b` of priority 0 propagates first, but the axis of %x stays
+// reserved, and the result has both in the end.
 // CHECK-LABEL: func.func @an_open_annotation_of_lower_priority_is_not_overridden
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[16@"(a, b)"]>, %{{.*}}: !spmd.array<f32[16@b]>)
 func.func @an_open_annotation_of_lower_priority_is_not_overridden(%x: !spmd.array<f32[16@"(a, b)?!1"]>,
@@ -39,7 +39,7 @@ func.func @an_open_annotation_of_lower_priority_is_not_overridden(%x: !spmd.arra
   return %0 : !spmd.array<f32[16]>
 }
 
-// An axis that a later dimension of the same array will want is not given to another of its dimensions.
+// An axis of a dimension with a later priority is not given to another dimension of the same array.
 // CHECK-LABEL: func.func @axes_of_later_priorities_are_kept_free
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@_, 8@a]>,
 func.func @axes_of_later_priorities_are_kept_free(%x: !spmd.array<f32[8, 8@"a!1"]>, %y: !spmd.array<f32[8@a, 8]>)

@@ -1,4 +1,4 @@
-// Why propagation decided as it did: a remark per change, and one per array that does not follow.
+// The remarks of propagation: one for each change, and one for each array that does not follow the others.
 // RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-propagate=remarks
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -26,7 +26,7 @@ func.func @nothing_to_say(%x: !spmd.array<f32[8@a]>) -> !spmd.array<f32[8@a]> {
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @a_minor_dimension_is_merged(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[32]> {
-  // expected-remark @+3 {{reshape: dimension 0 of the result becomes sharded over a, as dimension 1 of the operand is, of which no device would have a run of elements}}
+  // expected-remark @+3 {{reshape: dimension 0 of the result becomes sharded over a, as dimension 1 of the operand is, whose shards would not be contiguous}}
   // expected-remark @+2 {{reshape: dimension 0 of the operand does not follow dimension 0 of the result over a: it is closed}}
   // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its dimension 0 uses a}}
   %0 = array.reshape %x : <f32[8@_, 4@a]> -> <f32[32]>
@@ -63,8 +63,8 @@ func.func @one_dimension_over_two_axes(%x: !spmd.array<f32[8@a]>, %y: !spmd.arra
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.array<i32[8]> {
-  // expected-remark @+2 {{argsort: dimension 0 of the operand is sharded over a, but the operation needs it whole}}
-  // expected-remark @+1 {{argsort: dimension 0 of the result becomes sharded over a, as dimension 0 of the operand is, which the operation needs whole}}
+  // expected-remark @+2 {{argsort: dimension 0 of the operand is sharded over a, but the operation needs it replicated}}
+  // expected-remark @+1 {{argsort: dimension 0 of the result becomes sharded over a, as dimension 0 of the operand is, which the operation needs replicated}}
   %0 = array.argsort %x dim 0 descending = false : <f32[8@a]> -> <i32[8]>
   return %0 : !spmd.array<i32[8]>
 }
@@ -74,7 +74,7 @@ func.func @the_operation_needs_it_whole(%x: !spmd.array<f32[8@a]>) -> !spmd.arra
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, c=3>} {
 func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[3, 5@a]>) -> !spmd.array<f32[15]> {
-  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its factor of 5 cannot be cut evenly by a}}
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its factor of 5 cannot be sharded evenly over a}}
   %0 = array.reshape %x : <f32[3, 5@a]> -> <f32[15]>
   return %0 : !spmd.array<f32[15]>
 }
@@ -84,7 +84,7 @@ func.func @sizes_that_do_not_divide(%x: !spmd.array<f32[3, 5@a]>) -> !spmd.array
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, c=3>} {
 func.func @strided_shards(%x: !spmd.array<f32[5@_, 4@a]>) -> !spmd.array<f32[20]> {
-  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: only blocks can be sharded}}
+  // expected-remark @+1 {{reshape: dimension 0 of the result does not follow dimension 1 of the operand over a: its shards would not be contiguous}}
   %0 = array.reshape %x : <f32[5@_, 4@a]> -> <f32[20]>
   return %0 : !spmd.array<f32[20]>
 }

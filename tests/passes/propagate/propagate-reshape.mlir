@@ -36,8 +36,8 @@ func.func @the_major_dimension_of_a_merge_keeps_its_axis(%x: !spmd.array<f32[8@a
   return %0 : !spmd.array<f32[32]>
 }
 
-// Along the minor dimension devices own strided elements of the merged one: no block, so the axis moves to the major one,
-// if it divides that, else to another dimension.
+// If the minor dimension were sharded, devices would own strided elements of the merged one. So the axis moves to the
+// major one, if it divides that evenly, or else to another dimension.
 // CHECK-LABEL: func.func @the_axis_of_a_minor_dimension_of_a_merge_moves
 // CHECK-SAME: -> !spmd.array<f32[32@a]>
 func.func @the_axis_of_a_minor_dimension_of_a_merge_moves(%x: !spmd.array<f32[8@_, 4@a]>) -> !spmd.array<f32[32]> {
@@ -67,7 +67,7 @@ func.func @both_dimensions_of_a_merge_where_the_major_one_is_cut_to_single_rows(
   return %0 : !spmd.array<f32[32]>
 }
 
-// An axis larger than the dimension it should cut evenly gives it a part.
+// An axis that is larger than the dimension gives it a part of the axis.
 // CHECK-LABEL: func.func @backward_from_a_merge_cuts_the_axis
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[2@"a:(1)2", 6@"a:(2)2"]>)
 func.func @backward_from_a_merge_cuts_the_axis(%x: !spmd.array<f32[2, 6]>) -> !spmd.array<f32[12@a]> {
@@ -76,7 +76,7 @@ func.func @backward_from_a_merge_cuts_the_axis(%x: !spmd.array<f32[2, 6]>) -> !s
   return %1 : !spmd.array<f32[12@a]>
 }
 
-// 3 does not divide 2, so no part of c can cut the major factor, and nothing comes after it.
+// 3 does not divide 2, so no part of c can shard the major factor, and no axis follows it.
 // CHECK-LABEL: func.func @an_axis_without_a_common_divisor_stops
 // CHECK-SAME: -> !spmd.array<f32[2@_, 6@_]>
 func.func @an_axis_without_a_common_divisor_stops(%x: !spmd.array<f32[12@c]>) -> !spmd.array<f32[2, 6]> {
@@ -84,7 +84,7 @@ func.func @an_axis_without_a_common_divisor_stops(%x: !spmd.array<f32[12@c]>) ->
   return %0 : !spmd.array<f32[2, 6]>
 }
 
-// Uneven pieces of a major dimension are runs of elements on either side.
+// Uneven shards of a major dimension are runs of elements before and after the reshape.
 // CHECK-LABEL: func.func @uneven_shards_pass_a_split
 // CHECK-SAME: -> !spmd.array<f32[5@a, 2@_]>
 func.func @uneven_shards_pass_a_split(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[5, 2]> {
@@ -99,7 +99,7 @@ func.func @uneven_shards_pass_a_merge(%x: !spmd.array<f32[10@a, 2]>) -> !spmd.ar
   return %0 : !spmd.array<f32[20]>
 }
 
-// Backwards, and on: the batch of a network is joined with its sequence and split again.
+// Backward and forward: the batch of a network is merged with its sequence and split again.
 // CHECK-LABEL: func.func @through_a_merge_and_a_split
 // CHECK: array.reshape %{{.*}} -> <f32[35@a, 8@_]>
 // CHECK: array.reshape %{{.*}} -> <f32[7@a, 5@_, 8@_]>
@@ -110,7 +110,7 @@ func.func @through_a_merge_and_a_split(%x: !spmd.array<f32[7@a, 5, 8]>) -> !spmd
   return %2 : !spmd.array<f32[7, 5, 8]>
 }
 
-// Over several axes pieces are runs, too, as long as each has elements of the major dimension.
+// Shards over several axes are runs, too, if there are fewer devices than elements of the major dimension.
 // CHECK-LABEL: func.func @uneven_shards_over_two_axes_pass_a_split
 // CHECK-SAME: -> !spmd.array<f32[25@"(a, b)", 2@_]>
 func.func @uneven_shards_over_two_axes_pass_a_split(%x: !spmd.array<f32[50@"(a, b)"]>) -> !spmd.array<f32[25, 2]> {
@@ -125,7 +125,7 @@ func.func @uneven_shards_over_two_axes_pass_a_merge(%x: !spmd.array<f32[25@"(a, 
   return %0 : !spmd.array<f32[50]>
 }
 
-// Where the second axis cuts a dimension of its own, the first goes on without it.
+// If the second axis shards another dimension, the first one propagates without it.
 // CHECK-LABEL: func.func @an_axis_in_use_ends_the_runs
 // CHECK-SAME: -> !spmd.array<f32[25@a, 2@_, 4@b]>
 func.func @an_axis_in_use_ends_the_runs(%x: !spmd.array<f32[50@"(a, b)", 4]>) -> !spmd.array<f32[25, 2, 4@b]> {
@@ -133,7 +133,7 @@ func.func @an_axis_in_use_ends_the_runs(%x: !spmd.array<f32[50@"(a, b)", 4]>) ->
   return %0 : !spmd.array<f32[25, 2, 4@b]>
 }
 
-// Of a minor dimension pieces are no runs: padding would come to lie between elements.
+// Shards of a minor dimension are not runs: padding would be between elements.
 // CHECK-LABEL: func.func @uneven_shards_of_a_minor_dim_do_not_pass
 // CHECK-SAME: -> !spmd.array<f32[10@_]>
 func.func @uneven_shards_of_a_minor_dim_do_not_pass(%x: !spmd.array<f32[2, 5@a]>) -> !spmd.array<f32[10]> {
@@ -164,8 +164,8 @@ func.func @an_open_dimension_is_extended_on_the_minor_side(%x: !spmd.array<f32[2
   return %0 : !spmd.array<f32[24]>
 }
 
-// Two dimensions want digits of one axis: the result takes the list that cuts finer, and the operand that holds the
-// minor part can still take the major one.
+// Two dimensions have parts of one axis: the result takes the list with more devices, and the operand with the minor
+// part can still take the major one.
 // CHECK-LABEL: func.func @parts_of_one_axis_on_two_dimensions
 // CHECK-SAME: (%{{.*}}: !spmd.array<f32[8@"a:(2)2", 8@"a:(1)2"]>, %{{.*}}: !spmd.array<f32[8@_, 8@a]>)
 // CHECK-SAME: -> !spmd.array<f32[8@_, 8@a]>

@@ -1,5 +1,5 @@
-// Cases from the tests of Shardy's aggressive, op-priority and user-priority propagation: the same inputs, and what it
-// answers. Where settling goes further than Shardy does, it has a line of its own.
+// Cases from the tests of Shardy's aggressive, op-priority and user-priority propagation, with Shardy's results. SETTLE
+// lines are cases in which `settle` shards more than Shardy.
 // RUN: spmd-opt %s --spmdc-propagate=strategy=aggressive | FileCheck %s --check-prefixes=CHECK,SHARDY
 // RUN: spmd-opt %s --spmdc-propagate | FileCheck %s --check-prefixes=CHECK,SETTLE
 

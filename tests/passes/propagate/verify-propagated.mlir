@@ -1,4 +1,4 @@
-// What must hold after propagation.
+// The invariants of the stage `propagated`.
 // RUN: spmd-opt %s --split-input-file --verify-diagnostics --spmdc-verify-propagated
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
@@ -58,12 +58,12 @@ func.func @a_leftover_group(%x: !spmd.array<f32[8@a]>) {
 
 // -----
 
-// What is padded may be gathered: 3 rows over 1024 devices are 1024 rows.
+// A reshard may gather padded shards: 3 rows over 1024 devices become 1024 rows.
 module attributes {spmd.mesh = #spmd.mesh<m, a=1024, b=2>} {
 func.func @allowed(%x: !spmd.array<f32[3@b, 4503599627370496@_]>) {
   return
 }
-// expected-error @+1 {{the padded pieces of f32[3@a, 4503599627370496@_] would have more than 2^56 bytes together}}
+// expected-error @+1 {{the padded shards of f32[3@a, 4503599627370496@_] would have more than 2^56 bytes in total}}
 func.func @too_much_padding(%x: !spmd.array<f32[3@a, 4503599627370496@_]>) {
   return
 }

@@ -60,7 +60,7 @@ TEST(WorkReport, CountsTheArmThatTakesLonger) {
     launch.operands = {buffer};
     return spmd::Step{launch, {}};
   };
-  // A loop of three times 4 numbers, and one of 8; around it a branch whose other arm has nothing.
+  // A loop of three iterations over 4 numbers, and one over 8, in a conditional whose other branch is empty.
   spmd::ForStep loop;
   loop.upper = 3;
   loop.body = {launchOn(0)};
@@ -87,7 +87,7 @@ spmd::BufferInfo arrayAt(int64_t offset, std::vector<int64_t> shape) {
   return buffer;
 }
 
-// A kernel that is given 100 rows of 8 and reads 3 of them.
+// A kernel that reads 3 rows of an input of 100 rows of 8.
 TEST(WorkReport, CountsWhatKernelsRead) {
   spmd::Plan plan;
   plan.buffers = {arrayAt(0, {100, 8}), arrayAt(4096, {3}), arrayAt(8192, {3, 8})};
@@ -98,7 +98,7 @@ TEST(WorkReport, CountsWhatKernelsRead) {
   EXPECT_EQ(reportWork(plan, {{3 * 32, 12}}, CostModel())[0].memoryBytes, 3 * 32 + 12 + 3 * 32);
 }
 
-// The bias of a product is read beside its arrays; the product itself does not leave the cache.
+// The epilogue of a product reads a bias in addition to the product's arrays; the product itself stays in cache.
 TEST(WorkReport, CountsEpilogues) {
   spmd::Plan plan;
   plan.buffers = {arrayAt(0, {8, 16}), arrayAt(512, {16, 4}), arrayAt(768, {8, 4}), arrayAt(896, {4}),
@@ -129,7 +129,7 @@ TEST(WorkReport, CountsUpdatesInPlace) {
   EXPECT_EQ(work[1].memoryBytes, 2 * 64 + 2 * 4 + 2 * 3200);
 }
 
-// 5 rows are added to 100, or 200 rows to 100: no more is written than there is.
+// 5 rows are added to 100, or 200 rows to 100: at most the 100 rows are written.
 TEST(WorkReport, CountsScatters) {
   spmd::Plan plan;
   plan.buffers = {arrayAt(0, {100, 8}), arrayAt(4096, {5}), arrayAt(8192, {5, 8}), arrayAt(4096, {200}),

@@ -1,4 +1,4 @@
-// Arguments that a call takes for itself.
+// Donated arguments.
 #include "runtime/api/Runtime.h"
 #include "runtime/api/include/spmd/spmd.h"
 #include "tests/runtime/api/ApiTestSupport.h"
@@ -20,7 +20,7 @@ class Donation : public MeshTest {
 protected:
   Donation() : MeshTest({4}, {"a"}) {}
 
-  /// Where the parts of an array lie.
+  /// The addresses of an array's shards.
   static std::vector<void *> memoryOf(const Array &array) {
     std::vector<void *> places;
     for (const Shard &shard : array.addressable_shards()) {
@@ -41,7 +41,7 @@ TEST_F(Donation, a_result_takes_the_memory_of_a_donated_argument) {
   EXPECT_FALSE(y.is_deleted());
   EXPECT_EQ(memoryOf(next), memory);
   EXPECT_THAT(next.to_host<float>(), ElementsAre(0, 3, 6, 9, 12, 15, 18, 21));
-  // Also while earlier calls still run.
+  // Even while earlier calls still run.
   for (int i = 0; i < 5; ++i)
     next = step(next, y);
   EXPECT_EQ(memoryOf(next), memory);
@@ -67,7 +67,7 @@ TEST_F(Donation, of_trees_and_of_a_sources_parameters) {
   EXPECT_TRUE(p.is_deleted());
 }
 
-// What others still see is left alone.
+// Memory that other arrays share is not reused.
 TEST_F(Donation, shared_memory_is_not_written) {
   auto step = jit([](Array x) { return x + 1; }, {.donate_argnums = {0}});
   Array x = counted({4}, P("a"));
@@ -83,7 +83,7 @@ TEST_F(Donation, shared_memory_is_not_written) {
   tensor->deleter(tensor);
 }
 
-// A result that lies in another way, or none of that type: the memory is given back.
+// If no result has the type and sharding of the argument, its memory is freed.
 TEST_F(Donation, where_no_result_fits_memory_is_given_back) {
   auto total = jit([](Array x) { return sum(x); }, {.donate_argnums = {0}});
   const DeviceRef &device = currentJob(std::source_location::current())->getLocalDevices()[0];
@@ -96,7 +96,7 @@ TEST_F(Donation, where_no_result_fits_memory_is_given_back) {
   EXPECT_TRUE(x.is_deleted());
 }
 
-// A training step holds its parameters once.
+// A training step with donated parameters needs their memory once.
 TEST_F(Donation, the_peak_is_lower_by_what_is_donated) {
   const DeviceRef &device = currentJob(std::source_location::current())->getLocalDevices()[0];
   constexpr int64_t kElements = int64_t(4) << 20;

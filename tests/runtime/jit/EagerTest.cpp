@@ -34,7 +34,7 @@ TEST_F(Eager, operators_on_arrays_and_numbers) {
   EXPECT_EQ((astype(x, DType::BF16) * 0.5f).dtype(), DType::BF16);
 }
 
-// Where results lie follows from the operands, as in a program.
+// The sharding of a result follows from the operands, as in a program.
 TEST_F(Eager, shardings_come_from_the_operands) {
   Array x = counted({8, 6}, P("a", "b")), y = counted({6, 4}, P("b"));
   EXPECT_EQ((x + 1).sharding(), x.sharding());
@@ -47,7 +47,7 @@ TEST_F(Eager, shardings_come_from_the_operands) {
   EXPECT_EQ(ones({2}).sharding().mesh().size(), 1);
 }
 
-// As JAX's uncommitted arrays: what nothing says the place of goes along with the others.
+// Uncommitted arrays move to the mesh of the other operands, as in JAX.
 TEST_F(Eager, what_has_no_place_goes_along) {
   Array x = counted({5}, P("a"));
   Array free = arange(5) + ones({5});
@@ -87,7 +87,7 @@ TEST_F(Eager, functions_of_numpy) {
   EXPECT_THAT(one_hot(argsort(take(x, 0, 0)), 2).shape(), ElementsAre(3, 2));
 }
 
-// Whatever the language has can be called, with tuples as results.
+// All functions of the language can be called, also those that return tuples.
 TEST_F(Eager, any_function_of_the_language) {
   Array x = counted({6}, P("a"));
   std::vector<Array> top = call_tuple("top_k", {x, 2});
@@ -114,7 +114,7 @@ TEST_F(Eager, mistakes_are_thrown_by_the_call) {
                     HasSubstr("in x0 + x1 (")));
   EXPECT_THAT(messageOf([&] { call_tuple("top_k", {y, 4}); }), HasSubstr("error: "));
   EXPECT_THAT(messageOf([&] { call("top_k", {y, 2}); }), HasSubstr("the operation has 2 results; call_tuple"));
-  EXPECT_THAT(messageOf([&] { call("f(x); fn g", {y}); }), HasSubstr("is no name of a function"));
+  EXPECT_THAT(messageOf([&] { call("f(x); fn g", {y}); }), HasSubstr("is not a function's name"));
   EXPECT_THAT(messageOf([&] { x + Array(); }), HasSubstr("an Array without a value is used"));
   Array other = device_put(view(counting(8)), NamedSharding(make_mesh({8}, {"c"}), P("c")));
   EXPECT_THAT(messageOf([&] { other *x; }), HasSubstr("the arrays are on several meshes"));

@@ -1,4 +1,4 @@
-// Calls that nobody waits for, at the end of a process.
+// Calls that are still running at the end of a process.
 #include "compiler/Compiler.h"
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<float> kOnes(8, 1);
 
-/// A program that prints, with what its prints do.
+/// A program that prints, with a callback for its prints.
 std::unique_ptr<Program> printing(const std::shared_ptr<Job> &job, PrintFunction print) {
   spmdc::CompileOptions options;
   spmdc::Compiler compiler("print.spmd", "mesh m(i=8)\nfn main(x: f32[8@i]) { print(\"sum\", sum(x)); }",

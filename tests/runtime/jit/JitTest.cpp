@@ -32,7 +32,7 @@ TEST_F(Jit, toy_of_the_tutorial) {
   EXPECT_EQ(total(x)[0].item<float>(), first);
 }
 
-// Its matrix product: rows over `a`, one all_reduce over `b`, and the drawing of who holds what.
+// Its matrix product: rows over `a`, one all_reduce over `b`, and the drawing of the sharding.
 TEST_F(Jit, relu_of_a_product) {
   Mesh mesh = make_mesh({4, 2}, {"a", "b"});
   std::vector<float> x(64 * 32, 1), y(32 * 64, 1);
@@ -84,7 +84,7 @@ TEST_F(Jit, programs_are_kept_for_the_next_process) {
     ::setenv("SPMD_NO_CACHE", "1", 1);
 }
 
-// A tensor of another library lies as its elements must, and no better: kernels, products and collectives take it so.
+// A tensor of another library has only the alignment of its elements: kernels, products and collectives accept it.
 TEST(JitMemory, others_memory_is_aligned_to_its_elements) {
   LocalJob job(2);
   Mesh mesh = make_mesh({2}, {"i"});
@@ -114,7 +114,7 @@ TEST(JitMemory, others_memory_is_aligned_to_its_elements) {
   EXPECT_EQ(results[1].item<float>(), 2.0f * kColumns * (kRows * (kRows - 1) / 2));
 }
 
-// An index is that of a result as the program returns it, as in `--output`.
+// An index counts the results as the program returns them, as in `--output`.
 TEST_F(Jit, a_result_is_taken_by_name_or_index) {
   Function f = jit("mesh m(i=8)\nstruct P { w: f32[8@i], b: f32 }\n"
                    "fn main(p: P) { let q = p * 2.0; return (q, p.b + 1.0, p); }");
@@ -154,7 +154,7 @@ TEST(JitChecks, a_nan_is_an_error_where_that_is_asked_for) {
               testing::AllOf(HasSubstr("cpu:5: step 0 ("), HasSubstr("root.spmd:3:"),
                              HasSubstr(") made a NaN in launch 1; result '0' has it at [5]")));
   EXPECT_THROW(checked(x), NanError);
-  // That was that call alone: others work, of this function and of others, and so does the end.
+  // Only that call fails: later calls of this and other functions work, and so does shutdown.
   values[5] = 25;
   Array y = device_put(view(values), NamedSharding(mesh, P("i")));
   EXPECT_EQ(checked(y)[0].to_host<float>(), (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));

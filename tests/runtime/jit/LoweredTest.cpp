@@ -18,7 +18,7 @@ constexpr const char *kLayer = "mesh m(a=4, b=2)\n"
                                "  return relu(x @ y);\n"
                                "}";
 
-/// The same program as `spmdc compile` makes it.
+/// The same program, compiled as by `spmdc compile`.
 Function loaded(const std::string &source) {
   spmdc::Compiler compiler("program.spmd", source);
   std::optional<Artifact> artifact = compiler.compile();
@@ -32,7 +32,7 @@ protected:
   LocalJob job{8};
 };
 
-// Of each device: 16 rows of 64 columns, half of the 32 products; half of an all_reduce of them there and back.
+// On each device: 16 rows of 64 columns, half of the 32 products; an all_reduce of them sends half twice.
 TEST_F(LoweredPrograms, costs_and_memory_of_each_device) {
   Lowered lowered = jit(kLayer).lower();
   CostAnalysis cost = lowered.cost_analysis();
@@ -62,7 +62,7 @@ TEST_F(LoweredPrograms, every_stage_has_its_text) {
   EXPECT_THAT(jit(kLayer, {.target = "cuda:sm_90"}).lower().as_text("ptx"), HasSubstr(".target sm_90"));
 }
 
-// What is no stage, or none of this target, is said so, and takes nothing from the function.
+// An unknown stage, or one that the target lacks, is an error; the function works afterwards.
 TEST_F(LoweredPrograms, stages_that_there_are_none_of) {
   Function layer = jit(kLayer);
   EXPECT_EQ(messageOf([&] { layer.as_text("hlo"); }), "there is no stage 'hlo'; there are ast, array, propagated, "
@@ -72,11 +72,11 @@ TEST_F(LoweredPrograms, stages_that_there_are_none_of) {
   EXPECT_EQ(messageOf([&] { jit(kLayer, {.target = "cuda:sm_90"}).as_text("asm"); }),
             "code for the target 'cuda:sm_90' has no stage 'asm'; its code is 'ptx'");
   EXPECT_THAT(messageOf([&] { jit(kLayer, {.target = "tpu"}).lower(); }),
-              HasSubstr("'tpu' is no target; there are cpu"));
+              HasSubstr("'tpu' is not a target; targets are cpu"));
   EXPECT_THAT(layer.as_text("plan"), HasSubstr("all_reduce"));
 }
 
-// The stages before a mistake are there to look at; lower() says the mistake, at each call.
+// The stages before an error can be printed; lower() throws the error at each call.
 TEST_F(LoweredPrograms, mistakes_of_the_program) {
   Function wrong = jit("mesh m(i=8)\nfn main(x: f32[8@i]) -> f32 { return sum(y); }", {.file_name = "wrong.spmd"});
   for (int i = 0; i < 2; ++i) {
@@ -85,10 +85,10 @@ TEST_F(LoweredPrograms, mistakes_of_the_program) {
   }
 }
 
-// IR has no syntax tree; a plan that cannot be made into it is no mistake of the program.
+// IR has no syntax tree and no earlier stages; asking for them is not an error of the program.
 TEST_F(LoweredPrograms, a_module_has_the_stages_from_its_own_on) {
   Function module = jit(jit(kLayer).as_text("propagated"), {.file_name = "layer.mlir"});
-  EXPECT_THAT(messageOf([&] { module.as_text("array"); }), HasSubstr("is past the station 'array'"));
+  EXPECT_THAT(messageOf([&] { module.as_text("array"); }), HasSubstr("is past the stage 'array'"));
   EXPECT_THAT(module.as_text("plan"), HasSubstr("all_reduce sum over (b)"));
 }
 
@@ -117,7 +117,7 @@ TEST_F(LoweredPrograms, compiled_is_the_function_itself) {
   EXPECT_THAT(messageOf([] { Lowered().as_text("plan"); }), HasSubstr("a Lowered without a program is used"));
 }
 
-// What a program costs can be looked at also where it may not cost so much.
+// The costs of a program beyond its budget can be queried.
 TEST_F(LoweredPrograms, a_budget_is_for_those_who_compile) {
   Lowered lowered = jit("budget collectives = 0;\n" + std::string(kLayer)).lower();
   EXPECT_EQ(lowered.cost_analysis().collectives(), 1);
@@ -125,8 +125,8 @@ TEST_F(LoweredPrograms, a_budget_is_for_those_who_compile) {
   EXPECT_EQ(lowered.cost_analysis().collectives(), 1);
 }
 
-// The plan says what is sent and held; operations need the program, as does the number of collectives, of which the
-// plan makes one call of several.
+// The plan gives the bytes sent and the memory. FLOP and the number of collectives need the program, because the plan
+// combines several collectives into one call.
 TEST_F(LoweredPrograms, a_loaded_artifact_knows_what_follows_from_its_plan) {
   Lowered artifact = loaded(kLayer).lower(), source = jit(kLayer).lower();
   EXPECT_EQ(artifact.cost_analysis().wire_bytes(), source.cost_analysis().wire_bytes());
@@ -153,7 +153,7 @@ TEST_F(LoweredPrograms, plans_send_what_the_report_says) {
   }
 }
 
-// So does a transfer in pieces around a ring, under its product.
+// A collective matmul saves time, too.
 TEST(LoweredPlans, rings_send_what_the_report_says) {
   spmdc::CompileOptions options;
   options.costModel.link = {.latencyMicroseconds = 0, .bytesPerSecond = 1e9, .overlap = 1};

@@ -1,5 +1,5 @@
-// Functions, arrays and operations used by several threads at once. What a race would do to them shows under
-// ThreadSanitizer (docs/testing.md); that the answers are each thread's own shows anyway.
+// Functions, arrays and operations used by several threads at once. ThreadSanitizer (docs/testing.md) finds races; the
+// tests check that each thread gets its own results.
 #include "runtime/api/include/spmd/spmd.h"
 #include "tests/runtime/api/ApiTestSupport.h"
 #include "tests/support/OnThreads.h"
@@ -30,7 +30,7 @@ protected:
     std::iota(values.begin(), values.end(), first);
     return device_put(view(values), NamedSharding(make_mesh({4}, {"i"}), spec));
   }
-  /// The sum of that.
+  /// The sum of these numbers.
   static float sumOf(float first, float size = 8) { return first * size + size * (size - 1) / 2; }
 };
 
@@ -46,7 +46,7 @@ TEST_F(Threads, the_first_calls_of_a_function_compile_it_once_and_each_thread_ha
   });
 }
 
-// Programs of one device set wait for one another's collectives: all devices must run them in one order.
+// The collectives of programs on the same devices wait for one another, so all devices must run them in one order.
 TEST_F(Threads, different_functions_over_the_same_devices_do_not_wait_for_ever) {
   std::vector<Function> functions;
   for (int i = 0; i < kThreads; ++i)
@@ -131,7 +131,7 @@ TEST_F(Threads, one_array_is_read_by_all) {
   });
 }
 
-// Of several threads that donate one array one gets it, and the others the error; nobody reads memory that was taken.
+// If several threads donate one array, one succeeds and the others get an error; no thread reads reused memory.
 TEST_F(Threads, a_donated_array_goes_to_one_thread) {
   auto add = jit([](const Array &x) { return x + 100; }, {.donate_argnums = {0}});
   auto read = jit([](const Array &x) { return x * 1; });
@@ -178,7 +178,7 @@ TEST_F(Threads, a_function_is_looked_at_while_it_is_called) {
   });
 }
 
-// A mistake is thrown in each thread, and the next function works.
+// An error is thrown in each thread, and the next function works.
 TEST_F(Threads, a_mistake_is_told_to_all) {
   Function wrong = jit("mesh m(i=4)\nfn main(x: f32[8@i]) { return x + y; }", {.file_name = "wrong.spmd"});
   Array x = counted(1);

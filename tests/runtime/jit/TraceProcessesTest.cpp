@@ -43,17 +43,18 @@ TEST(TraceProcesses, a_nan_is_an_error_of_one_call_on_all) {
     EXPECT_EQ(outcome.status, 0) << outcome.text;
     for (int p = 0; p < processes; ++p) {
       std::string process = "process=" + std::to_string(p) + " ";
-      // Made on the device of the last rows, of which the other processes hold none.
+      // The NaN is on the device of the last rows, which the other processes do not hold.
       EXPECT_THAT(outcome.text, HasSubstr(process + "met cpu:7: step "));
       EXPECT_THAT(outcome.text, HasSubstr(process + "next 0.500000 eager 29.500000\n"));
-      // A NaN that all devices get from a collective, and that which only one process holds.
+      // A NaN that all devices get from a collective, and one that only one process holds.
       EXPECT_THAT(outcome.text, HasSubstr(process + "total cpu:7: step "));
       EXPECT_THAT(outcome.text, HasSubstr(process + "last 3.000000\n"));
     }
   }
 }
 
-// Calls on a process's own devices need no order among processes, nor with those of another thread over all of them.
+// Calls on a process's own devices need no common order among processes, nor with another thread's calls on all
+// devices.
 TEST(TraceProcesses, threads_with_devices_of_their_own) {
   for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4)}) {
     Printed outcome = launch(processes, devices, "threads");

@@ -1,6 +1,6 @@
 //===- TraceProgram.cpp - traced callables on several processes -----------===//
 //
-// What TraceProcessesTest starts (SelfLauncher.h).
+// The program that TraceProcessesTest starts (SelfLauncher.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,13 +36,13 @@ void operations() {
   auto step =
       spmd::jit([](const spmd::Array &x, const spmd::Array &g) { return x - 0.5 * g; }, {.donate_argnums = {0}});
   spmd::Array next = step(x, derivative);
-  // Of no place of its own: each process has it, and it goes along.
+  // Uncommitted: each process has the array, and it moves to the mesh of the others.
   spmd::Array total = spmd::sum(next + spmd::ones({5}));
   say("total " + std::to_string(total.item<float>()) + (x.is_deleted() ? " deleted" : " kept"));
 }
 
-/// Steps whose collectives read what the step then overwrites, none waited for: the bits are those of steps that keep
-/// their arguments.
+/// Steps whose collectives read donated memory that the step then overwrites, without waiting between steps: the bits
+/// equal those of steps without donation.
 void donated() {
   spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"a", "b"});
   auto step = [](const spmd::Array &x) {
@@ -77,7 +77,7 @@ void nan() {
   float eager = spmd::sum(x + 0.1875 * (x * 0 + 1)).item<float>();
   say("next " + std::to_string(spmd::process_allgather(root(zero)).to_host<float>()[7]) + " eager " +
       std::to_string(eager));
-  for (int i = 0; i < 20; ++i) // Also with calls under way that none waits for.
+  for (int i = 0; i < 20; ++i) // With unfinished calls, too.
     zero = spmd::tanh(zero);
   attempt("total", [&] { total(x + late * 2); });
   say("last " + std::to_string(spmd::jit([](const spmd::Array &x) { return spmd::sum(x) + 3; })(zero).item<float>()));

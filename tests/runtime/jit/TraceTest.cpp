@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// As messages name a line of this file.
+/// A line of this file, as messages name it.
 std::string lineText(int line) { return "TraceTest.cpp:" + std::to_string(line) + ":"; }
 
 class Trace : public MeshTest {
@@ -28,7 +28,7 @@ TEST_F(Trace, a_callable_is_a_program_over_the_arguments_mesh) {
   EXPECT_NEAR(total(counted({4, 8}, P("a", "b"))).item<float>(), -0.12398731f, 2e-6);
 }
 
-// What is traced is text of the language, with the places of its lines.
+// A trace is a program in the language, with the C++ place of each line.
 TEST_F(Trace, the_program_can_be_read) {
   std::string line = lineText(__LINE__ + 1);
   auto layer = jit([](Array x, Array y) { return relu(matmul(x, y)) * 0.5; });
@@ -80,7 +80,7 @@ TEST_F(Trace, sizes_that_do_not_divide_scalars_and_nothing_at_all) {
   EXPECT_THAT(jit([] { return ones({6}); }, {.mesh = mesh})().to_host<float>(), Each(1.0f));
 }
 
-// An argument as it was, the same value twice, and one from outside.
+// Results: an unchanged argument, the same value twice, and a captured value.
 TEST_F(Trace, what_is_returned_may_be_anything_that_is_there) {
   Array outside = counted({8}, P("b"));
   auto f = jit([&](Array x) { return std::tuple(x, x + outside, outside, x); });
@@ -135,8 +135,8 @@ TEST_F(Trace, a_value_is_not_there_while_tracing) {
   Array x = counted({8}, P("a"));
   auto fetch = jit([](Array x) { return x * sum(x).item<float>(); });
   EXPECT_THAT(messageOf([&] { fetch(x); }),
-              AllOf(HasSubstr("'v1', f32[] made at "),
-                    HasSubstr("has no value yet: it is what the function that is traced"), HasSubstr("use where()")));
+              AllOf(HasSubstr("'v1', f32[] made at "), HasSubstr("has no value yet: the function that is traced"),
+                    HasSubstr("use where()")));
   EXPECT_THAT(messageOf([&] { jit([&](Array y) { return device_put(y, NamedSharding(mesh, P("b"))); })(x); }),
               HasSubstr("has no value yet"));
   EXPECT_THAT(messageOf([&] { jit([&](Array y) { return y.sharding(), y; })(x); }), HasSubstr("has no value yet"));
@@ -165,7 +165,7 @@ TEST_F(Trace, arrays_of_several_meshes_do_not_meet) {
               HasSubstr("is on Mesh('c': 8), and the function is for Mesh('a': 4, 'b': 2); pass device_put(array, "));
   EXPECT_THAT(messageOf([&] { jit([&](Array x) { return x + y; })(counted({8}, P("a"))); }),
               HasSubstr("f32[8] @ P(c) is on Mesh('c': 8), and the program that uses it"));
-  // What all devices hold whole is on any of their meshes.
+  // A replicated array is on every mesh of its devices.
   Array whole = device_put(view(counting(8)), NamedSharding(other, P()));
   EXPECT_THAT(f(counted({8}, P("a")), whole).to_host<float>(), ElementsAre(0, 2, 4, 6, 8, 10, 12, 14));
 }
@@ -177,7 +177,7 @@ TEST_F(Trace, an_array_without_a_value_is_no_argument) {
               HasSubstr("an Array without a value is used"));
 }
 
-// One that fails leaves nothing behind.
+// A trace that fails leaves no state behind.
 TEST_F(Trace, an_exception_of_the_callable_ends_the_trace) {
   auto f = jit([](Array x) -> Array { throw std::runtime_error("mine"); });
   EXPECT_THROW(f(counted({8}, P("a"))), std::runtime_error);

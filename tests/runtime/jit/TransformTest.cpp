@@ -37,7 +37,7 @@ TEST_F(Transforms, trees_go_in_and_come_out) {
   EXPECT_TRUE(next.at("none").empty());
   EXPECT_THAT(pair.first.to_host<float>(), ElementsAre(0, 1, 2));
   EXPECT_THAT(line.slope.to_host<float>(), ElementsAre(0, 2));
-  // Another form is another program.
+  // Another tree structure gives another program.
   f(Parameters{{"w", {one}}}, std::array{one, two});
   f(Parameters{{"v", {one}}}, std::array{one, two});
   EXPECT_EQ(f.cache_size(), 3u);
@@ -70,7 +70,7 @@ TEST_F(Transforms, a_derivative_is_a_tree_as_its_argument) {
   EXPECT_NEAR(line.slope.item<float>(), 3, 0.2);
 }
 
-// Outside of jit it is a program of its own; what the callable uses from outside is constant.
+// Outside of jit the transform is a program of its own; captured values are constants.
 TEST_F(Transforms, derivatives_by_several_arguments_and_of_derivatives) {
   Array x = counted({4}, P("a")), scale = counted({4}, P("b"));
   auto f = [&](Array x, Array y) { return sum(x * x * y * scale); };

@@ -27,7 +27,7 @@ options = ["--memory-limit", limit[0]] if limit else []
 text = run("compile", program, "--auto", *options, "-o", scratch + "x")
 assert text == run("compile", program, "--auto", *options, "-o", scratch + "x"), "two runs differ"
 lines = open(program).read().split("\n")
-edits = re.findall(r"^  .*:(\d+):(\d+): '(.*)' in place of '(.*)'$", text, re.M)
+edits = re.findall(r"^  .*:(\d+):(\d+): '(.*)' instead of '(.*)'$", text, re.M)
 assert edits, text
 for line, column, to, old in sorted(edits, key=lambda e: (int(e[0]), int(e[1])), reverse=True):
     row, at = int(line) - 1, int(column) - 1
@@ -38,7 +38,7 @@ with open(scratch, "w") as out:
 before, after = cost(program), cost(scratch)
 assert limit or after[0] < before[0], (before, after)
 assert not limit or after[2] <= float(limit[0].rstrip("MiB")) * 2**20 < before[2], (before, after)
-# What is pasted is what was compiled.
+# The pasted annotations give the program that was compiled.
 run("compile", scratch, "-o", scratch + "y")
 print(text)
 print("\n".join(lines))

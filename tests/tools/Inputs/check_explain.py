@@ -1,5 +1,5 @@
-"""Holds `explain --json` of a program to `inspect --json`: the same collectives in the same order, marks that stand where it
-says, and removals and alternatives that remove: each is made in the source and inspected again.
+"""Compares `explain --json` of a program with `inspect --json`: the same collectives in the same order, annotations at the given
+places, and fix-its that remove the collectives: each is made in the source, which is inspected again.
 
     check_explain.py PROGRAM.spmd SCRATCH.spmd [--allow-none]
 """
@@ -29,7 +29,7 @@ def inspected(file):
     for key in ("wire_bytes_per_device", "predicted_communication_us", "flops_per_device",
                 "argument_bytes_per_device"):
         totals[key] = sum(f[key] for f in functions)
-    # These are said of the whole program with each function.
+    # Each function has the totals of the complete program.
     totals["predicted_compute_us"] = functions[0]["predicted_compute_us"]
     totals["peak_bytes_per_device"] = functions[0]["peak_bytes_per_device"]
     totals["predicted_us"] = totals["predicted_communication_us"] + totals["predicted_compute_us"] - sum(
@@ -43,14 +43,14 @@ def are_equal(claimed, totals):
 
 
 def is_like(a, b):
-    """Of one kind, on one line, over an axis that annotations brought to the first."""
+    """Whether two collectives have one kind and line, and b is over an axis that annotations force for a."""
     forced = {cause["axis"] for cause in a["causes"]}
     names = {axis.split(":")[0] for axis in b["axes"]}
     return a["op"] == b["op"] and place(a["loc"])[1] == place(b["loc"])[1] and forced & names
 
 
 def owner(collective, edits=()):
-    """Whose it is: its operation and its place, as that is after the edits."""
+    """The operation that needs the collective, and its place after the edits."""
     file, line, column = place(collective["loc"])
     column += sum(len(e["to"]) - len(e["from"]) for e in edits if place(e["loc"])[1] == line and place(e["loc"])[2] <= column)
     return collective["op"], collective["why"].split()[0], line, column
@@ -74,7 +74,7 @@ removals = {}
 for entry, collective in zip(explained, collectives):
     assert {key: entry[key] for key in collective} == collective
     assert entry["source"] == lines[place(entry["loc"])[1] - 1].strip()
-    # Of the arms of a branch one counts.
+    # One branch of a conditional counts.
     seconds = collective.get("counted", True) * collective["predicted_us"] * collective["trip_count"]
     share = seconds / totals["predicted_communication_us"]
     assert abs(entry["share"] - share) < 1e-3, (entry["share"], share)
@@ -106,7 +106,7 @@ for edits, entries in removals.items():
         out.write("\n".join(changed))
     left, totals_then = inspected(scratch)
     for entry, proposal in entries:
-        # What others on its line send may stay.
+        # The bytes of other collectives on its line may stay.
         after = [c for c in left if is_like(entry, c)]
         owners = {owner(c) for c in after}
         before = [c for c in collectives if is_like(entry, c) or owner(c, json.loads(edits)) in owners]

@@ -45,7 +45,7 @@ for lane, own in slices.items():
             assert re.fullmatch(re.escape(source) + r":\d+:\d+", event["args"]["source"]), event
             assert event["args"]["step"] >= 0
 
-# An arrow lies in one of the last collectives of its lane that began before it.
+# An arrow begins in one of the last collectives of its lane that began before it.
 collectives = {lane: sorted((e["ts"], e["ts"] + e["dur"]) for e in own if e["cat"] == "collective")
                for lane, own in slices.items()}
 
@@ -63,10 +63,10 @@ crossing = 0
 for key in set(starts) & set(ends):
     begin, end = starts[key], ends[key]
     assert (begin["pid"], begin["tid"]) != (end["pid"], end["tid"])
-    # One clock: nobody is done before the first has started.
+    # One clock: no device ends before the first one starts.
     assert begin["ts"] <= end["ts"], key
     crossing += begin["pid"] != end["pid"]
-    for arrow in (begin, end):  # Each end lies in a slice of its own lane.
+    for arrow in (begin, end):  # Each end is in a slice of its own lane.
         assert lies_in_collective(arrow), arrow
 if launches:
     assert set(starts) == set(ends)

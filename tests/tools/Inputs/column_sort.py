@@ -1,4 +1,4 @@
-"""Random orders along cut dimensions, run on their devices and compared with Python's own stable sort.
+"""Random sorts along sharded dimensions, run on their devices and compared with Python's own stable sort.
 
     column_sort.py --build DIR [--cases N] [--seed N]
 
@@ -48,7 +48,7 @@ def draw(choose, dtype, count):
     values = draw_any(choose, "f32" if dtype == "bf16" else dtype, count)
     if dtype == "bf16":
         values = [struct.unpack("<f", b"\0\0" + struct.pack("<f", value)[2:])[0] for value in values]
-    if choose.random() < 0.3:  # What sorts any two values sorts all (the 0-1 principle).
+    if choose.random() < 0.3:  # A network that sorts any two values sorts all (the 0-1 principle).
         values = [choose.choice(values[:2]) for _ in values]
     return values
 
@@ -79,7 +79,7 @@ def order(values, code, descending):
 
 
 def arrange(choose, case, x):
-    """Lines as they are, in order, in the reverse order, or their pieces in the reverse order."""
+    """Lines as they are, sorted, reversed, or with their shards reversed."""
     kind = choose.choice(["any", "any", "in order", "reversed", "pieces"])
     for line in case.lines() if kind != "any" else []:
         values = [x[place] for place in line]
@@ -190,7 +190,7 @@ def check(build, folder, case, choose):
     model.write_text(json.dumps(case.model))
     write_npy(folder / "x.npy", case.dtype, case.shape, x)
     write_npy(folder / "y.npy", "f32", case.shape, y)
-    # What is rounded when it is written.
+    # Types that a file rounds.
     code = FORMATS[case.dtype][1]
     x = [struct.unpack("<" + code, data)[0] for data in read_npy(folder / "x.npy", code)]
     y = [struct.unpack("<f", data)[0] for data in read_npy(folder / "y.npy", "f")]

@@ -1,4 +1,4 @@
-"""Runs each example by the command that its first comment names, as a person would who copies it.
+"""Runs each example by the command that its first comment names, as a user copies it.
 
 Asks of each program of examples/ that it is at most a page, opens with `NAME: what it shows`, and names a command that
 runs it: `//   spmdc run examples/NAME ...`, continued as in a shell. The commands run in an empty folder in which

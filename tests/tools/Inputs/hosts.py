@@ -130,7 +130,7 @@ def main():
             time.sleep(0.01)
         sh(f"ip link set {cable} up")
     if args.sever:
-        for i, other in [(args.hosts - 2, args.hosts), (args.hosts - 1, args.hosts - 1)]:  # Frames go to nobody.
+        for i, other in [(args.hosts - 2, args.hosts), (args.hosts - 1, args.hosts - 1)]:  # Frames have no receiver.
             sh(f"nsenter --target {hosts[i].pid} --net ip neigh replace 10.77.0.{other} lladdr 02:00:00:00:00:01 dev eth0 "
                "nud permanent")
     if args.kill is not None:

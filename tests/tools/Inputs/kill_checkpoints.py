@@ -31,7 +31,7 @@ def command(processes, steps, *more):
 
 
 def is_alive(pid):
-    """Who has only not been waited for yet is gone."""
+    """Whether the process is running; a zombie is not."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:

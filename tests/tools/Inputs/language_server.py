@@ -143,7 +143,7 @@ def main(file, *options):
             for location in server.ask(what, uri, line, column, **more):
                 print("  " + place(location["range"]))
     status = server.end()
-    # What the partitioner has to say.
+    # The messages of the partitioner.
     for note in server.notes:
         if note.get("method") == "textDocument/publishDiagnostics":
             print("later:")

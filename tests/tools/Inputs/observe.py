@@ -84,7 +84,7 @@ def main():
         assert process["steps"] == steps and 0 < process["steps_done"] < steps, process
         assert process["memory_bytes"] > 1 << 20 and process["heartbeat_age_seconds"] < 10
         assert is_in_a_step(process), process
-        # What is counted at one moment: at most the step under way is missing.
+        # A sample at one moment: at most the current step is missing.
         assert 0 <= process["wire_bytes"] - wire * process["launches"] <= wire, (process, wire)
     print("status", seen["stage"], len(seen["processes"]))
     print(text)

@@ -58,7 +58,7 @@ schemas = {"Job": resource("batch/v1", "Job", job),
            "JobSet": resource(crd["spec"]["group"] + "/" + crd["spec"]["versions"][-1]["name"], "JobSet", jobset),
            "Service": resource("v1", "Service", service)}
 
-# What occurs several times, such as a container, stands once.
+# Definitions that occur several times, such as a container, are written once.
 counts = {}
 
 

@@ -36,7 +36,7 @@ for document in documents:
     if errors:
         sys.exit("\n".join(errors))
 
-# What a schema cannot say: names that have to fit, and the options of the command.
+# Checks beyond the schema: names that must agree, and the options of the command.
 kinds = {document["kind"]: document for document in documents}
 if "JobSet" in kinds:
     replicated = kinds["JobSet"]["spec"]["replicatedJobs"][0]
