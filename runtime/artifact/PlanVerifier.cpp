@@ -1,4 +1,4 @@
-//===- PlanVerifier.cpp - a plan that may be executed ---------------------===//
+//===- PlanVerifier.cpp - checks of a plan before it runs -----------------===//
 
 #include "runtime/artifact/PlanVerifier.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kMaxDevices = int64_t(1) << 24;
 constexpr size_t kMaxRank = 256;
-constexpr int64_t kMostTurns = int64_t(1) << 16; ///< That a move goes round an array.
+constexpr int64_t kMostTurns = int64_t(1) << 16; ///< How often a periodic move may pass over an array.
 
 std::string quoted(const std::string &text) { return "'" + text + "'"; }
 
@@ -79,7 +79,7 @@ private:
     }
   }
 
-  /// Elements of a shape; checks it for negative and overflowing sizes.
+  /// Returns the number of elements of a shape; fails on negative and overflowing sizes.
   int64_t countOf(const std::vector<int64_t> &shape, int64_t elementBytes, const std::string &what) const {
     if (shape.size() > kMaxRank)
       fail(what + " has " + std::to_string(shape.size()) + " dimensions");
@@ -94,7 +94,8 @@ private:
     return empty ? 0 : count;
   }
 
-  /// The axes lie in the mesh and no part of an axis is used twice; `used` collects over several lists.
+  /// Checks that the axes are axes of the mesh and that no part of an axis is used twice; `used` collects over several
+  /// lists.
   void verifyAxes(const std::vector<AxisRef> &axes, std::vector<AxisRef> &used, const std::string &what) const {
     for (const AxisRef &axis : axes) {
       int index = plan.mesh.indexOf(axis.name);
@@ -157,7 +158,7 @@ private:
       fail(what + " has " + std::to_string(bytes) + " bytes at offset " + std::to_string(buffer.offset) +
            " of a space of " + std::to_string(available));
     if (buffer.offset % byteSize(buffer.dtype) != 0)
-      fail(what + " lies at offset " + std::to_string(buffer.offset) + ", which is not aligned to its elements");
+      fail(what + " is at offset " + std::to_string(buffer.offset) + ", which is not aligned to its elements");
   }
 
   const ValueInfo &valueOf(const std::vector<ValueInfo> &values, int32_t index, const std::string &what) const {
@@ -369,7 +370,7 @@ private:
       sizes.push_back(axis.sizeIn(plan.mesh));
       group *= sizes.back();
     }
-    // The operand's shape, and what becomes of it.
+    // Shapes that follow from the operand's shape and the kind of the collective.
     std::vector<int64_t> expectedOperand = desc.operandShape, expectedResult = desc.operandShape;
     switch (desc.kind) {
     case CollectiveKind::AllReduce:
@@ -383,7 +384,7 @@ private:
       break;
     case CollectiveKind::AllToAll:
       if (desc.splitDim == desc.concatDim)
-        fail("an all_to_all cuts and joins the same dimension");
+        fail("an all_to_all splits and concatenates the same dimension");
       scattered(desc, desc.splitDim, sizes, expectedResult);
       gathered(desc, desc.concatDim, sizes, expectedOperand, expectedResult);
       break;
@@ -428,7 +429,7 @@ private:
       return;
     countOf(desc.targetShape, byteSize(desc.dtype), "an exchange's target");
     bool isValid = desc.moves.size() == desc.globalShape.size() && desc.targetShape.size() == desc.globalShape.size();
-    // Far from where sums and products of these overflow.
+    // Bounds far below the numbers at which sums and products of these values overflow.
     auto isSmall = [](int64_t number, int64_t limit) { return number > -limit && number < limit; };
     for (size_t d = 0; isValid && d < desc.moves.size(); ++d) {
       const DimMove &move = desc.moves[d];
@@ -466,7 +467,7 @@ private:
       fail("a collective names dimension " + std::to_string(dim) + " of " + std::to_string(desc.operandShape.size()));
   }
 
-  /// The result's size in `dim` is free; the operand's follows from it.
+  /// Checks a gather along `dim`: the result's size is free, and the operand's size follows from it.
   void gathered(const CollectiveDesc &desc, int32_t dim, const std::vector<int64_t> &sizes,
                 std::vector<int64_t> &operand, std::vector<int64_t> &result) const {
     checkDim(desc, dim);

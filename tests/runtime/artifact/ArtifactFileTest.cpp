@@ -100,7 +100,7 @@ TEST(ArtifactFile, sections_outside_of_the_file_are_refused) {
         std::string damaged = bytes;
         std::memcpy(&damaged[64 + 32 * section + field], &value, 8);
         seal(damaged);
-        EXPECT_THAT(decodeMessage(damaged), HasSubstr("lies outside of the file"));
+        EXPECT_THAT(decodeMessage(damaged), HasSubstr("is outside of the file"));
       }
 }
 
