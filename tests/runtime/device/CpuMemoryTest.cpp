@@ -112,7 +112,7 @@ TEST(CpuMemory, RefusesMoreThanTheHostHas) {
     memory.allocate(int64_t(1) << 45);
     FAIL() << "no error";
   } catch (const Error &error) {
-    EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were asked for"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were requested"), std::string::npos)
         << error.what();
   }
 }
