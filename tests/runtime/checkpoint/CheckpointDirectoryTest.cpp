@@ -187,8 +187,8 @@ TEST(CheckpointDirectory, a_second_job_is_told_of_the_first) {
   TemporaryFolder folder;
   auto first = std::make_unique<CheckpointDirectory>(folder.str(), "its process 0 has pid 17 on host.a");
   EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }),
-            "'" + folder.str() +
-                "' is where another job writes its checkpoints (its process 0 has pid 17 on host.a); "
+            "another job writes its checkpoints to '" + folder.str() +
+                "' (its process 0 has pid 17 on host.a); "
                 "give another directory");
   first.reset();
   EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }), "no error");

@@ -116,7 +116,7 @@ TEST(NanCheck, WhatIsPrintedIsSeenByTheUser) {
   bench.step(0); // The memory is written again.
   bench.step(1);
   EXPECT_EQ(bench.finding(),
-            "step 0 (k, t.spmd:3:5) made a NaN in launch 7; what is printed at t.spmd:5:3 has it at [2]");
+            "step 0 (k, t.spmd:3:5) made a NaN in launch 7; the value printed at t.spmd:5:3 has it at [2]");
   bench.put(2, 3, nan); // A result goes before what is printed.
   bench.step(1);
   EXPECT_THAT(bench.finding(), HasSubstr("result 'z' has it at [3]"));

@@ -205,7 +205,7 @@ TEST(Safetensors, damaged_headers_are_refused) {
   std::string good = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":"b"}})";
   EXPECT_EQ(open(good, "12345678", good.size()), "no error");
   EXPECT_THAT(open(good, "1234567", good.size()),
-              HasSubstr("array 'w' lies outside of the file, at bytes 0 to 8 of 7; save or copy it again"));
+              HasSubstr("array 'w' is outside of the file, at bytes 0 to 8 of 7; save or copy it again"));
   EXPECT_THAT(open(good, "123456789", good.size()), HasSubstr("its arrays have 8 bytes together and the file holds 9"));
   EXPECT_THAT(open(good, "12345678", uint64_t(1) << 60), HasSubstr("its header claims"));
   EXPECT_THAT(open(good, "12345678", good.size() - 1), HasSubstr("not a JSON object"));
@@ -228,9 +228,9 @@ TEST(Safetensors, damaged_headers_are_refused) {
   EXPECT_EQ(two("[4,8]", "[0,4]"), "no error");
   EXPECT_THAT(two("[0,4]", "[2,6]"), HasSubstr("array 'b' begins at byte 2, inside of another"));
   EXPECT_THAT(two("[0,4]", "[0,4]"), HasSubstr("array 'b' begins at byte 0, inside of another"));
-  EXPECT_THAT(two("[5,9]", "[0,4]"), HasSubstr("array 'w' lies outside of the file, at bytes 5 to 9 of 8"));
-  EXPECT_THAT(two("[1,5]", "[5,9]"), HasSubstr("lies outside of the file"));
-  EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, behind a gap"));
+  EXPECT_THAT(two("[5,9]", "[0,4]"), HasSubstr("array 'w' is outside of the file, at bytes 5 to 9 of 8"));
+  EXPECT_THAT(two("[1,5]", "[5,9]"), HasSubstr("is outside of the file"));
+  EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, after a gap"));
 }
 
 // Files of the safetensors package: every type the language has, one that it has not, elements that are not aligned.
