@@ -186,7 +186,7 @@ TEST(Async, SettleEndsWhatIsUnderWay) {
   });
   // The cause where the first had begun, else that there was one.
   bool isCause = outcomes[0].error.find("device 0 is out of memory") != std::string::npos;
-  EXPECT_TRUE(isCause || outcomes[0].error == "a run of the program failed while its collectives were under way")
+  EXPECT_TRUE(isCause || outcomes[0].error == "a run of the program failed while its collectives were in flight")
       << outcomes[0].error;
   EXPECT_LT(outcomes[0].seconds, timeLimit(2.0));
 }

@@ -189,7 +189,7 @@ TEST(Cluster, AloneInACluster) {
 }
 
 TEST(Cluster, PerhapsOneOfSeveral) {
-  const std::string alone = "warning: this process runs alone, and perhaps should not: there are variables of ";
+  const std::string alone = "warning: this process runs alone, although it may be one of several: it has variables of ";
   Variables pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "3"}};
   EXPECT_EQ(trouble(pod), alone + "Kubernetes, but they do not say how many processes there are");
   EXPECT_EQ(trouble(with(pod, "JOB_COMPLETION_INDEX", "x")),

@@ -90,7 +90,7 @@ TEST(ExplainEnv, WhichClusterCounts) {
                                                {"MASTER_PORT", "29500"},
                                                {"SPMD_NUM_PROCESSES", "2"}};
   std::string text = explain(variables);
-  EXPECT_THAT(text, HasSubstr("Slurm: found\n  SPMD_NUM_PROCESSES is set, and wins over what Slurm says: 3\n"));
+  EXPECT_THAT(text, HasSubstr("Slurm: found\n  SPMD_NUM_PROCESSES is set, and has precedence over Slurm's value: 3\n"));
   EXPECT_THAT(text, HasSubstr("torchrun: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(text, HasSubstr("wrong: process 2 of 2 does not exist"));
   // What torchrun and mpirun start in a step of Slurm has its variables, too, which tell of their daemons.

@@ -22,9 +22,9 @@ namespace {
 
 TEST(File, saysWhatToDo) {
   EXPECT_EQ(writeProblem(ENOSPC), "No space left on device; free some, or choose another place");
-  EXPECT_EQ(writeProblem(EROFS), "Read-only file system; choose another place, or see to it that it can be written");
+  EXPECT_EQ(writeProblem(EROFS), "Read-only file system; choose another place, or make it writable");
   EXPECT_EQ(writeProblem(ENOTDIR),
-            "Not a directory; choose another place, or move the file that stands where a folder should be");
+            "Not a directory; choose another place, or move the file that has the name of the folder");
   EXPECT_EQ(writeProblem(EIO), "Input/output error");
   TemporaryFolder folder;
   EXPECT_THAT(messageOf([&] { writeFileAtomically(folder / std::string(300, 'x'), ""); }),

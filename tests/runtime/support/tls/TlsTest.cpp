@@ -140,7 +140,7 @@ TEST_F(Tls, AnotherAuthority) {
   stranger.authority = strangers.path("both.pem");
   Shaken result = shake(stranger, good());
   EXPECT_EQ(result.server, "! its certificate is not signed by the authority in " + good().authority + " (--tls-ca)");
-  EXPECT_EQ(result.client, "! it does not take " + stranger.certificate +
+  EXPECT_EQ(result.client, "! it rejects " + stranger.certificate +
                                " (--tls-cert): it is not signed by the authority that the other side has (--tls-ca)");
   EXPECT_EQ(shake(good(), stranger).client,
             "! its certificate is not signed by the authority in " + good().authority + " (--tls-ca)");
