@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The example with one thing changed must be refused with a sentence that says what.
+/// The example with one change must be refused with a message that names the change.
 void expectRefused(const std::function<void(Plan &)> &change, const std::string &expected) {
   Artifact artifact = exampleArtifact();
   change(artifact.plan);
@@ -46,7 +46,7 @@ TEST(PlanVerifier, values) {
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is no part");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
                 "has 2 dimensions and a sharding of 3");
-  // Two parts of one axis may stand in one sharding if they do not overlap.
+  // Two parts of one axis may be in one sharding if they do not overlap.
   Artifact parts = exampleArtifact();
   parts.plan.params[0].sharding = {{{{"a", 2, 2}}, {{"a", 1, 2}}}, {}};
   parts.plan.params[0].localShape = {4, 3};

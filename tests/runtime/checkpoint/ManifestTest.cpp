@@ -22,7 +22,7 @@ Manifest sample() {
   return manifest;
 }
 
-/// The manifest as JSON, changed, with a checksum that matches again.
+/// Returns the changed manifest as JSON, with a matching checksum.
 std::string changed(const std::function<void(nlohmann::ordered_json &)> &change) {
   auto json = nlohmann::ordered_json::parse(encodeManifest(sample()));
   change(json);
@@ -38,7 +38,7 @@ std::string messageFor(const std::string &text) {
 TEST(Manifest, comes_back_as_it_was_written) {
   EXPECT_EQ(decodeManifest(encodeManifest(sample()), "m.json"), sample());
   EXPECT_EQ(encodeManifest(sample()), encodeManifest(decodeManifest(encodeManifest(sample()), "m.json")));
-  Manifest first = sample(); // As those are that nothing goes before.
+  Manifest first = sample(); // Like checkpoints that continue no other one.
   first.previous.reset();
   EXPECT_EQ(decodeManifest(encodeManifest(first), "m.json"), first);
 }
@@ -52,7 +52,7 @@ TEST(Manifest, pieces_are_named_as_python_slices) {
   EXPECT_EQ(pieceKey(manifest.arrays[1], manifest.arrays[1].pieces[0]), "n");
 }
 
-// Whatever bit flips, the manifest is refused or says the same as before (white space).
+// Any flipped bit makes the manifest invalid, or does not change its meaning (white space).
 TEST(Manifest, any_flipped_bit_is_found) {
   std::string text = encodeManifest(sample());
   for (size_t i = 0; i < text.size(); ++i)

@@ -69,8 +69,8 @@ TEST(Npz, damaged_archives_never_crash) {
   }
 }
 
-/// All elements of an array as the file has them, read as `devices` parts along the last dimension, whose checksum is
-/// compared where there is one.
+/// Returns all elements of an array in the file's layout, read as `devices` parts along the last dimension, and
+/// compares their checksum if there is one.
 std::string checkedBytes(const ArraySource &source, int64_t devices) {
   const ArrayLayout &layout = source.getLayout();
   ValueInfo info{"x", layout.dtype.value_or(DType::F32), layout.shape, {}, layout.shape};
@@ -106,7 +106,7 @@ std::string checkedBytes(const ArraySource &source, int64_t devices) {
   return all;
 }
 
-// Whatever byte is damaged, in whatever parts an array is read: an error, or the numbers that were saved.
+// Whichever byte is damaged and in whatever parts an array is read: either an error, or the saved numbers.
 TEST(Npz, a_flipped_byte_never_gives_other_numbers) {
   TemporaryFolder folder;
   for (const char *name : {"stored.npz", "packed.npz"}) {
@@ -233,7 +233,7 @@ TEST(Safetensors, damaged_headers_are_refused) {
   EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, after a gap"));
 }
 
-// Files of the safetensors package: every type the language has, one that it has not, elements that are not aligned.
+// Files of the safetensors package: every type of the language, one that it does not have, unaligned elements.
 TEST(Safetensors, files_of_the_package_are_read) {
   auto archive = openSafetensors(dataFile("types.safetensors"));
   for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
@@ -246,7 +246,7 @@ TEST(Safetensors, files_of_the_package_are_read) {
   expectPiece(odd->open("b.w"), DType::F32);
 }
 
-// data/written.safetensors was put together by hand and read with the package (make_data.py).
+// data/written.safetensors was written by hand and read with the package (make_data.py).
 TEST(Safetensors, what_is_written_is_what_the_package_reads) {
   TemporaryFolder folder;
   std::vector<uint8_t> flags = {1, 0, 1};

@@ -1,4 +1,4 @@
-//===- ByteTextTest.cpp - numbers of bytes as people write them -----------===//
+//===- ByteTextTest.cpp - numbers of bytes as text ------------------------===//
 
 #include "runtime/support/ByteText.h"
 
@@ -19,7 +19,7 @@ TEST(ByteText, Written) {
   EXPECT_EQ(bytesText(4e18), "3552.7 PiB");
 }
 
-// What differs looks different, be it by less than is shown, or by a part of a byte.
+// Different sizes have different texts, even if they differ by less than the shown digits, or by part of a byte.
 TEST(ByteText, Compared) {
   using Texts = std::pair<std::string, std::string>;
   EXPECT_EQ(comparedBytesTexts(1024, 2048), Texts("1.0 KiB", "2.0 KiB"));

@@ -1,4 +1,4 @@
-//===- ClusterTest.cpp - clusters by their own variables ------------------===//
+//===- ClusterTest.cpp - variables of cluster launchers -------------------===//
 
 #include "runtime/support/Cluster.h"
 #include "runtime/support/Env.h"
@@ -19,7 +19,7 @@ std::function<std::optional<std::string>(const char *)> from(const Variables &va
   };
 }
 
-/// `address id/count job`, or why not, of the cluster of that name.
+/// Returns `address id/count job` of the cluster of that name, or why it is not used.
 std::string tell(const Variables &variables, const std::string &name) {
   for (const Cluster &cluster : findClusters(from(variables))) {
     if (cluster.name != name)
@@ -73,7 +73,7 @@ TEST(Cluster, OpenMpi) {
             "[fd00::7]:61441 2/4 openmpi-4096");
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "1.0;usock"), "Open MPI"),
             "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which names no TCP address");
-  // Open MPI 5: host and process id of mpirun stand in the name of the job. 1000001 mod 4096 = 577.
+  // Open MPI 5: the name of the job contains host and process id of mpirun. 1000001 mod 4096 = 577.
   mpi.erase("OMPI_MCA_orte_hnp_uri");
   Variables five = with(mpi, "PMIX_NAMESPACE", "prterun-login-node-1000001@1");
   EXPECT_EQ(tell(five, "Open MPI"), "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
@@ -81,7 +81,7 @@ TEST(Cluster, OpenMpi) {
             "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
   EXPECT_EQ(tell(with(five, "OMPI_COMM_WORLD_LOCAL_SIZE", "4"), "Open MPI"),
             "127.0.0.1:62017 2/4 openmpi-prterun-login-node-1000001@1");
-  // Started by something else: the address has to be given.
+  // Started by another program: the user has to give the address.
   for (const char *name : {"1759903745", "prterun-5@1", "prterun--5@1", "prterun-a-b@1", "prterun-a-5", "@", "-@"})
     EXPECT_EQ(tell(with(mpi, "PMIX_NAMESPACE", name), "Open MPI"), "- 2/4 -") << name;
   EXPECT_EQ(tell(mpi, "Open MPI"), "- 2/4 -");
@@ -119,7 +119,7 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
             "TPU_WORKER_ID is 3, but TPU_PROCESS_ADDRESSES has 3 hosts");
 }
 
-/// `error: ...` or `warning: ...` of what follows from the variables, without the remedy.
+/// Returns `error: ...` or `warning: ...` for the variables, without the remedy.
 std::string trouble(const Variables &variables) {
   Environment found = Environment::parse(from(variables));
   if (!found.clusterError.empty())
@@ -129,7 +129,7 @@ std::string trouble(const Variables &variables) {
   return "";
 }
 
-// Who is one of several and cannot tell which must not work as if it were alone.
+// A process that is one of several but does not know its number must not work as if it were alone.
 TEST(Cluster, OneOfSeveralWithoutAPlace) {
   const std::string says = "'s variables say that this process is one of several, and are wrong: ";
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "4")),
@@ -154,7 +154,7 @@ TEST(Cluster, OneOfSeveralWithoutAPlace) {
             "error: Cloud TPU" + says + "TPU_WORKER_ID is 5, but TPU_WORKER_HOSTNAMES has 3 hosts");
 }
 
-// Whatever is given in full makes up for it, as does a cluster that can tell.
+// Complete explicit items suffice, and so does another cluster that is found.
 TEST(Cluster, WhatMakesUpForAMissingPlace) {
   Variables wrong = with(slurm, "SLURM_NTASKS", "4");
   EXPECT_EQ(trouble(with(wrong, "SPMD_NUM_PROCESSES", "1")), "");
@@ -168,7 +168,7 @@ TEST(Cluster, WhatMakesUpForAMissingPlace) {
   EXPECT_EQ(Environment::parse(from(wrong)).processId, 1);
 }
 
-// Nobody is kept from working alone where the variables say so, or belong to something else.
+// A process may work alone if the variables say so, or belong to other software.
 TEST(Cluster, AloneInACluster) {
   Variables step = with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0");
   EXPECT_EQ(trouble(step), "");
@@ -197,13 +197,13 @@ TEST(Cluster, PerhapsOneOfSeveral) {
   EXPECT_EQ(trouble(with(pod, "SPMD_NUM_PROCESSES", "1")), "");
   EXPECT_EQ(trouble(with(torchrun, "LOCAL_RANK", "")), alone + "torchrun, but LOCAL_RANK is not set");
   EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}}), alone + "Open MPI, but OMPI_COMM_WORLD_RANK is not set");
-  // torchrun in a pod of an indexed job: torchrun knows.
+  // torchrun in a pod of an indexed job: torchrun has the numbers.
   pod.insert(torchrun.begin(), torchrun.end());
   EXPECT_EQ(trouble(pod), "");
   EXPECT_EQ(Environment::parse(from(pod)).processId, 1);
 }
 
-// What is given wins, item by item.
+// Explicit items have precedence, one by one.
 TEST(Cluster, GivenVariablesWin) {
   Environment found = Environment::parse(from(slurm));
   EXPECT_EQ(found.coordinatorAddress, "gpu007-a:61441");

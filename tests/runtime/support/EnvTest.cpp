@@ -114,7 +114,7 @@ TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
   EXPECT_THAT(errorOf({{"SPMD_INITIALIZATION_TIMEOUT", "nan"}}), HasSubstr("positive number"));
 }
 
-// Each name that is near to one that is read; a program's own variables are nobody's business.
+// Warns about each name that is near to a known one; a program's own variables are ignored.
 TEST(Env, MisspeltVariablesAreNamed) {
   auto meant = [](const std::string &name) {
     std::vector<std::string> found = Environment::findMisspelt({name});
