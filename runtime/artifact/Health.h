@@ -1,4 +1,4 @@
-//===- Health.h - how a waiting thread learns that the job is over ----*- C++ -*-===//
+//===- Health.h - whether the job is over -----------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"

@@ -1,4 +1,4 @@
-//===- Collective.h - how devices exchange data ------------------*- C++ -*-===//
+//===- Collective.h - how devices exchange data -----------------*- C++ -*-===//
 //
 // The interface between the executor and the libraries that move bytes between devices: shared memory on one host
 // (shm/) and the network between hosts (net/). NCCL between GPUs has its own interface (nccl/). Three levels:

@@ -76,7 +76,7 @@ std::vector<AxisRef> neededAxes(const MeshShape &mesh, const Part &part) {
   for (const AxisRef &axis : part.sourceAxes) {
     std::vector<AxisRef> fewer = needed;
     std::erase(fewer, axis);
-    // The caller tried the empty list before.
+    // The empty list was tried above.
     if (!fewer.empty() && places * countPlaces(mesh, fewer) <= mostComparisons && suffices(mesh, part, fewer))
       needed = std::move(fewer);
   }

@@ -49,7 +49,7 @@ Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply, Fai
     throw Error("cannot listen at " + address + " for processes of other hosts: " + systemErrorText(errno));
   port = ntohs(where.family == AF_INET ? reinterpret_cast<sockaddr_in *>(where.storage)->sin_port
                                        : reinterpret_cast<sockaddr_in6 *>(where.storage)->sin6_port);
-  thread = BackgroundThread("spmd-door", [this] { serve(); });
+  thread = BackgroundThread("spmd-listener", [this] { serve(); });
 }
 
 Door::~Door() {

@@ -1,4 +1,4 @@
-//===- CublasLt.h - matrix products by cuBLASLt, found at run time -*- C++ -*-===//
+//===- CublasLt.h - matrix products by cuBLASLt -----------------*- C++ -*-===//
 //
 // cuBLASLt comes with the CUDA toolkit or with Python packages, and is opened by name. A product is prepared once for
 // its shape: the library's heuristic selects the algorithm by shape and GPU, never by a measurement, so the same

@@ -66,7 +66,7 @@ DevicePointer Gpu::allocate(int64_t bytes, Stream stream) const {
   auto size = static_cast<size_t>(bytes > 0 ? bytes : 1); // No array is at address 0.
   Result result = driver->MemAllocFromPoolAsync(&pointer, size, pool, stream);
   if (result == kOutOfMemory) {
-    // The pool may have freed blocks that are too small; waiting for the stream makes more of them available.
+    // The free memory of the pool may be fragmented: return it to the driver, and allocate again.
     driver->check(driver->StreamSynchronize(stream), "cuStreamSynchronize");
     driver->check(driver->MemPoolTrimTo(pool, 0), "cuMemPoolTrimTo");
     result = driver->MemAllocFromPoolAsync(&pointer, size, pool, stream);
