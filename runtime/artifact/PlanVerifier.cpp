@@ -106,7 +106,8 @@ private:
                                      : axis.preSize >= 1 && axis.size >= 1 && axis.preSize <= whole &&
                                            axis.size <= whole && whole % (axis.preSize * axis.size) == 0;
       if (!fits)
-        fail(what + " uses " + quoted(axis.str()) + ", which is no part of an axis of size " + std::to_string(whole));
+        fail(what + " uses " + quoted(axis.str()) + ", which is not a part of an axis of size " +
+             std::to_string(whole));
       auto begin = [&](const AxisRef &ref) { return ref.preSize; };
       auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
       for (const AxisRef &other : used)
@@ -283,7 +284,7 @@ private:
   void verify(const ForStep &op, std::set<int32_t> &, int depth) {
     if (op.lower < INT32_MIN || op.upper > INT32_MAX)
       fail("a loop counts from " + std::to_string(op.lower) + " to " + std::to_string(op.upper) +
-           ", which are no i32 numbers");
+           ", which are not i32 numbers");
     if (op.counter != -1 && (writable(op.counter).dtype != DType::I32 || buffer(op.counter).bytes() != 4))
       fail("the counter in buffer " + std::to_string(op.counter) + " is not one i32");
     verifyBlock(op.body, depth + 1);
@@ -409,7 +410,7 @@ private:
   void verifyRoot(const CollectiveStartStep &op) const {
     bool needsRoot = op.desc.kind == CollectiveKind::CollectiveBroadcast;
     if (needsRoot != (op.root >= 0))
-      fail(std::string("a collective ") + (needsRoot ? "has no root" : "that is no broadcast has a root"));
+      fail(std::string("a collective ") + (needsRoot ? "has no root" : "that is not a broadcast has a root"));
     if (!needsRoot)
       return;
     if (const BufferInfo &root = buffer(op.root); root.dtype != DType::I32 || !root.shape.empty())

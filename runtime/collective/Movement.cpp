@@ -97,7 +97,7 @@ public:
 
   Movement build() {
     if (desc.operandShape.size() > maxRank || desc.resultShape.size() > maxRank)
-      fail("arrays of more than 16 dimensions cannot be moved");
+      fail("collectives of arrays with more than 16 dimensions are not supported");
     for (const AxisRef &axis : desc.axes)
       if (mesh.indexOf(axis.name) < 0)
         fail("the mesh has no axis '" + axis.name + "'");
@@ -335,7 +335,7 @@ private:
 
   void buildReshape() {
     if (desc.globalShape.size() + desc.targetShape.size() > maxRank)
-      fail("arrays of more than 16 dimensions before and behind cannot be moved");
+      fail("reshapes with more than 16 dimensions in source and target together are not supported");
     int64_t covered = 0;
     forEachHolder([&](int64_t holder, const Ranges &) {
       for (Box &box : listReshapedBoxes(mesh, desc, movement.group[holder], position)) {

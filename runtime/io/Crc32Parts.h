@@ -21,8 +21,8 @@ public:
   explicit Crc32Parts(uint64_t size) : size(size) {}
 
   /// Adds bytes of the sequence; offset + bytes.size() <= size. Each byte must be added exactly once by one of the
-  /// processes. Parts in ascending order are cheapest: beyond the pass over the bytes, about 50 ns for each gap, and 1
-  /// us for each part that comes before the previous one.
+  /// processes. Parts in ascending order are cheapest: beyond the pass over the bytes, about 50 ns for each gap,
+  /// and 1 us for each part that comes before the previous one.
   void add(uint64_t offset, std::string_view bytes);
 
   /// Returns the contribution of the parts added here, 0 without parts. Contributions are combined by exclusive or.

@@ -13,9 +13,9 @@
 
 namespace spmd {
 
-/// Maps a dimension of the target to a dimension of the source: target element i is the source element shift + i *
-/// stride, where begin <= i < end and that element exists; all other target elements are zero. A negative stride
-/// reverses the order.
+/// Maps a dimension of the target to a dimension of the source. Target element i is the source element
+/// shift + i * stride, where begin <= i < end and that element exists; all other target elements are zero. A negative
+/// stride reverses the order.
 ///
 /// If `length` > 0, each device's shard of the target is a window of `length` elements, and windows may overlap. The
 /// windows follow the shards of a dimension of `base` elements that is sharded as the target is; one of its elements

@@ -4,7 +4,7 @@
 // elements, and comparing the runs gives the elements that the shards share:
 //
 //   f32[3, 8@a], a=4, device 1    elements 2 3, 10 11 and 18 19
-// f32[24@a], device 1           elements 6 to 11: the device holds two of them
+//   f32[24@a], device 1           elements 6 to 11: the device holds two of them
 //
 // That holds for each group of dimensions with as many elements in both shapes. From f32[6, 4] to f32[3, 2, 4] the
 // groups are 6 -> 3, 2 and 4 -> 4.

@@ -83,7 +83,7 @@ std::string bytesMistake(std::string_view text) {
   std::string names;
   for (const Unit &unit : kUnits)
     names += (names.empty() ? "" : ", ") + std::string(unit.name);
-  return "is no number of bytes such as 64MiB (" + names + ")";
+  return "is not a number of bytes such as 64MiB (" + names + ")";
 }
 
 } // namespace spmd

@@ -18,7 +18,7 @@ std::pair<std::string, std::string> comparedBytesTexts(double a, double b);
 /// Parses `64MiB`, `1.5GiB`, `2GB`, `100`: an integer number of bytes below 2^63, or nothing.
 std::optional<int64_t> parseBytes(std::string_view text);
 
-/// Returns why parseBytes does not accept a text, as the end of a message: `is no number of bytes such as 64MiB (B,
+/// Returns why parseBytes does not accept a text, as the end of a message: `is not a number of bytes such as 64MiB (B,
 /// KiB, ...)`, or that it is too large.
 std::string bytesMistake(std::string_view text);
 

@@ -45,7 +45,7 @@ public:
     std::string value = text(name);
     std::optional<uint64_t> result = peek(name, limit);
     if (!value.empty() && !result)
-      refuse(std::string(name) + " is `" + value + "`, which is no number that it could be");
+      refuse(std::string(name) + " is `" + value + "`, which is not a valid number");
     return result.value_or(0);
   }
   /// Returns the value of a variable if it is a number.
@@ -106,7 +106,7 @@ Cluster findSlurm(const Lookup &lookup) {
   finder.setPlace(task, tasks);
   auto hosts = expandHostList(nodes);
   if (finder.isGood() && !hosts)
-    finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is no list of hosts");
+    finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is not a list of hosts");
   if (finder.isGood() && (tasks == 1 || finder.peek("SLURM_STEP_NUM_TASKS") == 1))
     finder.refuse("the step has one task");
   if (finder.isGood() && hosts->size() > tasks)
@@ -173,7 +173,7 @@ Cluster findOpenMpi(const Lookup &lookup) {
       finder.cluster.coordinatorAddress = withPort(host, portOf(job / 4096));
       finder.cluster.jobId = "openmpi-" + std::to_string(job);
     } else {
-      finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which names no TCP address");
+      finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which has no TCP address");
     }
   }
   finder.judge("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", finder.peek("OMPI_COMM_WORLD_SIZE"));

@@ -5,7 +5,7 @@
 //
 //   Header      abort flag and its cause
 //   Group[]     one per set of devices that do collectives together: its barriers
-// Slot[]      one per device: the calls that it announces, and small operands
+//   Slot[]      one per device: the calls that it announces, and small operands
 //
 // A device announces its calls in a ring, so that several may be in flight. An entry is reused only when every reader
 // of the old call is done (`consumed`); so a small collective needs one barrier instead of two.

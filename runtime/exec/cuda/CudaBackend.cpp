@@ -19,7 +19,7 @@ void checkArchitecture(const Plan &plan, const cuda::Gpu &gpu) {
   if (!name.starts_with("sm_") ||
       std::from_chars(name.data() + 3, name.data() + name.size(), wanted).ptr == name.data())
     throw Error("the artifact '" + plan.name + "' is compiled for '" + plan.target.cpu +
-                "', which is no GPU architecture; compile it again");
+                "', which is not a GPU architecture; compile it again");
   bool isSpecific = name.ends_with("a");
   if (isSpecific ? wanted != gpu.getCapability() : wanted > gpu.getCapability())
     throw Error("the artifact '" + plan.name + "' is compiled for " + plan.target.cpu + ", but GPU " +

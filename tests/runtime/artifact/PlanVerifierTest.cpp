@@ -43,7 +43,7 @@ TEST(PlanVerifier, values) {
                 "has the local shape [2, 4] where [2, 3] follows from its sharding");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"a"}}; }, "uses axis 'a' twice");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"c"}}; }, "axis 'c', which the mesh does not");
-  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is no part");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is not a part");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
                 "has 2 dimensions and a sharding of 3");
   // Two parts of one axis may be in one sharding if they do not overlap.
@@ -144,7 +144,8 @@ TEST(PlanVerifier, collectives) {
 }
 
 TEST(PlanVerifier, roots_of_broadcasts) {
-  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 2).root = 0; }, "that is no broadcast has a root");
+  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 2).root = 0; },
+                "that is not a broadcast has a root");
   auto broadcast = [](Plan &plan) -> CollectiveStartStep & {
     auto &start = stepOf<CollectiveStartStep>(plan, 2);
     start.desc.kind = CollectiveKind::CollectiveBroadcast;

@@ -41,7 +41,7 @@ TEST(ByteText, Read) {
 }
 
 TEST(ByteText, Mistakes) {
-  const std::string none = "is no number of bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
+  const std::string none = "is not a number of bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
   for (const char *wrong : {"", "MiB", "-1", "-99999999TiB", "1.5", "64mib", "nan", "inf", "99999999TiBx"})
     EXPECT_EQ(bytesMistake(wrong), none) << wrong;
   EXPECT_EQ(parseBytes("8388607TiB"), 9223370937343148032);

@@ -54,12 +54,11 @@ TEST(Cluster, Slurm) {
             "SLURM_STEP_NODELIST is not set: processes of a job are started with srun");
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "4"), "SLURM_PROCID", "0"), "Slurm"),
             "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
-  EXPECT_EQ(tell(with(slurm, "SLURM_NTASKS", "x"), "Slurm"),
-            "SLURM_NTASKS is `x`, which is no number that it could be");
+  EXPECT_EQ(tell(with(slurm, "SLURM_NTASKS", "x"), "Slurm"), "SLURM_NTASKS is `x`, which is not a valid number");
   EXPECT_EQ(tell(with(slurm, "SLURM_PROCID", "8"), "Slurm"), "process 8 of 8 does not exist");
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0"), "Slurm"), "the step has one task");
   EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", "gpu[7"), "Slurm"),
-            "SLURM_STEP_NODELIST is `gpu[7`, which is no list of hosts");
+            "SLURM_STEP_NODELIST is `gpu[7`, which is not a list of hosts");
 }
 
 TEST(Cluster, OpenMpi) {
@@ -72,7 +71,7 @@ TEST(Cluster, OpenMpi) {
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "4096.0;tcp6://[fd00::7,fe80::1]:34911"), "Open MPI"),
             "[fd00::7]:61441 2/4 openmpi-4096");
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "1.0;usock"), "Open MPI"),
-            "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which names no TCP address");
+            "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which has no TCP address");
   // Open MPI 5: the name of the job contains host and process id of mpirun. 1000001 mod 4096 = 577.
   mpi.erase("OMPI_MCA_orte_hnp_uri");
   Variables five = with(mpi, "PMIX_NAMESPACE", "prterun-login-node-1000001@1");
@@ -102,7 +101,7 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
   EXPECT_EQ(tell(with(torchrun, "MASTER_ADDR", "fd00::1"), "torchrun"),
             "[fd00::1]:62268 1/2 -"); // 29500 mod 4096 = 828.
   EXPECT_EQ(tell(with(torchrun, "MASTER_PORT", "99999"), "torchrun"),
-            "MASTER_PORT is `99999`, which is no number that it could be");
+            "MASTER_PORT is `99999`, which is not a valid number");
   Variables tpu{{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "t0,t1"}};
   EXPECT_EQ(tell(tpu, "Cloud TPU"), "t0:8476 1/2 -");
   tpu.insert(
@@ -135,18 +134,18 @@ TEST(Cluster, OneOfSeveralWithoutAPlace) {
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "4")),
             "error: Slurm" + says + "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
   EXPECT_EQ(trouble(with(slurm, "SLURM_STEP_NODELIST", "n[1-")),
-            "error: Slurm" + says + "SLURM_STEP_NODELIST is `n[1-`, which is no list of hosts");
+            "error: Slurm" + says + "SLURM_STEP_NODELIST is `n[1-`, which is not a list of hosts");
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "x")),
-            "error: Slurm" + says + "SLURM_NTASKS is `x`, which is no number that it could be");
+            "error: Slurm" + says + "SLURM_NTASKS is `x`, which is not a valid number");
   EXPECT_EQ(trouble(with(slurm, "SLURM_LOCALID", "")), "error: Slurm" + says + "SLURM_LOCALID is not set");
   EXPECT_EQ(trouble(with(torchrun, "RANK", "3")), "error: torchrun" + says + "process 3 of 2 does not exist");
   EXPECT_EQ(trouble(with(torchrun, "MASTER_PORT", "70000")),
-            "error: torchrun" + says + "MASTER_PORT is `70000`, which is no number that it could be");
+            "error: torchrun" + says + "MASTER_PORT is `70000`, which is not a valid number");
   EXPECT_EQ(trouble({{"OMPI_MCA_orte_hnp_uri", "garbage"},
                      {"OMPI_COMM_WORLD_SIZE", "4"},
                      {"OMPI_COMM_WORLD_RANK", "1"},
                      {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}),
-            "error: Open MPI" + says + "OMPI_MCA_orte_hnp_uri is `garbage`, which names no TCP address");
+            "error: Open MPI" + says + "OMPI_MCA_orte_hnp_uri is `garbage`, which has no TCP address");
   EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}),
             "error: Open MPI" + says + "OMPI_COMM_WORLD_LOCAL_RANK is not set");
   EXPECT_EQ(trouble({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}), "error: MPICH" + says + "process 2 of 2 does not exist");
@@ -193,7 +192,7 @@ TEST(Cluster, PerhapsOneOfSeveral) {
   Variables pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "3"}};
   EXPECT_EQ(trouble(pod), alone + "Kubernetes, but they do not say how many processes there are");
   EXPECT_EQ(trouble(with(pod, "JOB_COMPLETION_INDEX", "x")),
-            alone + "Kubernetes, but JOB_COMPLETION_INDEX is `x`, which is no number that it could be");
+            alone + "Kubernetes, but JOB_COMPLETION_INDEX is `x`, which is not a valid number");
   EXPECT_EQ(trouble(with(pod, "SPMD_NUM_PROCESSES", "1")), "");
   EXPECT_EQ(trouble(with(torchrun, "LOCAL_RANK", "")), alone + "torchrun, but LOCAL_RANK is not set");
   EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}}), alone + "Open MPI, but OMPI_COMM_WORLD_RANK is not set");

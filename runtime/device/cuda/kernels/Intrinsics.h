@@ -3,7 +3,7 @@
 // clang alone compiles the kernels of this folder, without the CUDA toolkit and its headers. Rules for all of them:
 // - Every argument of a kernel has 64 bits: a pointer, int64_t or uint64_t. A launch is then an array of words.
 // - Grids and blocks are one-dimensional, and a block has 256 threads (kBlockThreads). A kernel with a parameter
-// `blocks` works for any number of blocks: each block takes every blocks-th chunk of the work.
+//   `blocks` works for any number of blocks: each block takes every blocks-th chunk of the work.
 // - Shared memory is declared statically, at most 48 KiB.
 //
 //===----------------------------------------------------------------------===//
