@@ -14,14 +14,14 @@
 namespace spmd {
 namespace {
 
-// The first byte is no ASCII and no UTF-8, the last two notice a transfer as text.
+// The first byte is neither ASCII nor UTF-8; the last two change if the file is transferred as text.
 constexpr std::string_view kMagic("\x89SPMDX\r\n", 8);
 constexpr size_t kHeaderBytes = 64;
 constexpr size_t kChecksumOffset = 24;
 constexpr size_t kSectionEntryBytes = 32;
 constexpr size_t kAlignment = 64;
 constexpr std::array<std::string_view, 3> kSectionNames = {"plan", "constants", "code"};
-// JSON takes some 30 times its size in memory while it is read.
+// The JSON parser needs about 30 times the size of its input in memory.
 constexpr uint64_t kMaxPlanBytes = uint64_t(256) << 20;
 
 static_assert(kChecksumOffset + sizeof(Sha256Digest) <= kHeaderBytes);
@@ -40,7 +40,7 @@ template <typename T> T load(std::string_view bytes, size_t offset) {
 
 size_t alignUp(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Everything but the place where it is written.
+/// Returns the SHA-256 of the file without its checksum field.
 Sha256Digest checksumOf(std::string_view bytes) {
   return sha256({bytes.substr(0, kChecksumOffset), bytes.substr(kChecksumOffset + sizeof(Sha256Digest))});
 }
@@ -49,7 +49,7 @@ struct Section {
   uint64_t offset = 0, size = 0;
 };
 
-/// The sections in the order of kSectionNames.
+/// Returns the sections in the order of kSectionNames.
 std::array<Section, 3> readSections(std::string_view bytes, const std::string &name) {
   auto damaged = [&](const std::string &what) {
     return Error("'" + name + "' is not a valid artifact: " + what + "; compile the program again");
@@ -66,7 +66,7 @@ std::array<Section, 3> readSections(std::string_view bytes, const std::string &n
       throw damaged("section " + std::to_string(i) + " is not `" + std::string(kSectionNames[i]) + "`");
     Section section{load<uint64_t>(bytes, entry + 16), load<uint64_t>(bytes, entry + 24)};
     if (section.offset > bytes.size() || section.size > bytes.size() - section.offset)
-      throw damaged("section `" + std::string(title) + "` lies outside of the file");
+      throw damaged("section `" + std::string(title) + "` is outside of the file");
     sections[i] = section;
   }
   if (sections[0].size > kMaxPlanBytes)
@@ -154,7 +154,7 @@ Artifact readArtifact(const std::string &path) {
 
 std::string fingerprint(const Artifact &artifact) {
   std::string plan = writePlanJsonWithoutLocations(artifact.plan);
-  // The sizes keep the borders of the three parts apart.
+  // The sizes separate the three parts, so that no two artifacts give the same hashed text.
   std::string sizes = std::to_string(plan.size()) + "," + std::to_string(artifact.constants.size()) + ";";
   return toHex(sha256({sizes, plan, artifact.constants, artifact.code}));
 }

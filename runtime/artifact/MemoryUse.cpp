@@ -1,4 +1,4 @@
-//===- MemoryUse.cpp - what a device holds while a program runs -----------===//
+//===- MemoryUse.cpp - memory of a device while a program runs ------------===//
 
 #include "runtime/artifact/MemoryUse.h"
 

@@ -14,8 +14,8 @@
 //     .entry kernel(.u64 buffer0, ..., .u64 bufferN, .u64 coordinates)
 // one pointer per operand in order (inputs then outputs, aligned to 16 bytes or more), then the coordinates (int64_t,
 // in device memory). The grid has KernelInfo::gridBlocks blocks (= LaunchStep::extent) of KernelInfo::blockThreads
-// threads, one-dimensional; the blocks cover the whole kernel, in any order, with the same bits; a grid of 0 blocks has
-// nothing to do. Epilogues of matrix products are launched whole, after the product.
+// threads, one-dimensional; the blocks cover the full kernel, in any order, with the same bits; a grid of 0 blocks does
+// nothing. Epilogues of matrix products are launched over all rows, after the product.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,7 +30,7 @@
 
 namespace spmd {
 
-/// Where a step comes from: the expression of the program that made it necessary.
+/// The expression of the program that a step implements.
 struct SourceLocation {
   std::string file;
   int32_t line = 0;   ///< 1-based; 0 when unknown.
@@ -50,7 +50,7 @@ struct ValueInfo {
   int64_t localBytes() const;
 };
 
-/// One piece of device memory.
+/// A range of device memory.
 struct BufferInfo {
   enum class Space : uint8_t { Argument, Result, Arena, Constant };
   Space space = Space::Arena;
@@ -68,17 +68,17 @@ struct LaunchStep {
   int32_t kernel = 0; ///< Index into Plan::kernels.
   std::vector<BufferId> operands;
   int64_t extent = 1;  ///< Iterations of the parallel range.
-  int64_t grain = 1;   ///< Fewest iterations worth giving to another thread.
-  int32_t outputs = 1; ///< How many of the operands, the last ones, are outputs.
+  int64_t grain = 1;   ///< Least number of iterations that is worth another thread.
+  int32_t outputs = 1; ///< The number of outputs; they are the last operands.
 };
 
-/// A (batched) matrix product by the field's library: result[b] = op(lhs[b]) op(rhs[b]), row-major, [M,K] x [K,N].
+/// A (batched) matrix product by a library: result[b] = op(lhs[b]) op(rhs[b]), row-major, [M,K] x [K,N].
 struct MatmulStep {
   BufferId lhs = 0, rhs = 0, result = 0;
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  bool transposeLhs = false; ///< lhs lies as [K, M].
-  bool transposeRhs = false; ///< rhs lies as [N, K].
-  /// A kernel to run in place of a separate step on each block of finished rows while they are in cache; its extent
+  bool transposeLhs = false; ///< lhs is stored as [K, M].
+  bool transposeRhs = false; ///< rhs is stored as [N, K].
+  /// A kernel to run, in place of a separate step, on each block of finished rows while they are in cache; its extent
   /// is batch * m rows. -1: none.
   int32_t epilogueKernel = -1;
   std::vector<BufferId> epilogueOperands;
@@ -86,8 +86,8 @@ struct MatmulStep {
 
 enum class LibraryFunction : uint8_t { ScatterAdd, ScatterAddAlong, UpdateSlice, Argsort, ArgsortDescending };
 
-/// A step that the runtime's own library performs, on arrays seen as [outer, dimension, inner]. All but the sorts
-/// change their first input: the result is that memory, or gets a copy of it first.
+/// A step that the runtime's own library performs, on arrays viewed as [outer, dimension, inner]. All functions but the
+/// sorts update their first input: the result is the same memory, or the library copies the input to it first.
 struct LibraryStep {
   LibraryFunction function = LibraryFunction::ScatterAdd;
   /// scatter_add: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates [o, m, i].
@@ -109,26 +109,27 @@ enum class CollectiveKind : uint8_t {
 };
 enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, And, Or };
 
-/// One collective. Pieces follow nested ceilings over `axes` (major to minor): gathering concatenates the pieces and
-/// drops what lies past the result's size; scattering cuts pieces, the last ones short.
+/// One collective. Shards follow nested ceilings over `axes` (major to minor): a gather concatenates the shards and
+/// drops elements beyond the result's size; a scatter splits an array into shards, of which the last ones may be short.
 struct CollectiveDesc {
   CollectiveKind kind = CollectiveKind::AllReduce;
   ReductionKind reduction = ReductionKind::Sum;
   DType dtype = DType::F32;
   std::vector<AxisRef> axes;
   std::vector<int64_t> operandShape, resultShape; ///< Local.
-  int32_t splitDim = -1;  ///< all_to_all: the dimension each device cuts; reduce_scatter: the scattered one.
-  int32_t concatDim = -1; ///< all_to_all and all_gather: the dimension the pieces are joined in.
+  int32_t splitDim = -1;  ///< all_to_all: the dimension that each device splits; reduce_scatter: the scattered one.
+  int32_t concatDim = -1; ///< all_to_all and all_gather: the dimension along which shards are concatenated.
   /// collective_permute: (source, target) positions in the group; a position that is no target receives zeros.
   std::vector<std::pair<int64_t, int64_t>> pairs;
-  /// collective_broadcast: the position whose operand all get. A plan does not say it: each call is prepared for one
-  /// position, and a step chooses among the calls by its root.
+  /// collective_broadcast: the position whose operand all receive. Plans do not store it: the executor prepares one
+  /// call for each position, and a step selects a call by the value of its root.
   int64_t root = 0;
-  /// exchange: the global shape and the two shardings; every byte goes at most once, straight to where it is needed.
+  /// exchange: the global shape and the two shardings; each byte is sent at most once, directly to the device that
+  /// needs it.
   std::vector<int64_t> globalShape;
   Sharding source, target;
-  /// With moves (one per dimension) the target is an array of `targetShape` that is made of the source's elements; with
-  /// that shape alone it is the source reshaped.
+  /// With moves (one per dimension) the target is an array of `targetShape` whose elements are taken from the source;
+  /// with `targetShape` alone it is the source reshaped.
   std::vector<int64_t> targetShape;
   std::vector<DimMove> moves;
 
@@ -141,8 +142,8 @@ struct CollectiveStartStep {
   int32_t id = 0; ///< Unique in the plan; ids grow in the one total order of the collectives.
   CollectiveDesc desc;
   BufferId operand = 0, result = 0;
-  /// collective_broadcast: holds its root (i32[]), which is read when it starts and is the same on all devices of the
-  /// group; -1 for all others.
+  /// collective_broadcast: buffer of the root (i32[]), read when the collective starts; it has the same value on all
+  /// devices of the group. -1 for all other kinds.
   BufferId root = -1;
 };
 
@@ -163,13 +164,13 @@ struct IfStep {
   std::vector<Step> thenSteps, elseSteps;
 };
 
-/// `condition` steps compute `predicate`; while it holds, `body` runs and the condition is computed again.
+/// `condition` computes `predicate`; while it is true, `body` runs and the condition is computed again.
 struct WhileStep {
   BufferId predicate = 0;
   std::vector<Step> condition, body;
 };
 
-/// Runs `body` for each number from `lower` below `upper`, which stands in `counter` (i32[]) meanwhile; -1: no step
+/// Runs `body` for each number in [lower, upper). `counter` (i32[]) holds the number during an iteration; -1: no step
 /// reads it.
 struct ForStep {
   int64_t lower = 0, upper = 0; ///< i32 numbers.
@@ -177,7 +178,7 @@ struct ForStep {
   std::vector<Step> body;
 };
 
-/// Prints a value once, by process 0, after what came before.
+/// Process 0 prints a value once, after the output of earlier steps.
 struct PrintStep {
   std::vector<std::string> texts; ///< One more than there are values: text, value, text, value, ..., text.
   std::vector<BufferId> values;
@@ -200,7 +201,7 @@ struct KernelInfo {
   int64_t gridBlocks = 0;
 };
 
-/// Which machine the kernels are for.
+/// The machine for which the kernels are compiled.
 struct TargetInfo {
   std::string backend = "cpu";       ///< `cpu` or `cuda`.
   std::string cpu;                   ///< LLVM's name: `znver4`, `sapphirerapids`, `sm_90`.
@@ -215,7 +216,7 @@ struct Plan {
   std::vector<KernelInfo> kernels;
   std::vector<Step> steps;
   int64_t arenaBytes = 0;
-  /// Parameter i may be overwritten by result aliases[i]; -1: it may not.
+  /// Result aliases[i] may overwrite parameter i; -1: no result may.
   std::vector<int32_t> aliases;
   TargetInfo target;
 };
@@ -225,7 +226,7 @@ struct Artifact {
   Plan plan;
   std::string constants; ///< Bytes of the constant space.
   std::string code;      ///< CPU: a shared object (ELF). CUDA: PTX text.
-  /// Lines of the source that locations name, for messages: (location as text, the line).
+  /// Lines of the source to which locations refer, for messages: (location as text, the line).
   std::vector<std::pair<std::string, std::string>> sourceLines;
   std::string compilerVersion;
 };

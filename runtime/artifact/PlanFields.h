@@ -1,8 +1,8 @@
-//===- PlanFields.h - the fields of the plan, said once ---------*- C++ -*-===//
+//===- PlanFields.h - the fields of plan structures -------------*- C++ -*-===//
 //
 // describe(archive, value) names every field of a plan structure in the order in which it is written. The JSON writer
-// and the JSON reader both walk this one description, so what is written is what is read; a field added to Plan.h is
-// added here and nowhere else.
+// and the JSON reader both use this description, so they agree on the format; a field that is added to Plan.h is added
+// here and nowhere else.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace spmd::plan_fields {
 
-// Names of the enumerations, in the order of their values.
+// Names of the enumerators, in the order of their values.
 inline constexpr std::array<std::string_view, 4> spaceNames = {"argument", "result", "arena", "constant"};
 inline constexpr std::array<std::string_view, 7> collectiveNames = {
     "all_reduce",         "all_gather", "reduce_scatter",      "all_to_all",

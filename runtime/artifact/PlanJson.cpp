@@ -13,7 +13,7 @@
 namespace spmd {
 namespace {
 
-/// What of an artifact is text.
+/// The parts of an artifact that are stored as text.
 struct Document {
   Plan plan;
   std::vector<std::pair<std::string, std::string>> sourceLines;
@@ -34,7 +34,7 @@ template <typename Archive> static void describe(Archive &archive, Document &val
 
 namespace {
 
-// Keys keep the order in which they are written.
+// Keeps the keys in the order in which they are written.
 using Json = nlohmann::ordered_json;
 
 //===----------------------------------------------------------------------===//
@@ -91,10 +91,10 @@ std::string dump(const Json &json) { return json.dump(-1, ' ', false, Json::erro
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// Where the reader is, for messages: a chain of stack frames.
+/// The position of the reader, for messages: a chain of stack frames.
 struct Path {
   const Path *parent = nullptr;
-  const char *key = nullptr; ///< Null: `index` counts.
+  const char *key = nullptr; ///< Null: the position is `index` of a list.
   size_t index = 0;
 
   std::string str() const {
@@ -126,7 +126,7 @@ public:
     value = static_cast<T>(readName(get(name), names, child));
   }
 
-  /// Every key must have been asked for: an unknown one means another format.
+  /// Fails if the object has a key that was not requested: such a file has another format.
   void finish() const {
     if (taken == object.size())
       return;
@@ -205,7 +205,7 @@ private:
   template <typename T> void read(const Json &json, std::vector<T> &values, const Path &at) {
     if (!json.is_array())
       fail(at, "is not a list");
-    values.resize(json.size()); // The JSON tree that is already in memory bounds it.
+    values.resize(json.size()); // The size is bounded by the JSON tree that is already in memory.
     for (size_t i = 0; i < values.size(); ++i) {
       Path element{&at, nullptr, i};
       read(json[i], values[i], element);
@@ -244,7 +244,7 @@ std::string writePlanJson(const Artifact &artifact) {
 }
 
 std::string writePlanJsonWithoutLocations(const Plan &plan) {
-  Plan copy = plan; // The one description of the fields serves both directions and so takes mutable references.
+  Plan copy = plan; // describe() serves both directions, and so takes mutable references.
   return dump(Writer(/*withLocations=*/false).write(copy));
 }
 

@@ -1,4 +1,4 @@
-//===- PlanPrinter.cpp - the plan for people ------------------------------===//
+//===- PlanPrinter.cpp - the plan as text ---------------------------------===//
 
 #include "runtime/artifact/PlanPrinter.h"
 
@@ -20,7 +20,7 @@ template <typename T, typename Print> std::string joined(const std::vector<T> &v
 std::string ref(BufferId id) { return "%" + std::to_string(id); }
 std::string refs(const std::vector<BufferId> &ids) { return joined(ids, ref); }
 
-/// A string literal as the language would write it.
+/// Returns a string literal as the language writes it.
 std::string quoted(const std::string &text) {
   std::string result = "\"";
   for (char c : text) {
@@ -102,7 +102,7 @@ private:
       std::visit([&](const auto &op) { print(op, step.location, depth); }, step.op);
   }
 
-  /// One line: the text, and the source line in a column of its own where there is room.
+  /// Writes one line: the text, and the source line in a column of its own if there is room.
   void line(const std::string &text, const SourceLocation &location, int depth) {
     if (!withLocations)
       return plain(text, depth);
@@ -203,7 +203,7 @@ std::string moveText(const CollectiveDesc &desc) {
     if (move.begin != 0 || move.end != desc.targetShape[d])
       text += " in " + std::to_string(move.begin) + ":" + std::to_string(move.end);
     if (move.length != 0)
-      text += " in windows of " + std::to_string(move.length) + " for pieces of " + std::to_string(move.base) + " by " +
+      text += " in windows of " + std::to_string(move.length) + " for shards of " + std::to_string(move.base) + " by " +
               std::to_string(move.step);
     if (move.block != 1)
       text += " from blocks of " + std::to_string(move.block);

@@ -1,4 +1,4 @@
-//===- PlanPrinter.h - the plan for people ----------------------*- C++ -*-===//
+//===- PlanPrinter.h - the plan as text -------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -7,8 +7,8 @@
 
 namespace spmd {
 
-/// What `--emit=plan` prints: mesh, parameters, results, buffers, kernels, and the steps in order, each with its source
-/// line as a comment. For reading and for tests; nothing parses it.
+/// Returns the text of `--emit=plan`: mesh, parameters, results, buffers, kernels, and the steps in order, each with
+/// its source line as a comment. For reading and for tests; no tool parses it.
 std::string printPlan(const Plan &plan);
 /// The same without the source lines.
 std::string printPlanWithoutLocations(const Plan &plan);

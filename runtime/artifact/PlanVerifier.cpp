@@ -1,4 +1,4 @@
-//===- PlanVerifier.cpp - a plan that may be executed ---------------------===//
+//===- PlanVerifier.cpp - checks of a plan before it runs -----------------===//
 
 #include "runtime/artifact/PlanVerifier.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kMaxDevices = int64_t(1) << 24;
 constexpr size_t kMaxRank = 256;
-constexpr int64_t kMostTurns = int64_t(1) << 16; ///< That a move goes round an array.
+constexpr int64_t kMostTurns = int64_t(1) << 16; ///< How often a periodic move may pass over an array.
 
 std::string quoted(const std::string &text) { return "'" + text + "'"; }
 
@@ -79,7 +79,7 @@ private:
     }
   }
 
-  /// Elements of a shape; checks it for negative and overflowing sizes.
+  /// Returns the number of elements of a shape; fails on negative and overflowing sizes.
   int64_t countOf(const std::vector<int64_t> &shape, int64_t elementBytes, const std::string &what) const {
     if (shape.size() > kMaxRank)
       fail(what + " has " + std::to_string(shape.size()) + " dimensions");
@@ -94,7 +94,8 @@ private:
     return empty ? 0 : count;
   }
 
-  /// The axes lie in the mesh and no part of an axis is used twice; `used` collects over several lists.
+  /// Checks that the axes are axes of the mesh and that no part of an axis is used twice; `used` collects over several
+  /// lists.
   void verifyAxes(const std::vector<AxisRef> &axes, std::vector<AxisRef> &used, const std::string &what) const {
     for (const AxisRef &axis : axes) {
       int index = plan.mesh.indexOf(axis.name);
@@ -105,7 +106,8 @@ private:
                                      : axis.preSize >= 1 && axis.size >= 1 && axis.preSize <= whole &&
                                            axis.size <= whole && whole % (axis.preSize * axis.size) == 0;
       if (!fits)
-        fail(what + " uses " + quoted(axis.str()) + ", which is no part of an axis of size " + std::to_string(whole));
+        fail(what + " uses " + quoted(axis.str()) + ", which is not a part of an axis of size " +
+             std::to_string(whole));
       auto begin = [&](const AxisRef &ref) { return ref.preSize; };
       auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
       for (const AxisRef &other : used)
@@ -157,7 +159,7 @@ private:
       fail(what + " has " + std::to_string(bytes) + " bytes at offset " + std::to_string(buffer.offset) +
            " of a space of " + std::to_string(available));
     if (buffer.offset % byteSize(buffer.dtype) != 0)
-      fail(what + " lies at offset " + std::to_string(buffer.offset) + ", which is not aligned to its elements");
+      fail(what + " is at offset " + std::to_string(buffer.offset) + ", which is not aligned to its elements");
   }
 
   const ValueInfo &valueOf(const std::vector<ValueInfo> &values, int32_t index, const std::string &what) const {
@@ -282,7 +284,7 @@ private:
   void verify(const ForStep &op, std::set<int32_t> &, int depth) {
     if (op.lower < INT32_MIN || op.upper > INT32_MAX)
       fail("a loop counts from " + std::to_string(op.lower) + " to " + std::to_string(op.upper) +
-           ", which are no i32 numbers");
+           ", which are not i32 numbers");
     if (op.counter != -1 && (writable(op.counter).dtype != DType::I32 || buffer(op.counter).bytes() != 4))
       fail("the counter in buffer " + std::to_string(op.counter) + " is not one i32");
     verifyBlock(op.body, depth + 1);
@@ -369,7 +371,7 @@ private:
       sizes.push_back(axis.sizeIn(plan.mesh));
       group *= sizes.back();
     }
-    // The operand's shape, and what becomes of it.
+    // Shapes that follow from the operand's shape and the kind of the collective.
     std::vector<int64_t> expectedOperand = desc.operandShape, expectedResult = desc.operandShape;
     switch (desc.kind) {
     case CollectiveKind::AllReduce:
@@ -383,7 +385,7 @@ private:
       break;
     case CollectiveKind::AllToAll:
       if (desc.splitDim == desc.concatDim)
-        fail("an all_to_all cuts and joins the same dimension");
+        fail("an all_to_all splits and concatenates the same dimension");
       scattered(desc, desc.splitDim, sizes, expectedResult);
       gathered(desc, desc.concatDim, sizes, expectedOperand, expectedResult);
       break;
@@ -408,7 +410,7 @@ private:
   void verifyRoot(const CollectiveStartStep &op) const {
     bool needsRoot = op.desc.kind == CollectiveKind::CollectiveBroadcast;
     if (needsRoot != (op.root >= 0))
-      fail(std::string("a collective ") + (needsRoot ? "has no root" : "that is no broadcast has a root"));
+      fail(std::string("a collective ") + (needsRoot ? "has no root" : "that is not a broadcast has a root"));
     if (!needsRoot)
       return;
     if (const BufferInfo &root = buffer(op.root); root.dtype != DType::I32 || !root.shape.empty())
@@ -428,7 +430,7 @@ private:
       return;
     countOf(desc.targetShape, byteSize(desc.dtype), "an exchange's target");
     bool isValid = desc.moves.size() == desc.globalShape.size() && desc.targetShape.size() == desc.globalShape.size();
-    // Far from where sums and products of these overflow.
+    // Bounds far below the numbers at which sums and products of these values overflow.
     auto isSmall = [](int64_t number, int64_t limit) { return number > -limit && number < limit; };
     for (size_t d = 0; isValid && d < desc.moves.size(); ++d) {
       const DimMove &move = desc.moves[d];
@@ -466,7 +468,7 @@ private:
       fail("a collective names dimension " + std::to_string(dim) + " of " + std::to_string(desc.operandShape.size()));
   }
 
-  /// The result's size in `dim` is free; the operand's follows from it.
+  /// Checks a gather along `dim`: the result's size is free, and the operand's size follows from it.
   void gathered(const CollectiveDesc &desc, int32_t dim, const std::vector<int64_t> &sizes,
                 std::vector<int64_t> &operand, std::vector<int64_t> &result) const {
     checkDim(desc, dim);

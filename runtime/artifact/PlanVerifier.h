@@ -1,7 +1,7 @@
-//===- PlanVerifier.h - a plan that may be executed -------------*- C++ -*-===//
+//===- PlanVerifier.h - checks of a plan before it runs ---------*- C++ -*-===//
 //
-// What the executor relies on without looking again. Checked when an artifact is loaded, and of use to the compiler
-// after it has written a plan:
+// Checks the properties on which the executor relies without checking them again. They are checked when an artifact is
+// loaded; the compiler also checks a plan after writing it:
 //
 //   P1  mesh: unique axis names, sizes of at least 1, at most 2^24 devices.
 //   P2  values: no size negative or overflowing; every sharding axis (or part of one) is of the mesh and used once;

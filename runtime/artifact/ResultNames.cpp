@@ -1,4 +1,4 @@
-//===- ResultNames.cpp - which arrays a name stands for -------------------===//
+//===- ResultNames.cpp - arrays to which a name refers --------------------===//
 
 #include "runtime/artifact/ResultNames.h"
 
@@ -7,7 +7,7 @@
 namespace spmd {
 namespace {
 
-/// Of `p.layers.0`: `p`.
+/// Returns `p` for `p.layers.0`.
 std::string_view firstPart(std::string_view name) { return name.substr(0, name.find('.')); }
 
 } // namespace

@@ -1,8 +1,7 @@
-//===- Sha256.cpp - a content hash, and a proof of knowing a key ----------===//
+//===- Sha256.cpp - SHA-256 and HMAC-SHA256 -------------------------------===//
 
-// OpenSSL's function for one algorithm, in assembly for each processor. The interface that it recommends instead, EVP,
-// looks algorithms up by name at run time, which links all that there are: 4 MB in every executable, read at each
-// start.
+// Uses OpenSSL's function for SHA-256 directly. OpenSSL recommends EVP instead, but EVP looks algorithms up by name at
+// run time, which links all of them: 4 MB in every executable, read at each start.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "runtime/artifact/Sha256.h"

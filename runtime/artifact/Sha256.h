@@ -1,4 +1,4 @@
-//===- Sha256.h - a content hash, and a proof of knowing a key --*- C++ -*-===//
+//===- Sha256.h - SHA-256 and HMAC-SHA256 -----------------------*- C++ -*-===//
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@ namespace spmd {
 
 using Sha256Digest = std::array<uint8_t, 32>;
 
-/// SHA-256 of the parts, one after the other.
+/// Returns the SHA-256 of the concatenated parts.
 Sha256Digest sha256(const std::vector<std::string_view> &parts);
 
-/// HMAC-SHA256 (RFC 2104) of the text.
+/// Returns the HMAC-SHA256 (RFC 2104) of the text.
 Sha256Digest hmacSha256(std::string_view key, std::string_view text);
 
-/// Lower-case hexadecimal.
+/// Returns lower-case hexadecimal.
 std::string toHex(const Sha256Digest &digest);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- WireBytes.cpp - what a collective sends ----------------------------===//
+//===- WireBytes.cpp - bytes that collectives send ------------------------===//
 
 #include "runtime/artifact/WireBytes.h"
 

@@ -1,16 +1,16 @@
-//===- WireBytes.h - what a collective sends --------------------*- C++ -*-===//
+//===- WireBytes.h - bytes that collectives send ----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
 
 namespace spmd {
 
-/// The bytes that one device sends, for a bandwidth-optimal algorithm, averaged over the devices where they differ: the
-/// figure of `inspect --json`.
+/// Returns the bytes that one device sends for a bandwidth-optimal algorithm, averaged over the devices if they differ:
+/// the figure of `inspect --json`.
 double wireBytesPerDevice(const CollectiveDesc &desc, const MeshShape &mesh);
 
-/// Of all collectives of one run of the plan. Iterations of a `while` are known to nobody and count once; of a branch
-/// the arm counts that sends more, so that where a branch is in question this is a bound.
+/// Returns the bytes of all collectives in one run of the plan. The number of iterations of a `while` is unknown, so
+/// its body counts once. Of an if the branch that sends more counts, so the figure is an upper bound over branches.
 double wireBytesPerDevice(const Plan &plan);
 
 } // namespace spmd

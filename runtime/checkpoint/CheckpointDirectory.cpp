@@ -26,7 +26,7 @@ std::string stepName(int64_t step) {
   return std::string(kPrefix) + std::string(number.size() < 10 ? 10 - number.size() : 0, '0') + number;
 }
 
-/// The step of a name that begins with `prefix`, goes on as stepName(), and ends in `suffix`.
+/// Returns the step of a name that consists of `prefix`, stepName() and `suffix`.
 std::optional<int64_t> stepOf(std::string_view name, std::string_view prefix, std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() < prefix.size() + suffix.size())
     return std::nullopt;
@@ -56,7 +56,7 @@ void syncFolder(const std::string &path) {
     throw failed("write", path, errno);
 }
 
-/// Checkpoints that are moved to a folder of their own, and back again unless that is kept.
+/// Moves checkpoints to a new folder; the destructor moves them back unless keep() was called.
 class Moved {
 public:
   explicit Moved(const std::string &directory) : directory(directory), target(supersededPath(directory)) {}
@@ -143,7 +143,7 @@ CheckpointDirectory::CheckpointDirectory(const std::string &directory, const std
       throw failed("lock", path, errno);
     char holder[256] = {};
     ssize_t count = pread(lock.get(), holder, sizeof holder - 1, 0);
-    throw Error("'" + directory + "' is where another job writes its checkpoints (" +
+    throw Error("another job writes its checkpoints to '" + directory + "' (" +
                 std::string(holder, count > 0 ? static_cast<size_t>(count) : 0) + "); give another directory");
   }
   if (ftruncate(lock.get(), 0) != 0 ||
@@ -163,7 +163,7 @@ void CheckpointDirectory::endUnfinished() {
     std::optional<int64_t> step = stepOf(name, ".", ".partial");
     if (!step || !fs::exists(path, error))
       continue;
-    // The manifest is written last: all is there, and its job may have moved the others already.
+    // The manifest is written last, so the checkpoint is complete, and its job may already have moved superseded ones.
     std::optional<Manifest> manifest;
     try {
       manifest = decodeManifest(MappedFile(path).bytes(), path);
@@ -177,7 +177,7 @@ void CheckpointDirectory::endUnfinished() {
 }
 
 void CheckpointDirectory::goOnFrom(int64_t step) {
-  // Once there is a commit, all that the folder shows is of this job's line.
+  // After a commit, all checkpoints of the folder belong to this job's line.
   if (!hasCommitted)
     newest = step;
 }
@@ -198,7 +198,7 @@ void CheckpointDirectory::commit(Manifest manifest) {
     std::error_code error;
     uint64_t bytes = fs::file_size(partial + "/" + file.name, error);
     if (error || bytes != file.bytes)
-      throw Error("'" + partial + "/" + file.name + "' is not here although a process has written it; '" + directory +
+      throw Error("'" + partial + "/" + file.name + "' is missing although a process has written it; '" + directory +
                   "' must be on a file system that all hosts share");
   }
   manifest.previous.reset();
@@ -217,8 +217,8 @@ void CheckpointDirectory::finish(int64_t step, std::optional<int64_t> previous, 
   std::string old = oldPath(directory, step);
   std::error_code error;
   fs::remove_all(old, error);
-  // From here on until it has its name, an end of the job leaves the rest to endUnfinished() of the next one. The
-  // highest step is moved last: until then it is the newest.
+  // If the job ends before the checkpoint has its name, endUnfinished() of the next job does the rest. The highest step
+  // is moved last: until then it is the newest.
   Moved moved(directory);
   bool isThere = false;
   for (int64_t other : findCheckpoints(directory))
@@ -250,7 +250,7 @@ void CheckpointDirectory::keepNewest(int64_t count) {
     return;
   std::vector<int64_t> steps = findCheckpoints(directory);
   for (size_t i = 0; i + static_cast<size_t>(count) < steps.size(); ++i) {
-    // Out of sight by one rename: no reader meets half of it.
+    // One rename hides the folder, so that no reader finds half of it.
     std::string complete = checkpointPath(directory, steps[i]), old = oldPath(directory, steps[i]);
     std::error_code error;
     if (rename(complete.c_str(), old.c_str()) == 0)

@@ -1,13 +1,13 @@
 //===- CheckpointDirectory.h - the checkpoints of a job ---------*- C++ -*-===//
 //
-// A folder of checkpoints: `step-0000000120` are complete, since a checkpoint gets its name by one rename after
-// everything in it is on disk. Whatever else begins with a dot was left by a job that ended meanwhile: the next one
-// gives what is whole its name, and removes the rest.
+// A folder of checkpoints. Folders named `step-0000000120` are complete, because a checkpoint gets its name by one
+// rename after all its files are on disk. Other names that begin with a dot are leftovers of a job that ended: the next
+// job gives complete checkpoints their name, and removes the rest.
 //
-// The folder shows one line of checkpoints, each of which goes on from those before it, so that the newest state is the
-// one with the highest step. What is saved without having gone on from all that is there (a run that begins anew, goes
-// back to an older step, or passes over a damaged one) moves the others to `superseded-1`, a folder of checkpoints like
-// this one. Nothing there is ever removed.
+// The folder holds one line of checkpoints, each of which continues the ones before it, so the newest state is the one
+// with the highest step. If a run saves a checkpoint that does not continue all existing ones (it starts anew, goes
+// back to an older step, or skips a damaged one), the others move to `superseded-1`, a folder of checkpoints like this
+// one. Checkpoints there are never removed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,38 +22,38 @@
 
 namespace spmd {
 
-/// The steps of the complete checkpoints, ascending; none where the folder does not exist.
+/// Returns the steps of the complete checkpoints, ascending; empty if the folder does not exist.
 std::vector<int64_t> findCheckpoints(const std::string &directory);
 
-/// Where the next checkpoints that are superseded go: `DIRECTORY/superseded-1` or the first number after that is free.
+/// Returns the folder for the next superseded checkpoints: `DIRECTORY/superseded-1`, or the first free number after it.
 std::string supersededPath(const std::string &directory);
 
-/// The folder of a step's checkpoint.
+/// Returns the folder of a step's checkpoint.
 std::string checkpointPath(const std::string &directory, int64_t step);
 
-/// Reads the manifest of a checkpoint. Throws spmd::Error where it is missing or damaged.
+/// Reads the manifest of a checkpoint. Throws spmd::Error if it is missing or damaged.
 Manifest readManifest(const std::string &directory, int64_t step);
 
-/// The one job that writes to a folder. Used by process 0 alone, by one thread at a time.
+/// The single job that writes to a folder. Only process 0 uses it, one thread at a time.
 class CheckpointDirectory {
 public:
-  /// Makes the folder if there is none, and takes its lock, which goes away with the process however it ends. Ends what
-  /// an earlier job left unfinished. Throws where another job, which is named, holds the lock. `owner` is what that
-  /// other one is told of us.
+  /// Creates the folder if necessary, and takes its lock, which is released when the process ends, however it ends.
+  /// Finishes or removes checkpoints that an earlier job left incomplete. Throws if another job holds the lock, and
+  /// names that job by its `owner` text.
   CheckpointDirectory(const std::string &directory, const std::string &owner);
 
-  /// Says which checkpoint the first one that is saved goes on from; without this, from none. Later ones go on from
-  /// what was saved before them.
+  /// Sets the checkpoint that the first saved one continues; without this call it continues none. Later checkpoints
+  /// continue the ones saved before them.
   void goOnFrom(int64_t step);
-  /// An empty folder for the files of a checkpoint that is being written.
+  /// Creates an empty folder for the files of a checkpoint and returns its path.
   std::string begin(int64_t step);
-  /// Writes the manifest, moves what this checkpoint supersedes, and gives it its name; one of the same step that it
-  /// goes on from is replaced. When it returns, the checkpoint survives a power cut; when it throws, the others are
-  /// where they were.
+  /// Writes the manifest, moves the checkpoints that this one supersedes, and gives it its name; it replaces a
+  /// checkpoint of the same step in its line. When commit returns, the checkpoint survives a power failure. When it
+  /// throws, the other checkpoints are in their old places.
   void commit(Manifest manifest);
-  /// Removes what begin() made.
+  /// Removes the folder that begin() created.
   void abandon(int64_t step) noexcept;
-  /// After a commit: removes all but the newest checkpoints of the line; with 0, none.
+  /// After a commit: removes all but the newest `count` checkpoints of the line; 0 keeps all.
   void keepNewest(int64_t count);
 
 private:
@@ -62,7 +62,7 @@ private:
 
   std::string directory;
   UniqueFd lock;
-  int64_t newest = -1; ///< What is of this job's line has no higher step.
+  int64_t newest = -1; ///< The highest step of this job's line.
   bool hasCommitted = false;
 };
 

@@ -1,4 +1,4 @@
-//===- Manifest.cpp - what a checkpoint consists of -----------------------===//
+//===- Manifest.cpp - the manifest of a checkpoint ------------------------===//
 
 #include "runtime/checkpoint/Manifest.h"
 #include "runtime/support/Error.h"
@@ -18,13 +18,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char *kFormat = "spmd checkpoint 1";
 
-/// Of the text of everything but the checksum itself.
+/// Returns the CRC-32 of the text without the checksum itself.
 uint32_t checksumOf(Json json) {
   json.erase("checksum");
   return checksum(json.dump());
 }
 
-/// Reads fields, and knows what to say where one is missing or of another type.
+/// Reads fields; throws if one is missing or has another type.
 class Decoder {
 public:
   explicit Decoder(const std::string &path) : path(path) {}
@@ -65,13 +65,13 @@ public:
     std::vector<int64_t> result;
     for (const Json &size : list(object, name)) {
       if (!size.is_number_unsigned() || size.get<uint64_t>() >= uint64_t(1) << 62)
-        throw damaged(std::string("'") + name + "' has an entry that is no size");
+        throw damaged(std::string("'") + name + "' has an entry that is not a size");
       result.push_back(size.get<int64_t>());
     }
     return result;
   }
 
-  /// The product, or an error where it does not fit.
+  /// Returns the product; throws if it overflows.
   int64_t count(const std::vector<int64_t> &sizes, const std::string &name) const {
     int64_t result = 1;
     for (int64_t size : sizes)
@@ -91,24 +91,24 @@ bool overlap(const CheckpointPiece &a, const CheckpointPiece &b) {
   return true;
 }
 
-/// The pieces lie inside, do not overlap, and have as many elements together as the array.
+/// Checks that the shards are inside the array, do not overlap, and together have as many elements as the array.
 void checkPieces(const Decoder &decoder, const CheckpointArray &array) {
   int64_t covered = 0, total = decoder.count(array.shape, array.name);
   std::vector<const CheckpointPiece *> order;
   for (const CheckpointPiece &piece : array.pieces) {
     if (piece.start.size() != array.shape.size() || piece.size.size() != array.shape.size())
-      throw decoder.damaged("a piece of array '" + array.name + "' has another rank");
+      throw decoder.damaged("a shard of array '" + array.name + "' has another rank");
     for (size_t d = 0; d < array.shape.size(); ++d)
       if (piece.size[d] == 0 || piece.start[d] > array.shape[d] || piece.size[d] > array.shape[d] - piece.start[d])
-        throw decoder.damaged("a piece of array '" + array.name + "' lies outside of it");
+        throw decoder.damaged("a shard of array '" + array.name + "' is outside of it");
     if (__builtin_add_overflow(covered, decoder.count(piece.size, array.name), &covered))
       throw decoder.damaged("array '" + array.name + "' is too large");
     order.push_back(&piece);
   }
   if (covered != total)
-    throw decoder.damaged("the pieces of array '" + array.name + "' have " + std::to_string(covered) +
+    throw decoder.damaged("the shards of array '" + array.name + "' have " + std::to_string(covered) +
                           " elements together and the array " + std::to_string(total));
-  // Sorted along the first dimension, only pieces in the same rows have to be compared.
+  // Shards are sorted along the first dimension, so only shards in the same rows have to be compared.
   if (array.shape.empty())
     return;
   std::sort(order.begin(), order.end(),
@@ -116,7 +116,7 @@ void checkPieces(const Decoder &decoder, const CheckpointArray &array) {
   for (size_t i = 0; i < order.size(); ++i)
     for (size_t j = i + 1; j < order.size() && order[j]->start[0] < order[i]->start[0] + order[i]->size[0]; ++j)
       if (overlap(*order[i], *order[j]))
-        throw decoder.damaged("two pieces of array '" + array.name + "' overlap");
+        throw decoder.damaged("two shards of array '" + array.name + "' overlap");
 }
 
 } // namespace
@@ -177,7 +177,7 @@ Manifest decodeManifest(std::string_view text, const std::string &path) {
     file.bytes = decoder.number(entry, "bytes", INT64_MAX);
     file.headerChecksum = static_cast<uint32_t>(decoder.number(entry, "header_checksum", UINT32_MAX));
     if (file.name.empty() || file.name[0] == '.' || file.name.find('/') != std::string::npos)
-      throw decoder.damaged("'" + file.name + "' is no name of a file in the folder");
+      throw decoder.damaged("'" + file.name + "' is not the name of a file in the folder");
     manifest.files.push_back(std::move(file));
   }
   std::set<std::string> names;
@@ -197,7 +197,7 @@ Manifest decodeManifest(std::string_view text, const std::string &path) {
       auto file = std::find_if(manifest.files.begin(), manifest.files.end(),
                                [&](const CheckpointFile &candidate) { return candidate.name == name; });
       if (file == manifest.files.end())
-        throw decoder.damaged("a piece of array '" + array.name + "' lies in '" + name + "', which is not listed");
+        throw decoder.damaged("a shard of array '" + array.name + "' is in '" + name + "', which is not listed");
       piece.file = static_cast<size_t>(file - manifest.files.begin());
       piece.start = decoder.sizes(item, "start");
       piece.size = decoder.sizes(item, "size");

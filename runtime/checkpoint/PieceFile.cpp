@@ -1,4 +1,4 @@
-//===- PieceFile.cpp - the pieces that one process wrote ------------------===//
+//===- PieceFile.cpp - the shards that one process wrote ------------------===//
 
 #include "runtime/checkpoint/PieceFile.h"
 #include "runtime/io/BoxCopy.h"
@@ -95,7 +95,7 @@ void PieceFile::read(const CheckpointArray &array, const CheckpointPiece &piece,
     return;
   Checked &checked = find(array, piece);
   std::string key = pieceKey(array, piece);
-  // Row after row of the box, where a row goes over the last dimensions that the box takes whole.
+  // Copies the box row by row; a row covers the last dimensions that the box has in full size.
   auto elementBytes = static_cast<uint64_t>(byteSize(array.dtype));
   size_t rank = boxSize.size(), outer = rank;
   int64_t run = 1;

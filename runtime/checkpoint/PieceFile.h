@@ -1,7 +1,7 @@
-//===- PieceFile.h - the pieces that one process wrote ----------*- C++ -*-===//
+//===- PieceFile.h - the shards of one process ------------------*- C++ -*-===//
 //
-// A .safetensors file whose metadata has a checksum for every megabyte of every array: a flipped byte is found before
-// it is used, by reading no more than what is wanted.
+// A .safetensors file whose metadata has a checksum for every MiB of every array. A reader detects a flipped byte
+// before it uses it, and reads only the blocks that it needs.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,18 +17,18 @@
 
 namespace spmd {
 
-/// Writes and syncs the file; returns what the manifest says of it. `step` is kept in the file, for people.
+/// Writes and syncs the file; returns its entry for the manifest. `step` is recorded in the file for human readers.
 CheckpointFile writePieceFile(const std::string &folder, const std::string &name, int64_t step,
                               const std::vector<NamedArray> &pieces);
 
-/// An open file of pieces. Not thread-safe.
+/// An open file of shards. Not thread-safe.
 class PieceFile {
 public:
-  /// Throws, naming the file, where its size or its header is not what the manifest says.
+  /// Throws an error that names the file if its size or its header differs from the manifest.
   PieceFile(const std::string &folder, const CheckpointFile &expected);
 
-  /// Copies a box of a piece: `boxStart` counts from the piece's own first element, and lands at `targetStart` of a
-  /// row-major array of `targetShape`. What is read is compared with its checksums first.
+  /// Copies a box of a shard to `targetStart` of a row-major array of `targetShape`. `boxStart` counts from the shard's
+  /// own first element. The checksums of the read blocks are compared first.
   void read(const CheckpointArray &array, const CheckpointPiece &piece, const std::vector<int64_t> &boxStart,
             const std::vector<int64_t> &boxSize, void *target, const std::vector<int64_t> &targetShape,
             const std::vector<int64_t> &targetStart);
@@ -45,7 +45,7 @@ private:
 
   std::string path;
   std::unique_ptr<SafetensorsArchive> archive;
-  std::map<std::string, Checked> pieces; ///< By key, as they are asked for.
+  std::map<std::string, Checked> pieces; ///< By key; filled when a shard is first read.
 };
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- AcceptPause.h - accepting where no descriptor is free ----*- C++ -*-===//
+//===- AcceptPause.h - accept() without free descriptors --------*- C++ -*-===//
 #pragma once
 
 #include <cerrno>
@@ -6,15 +6,15 @@
 
 namespace spmd {
 
-/// For a loop that polls a listening socket: while no descriptor is free, a connection waits there that nobody can
-/// take, and polling the socket would end at once, again and again. Not thread-safe.
+/// Pauses a loop that polls a listening socket while the process has no free descriptor. Without the pause a waiting
+/// connection that cannot be accepted would end each poll() at once. Not thread-safe.
 class AcceptPause {
 public:
-  /// How long descriptors may be lacking before that is an error: others may be closing theirs.
+  /// How long descriptors may be exhausted before that is an error: other threads may be about to close theirs.
   static constexpr std::chrono::milliseconds limit{2000};
 
-  /// After accept() has failed. Whether that was for want of descriptors, and the socket is to be left alone for a
-  /// while.
+  /// Call it after accept() has failed. Returns true if no descriptor was free, and the loop must not poll the socket
+  /// for a while.
   bool begin(int error) {
     if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM)
       return false;
@@ -26,15 +26,15 @@ public:
     until = now + interval;
     return true;
   }
-  /// After accept() has succeeded.
+  /// Call it after accept() has succeeded.
   void end() { isLacking = false; }
 
-  /// Whether to leave the socket alone now; to be asked before each poll().
+  /// Whether the loop must not poll the socket now; ask before each poll().
   bool isOn() const { return isLacking && std::chrono::steady_clock::now() < until; }
-  /// How long a poll() may take then, in milliseconds.
+  /// The longest poll() during a pause, in milliseconds.
   static int pollLimit() { return static_cast<int>(interval.count()); }
 
-  /// True once, where descriptors are lacking for longer than the limit.
+  /// Returns true once, if descriptors are exhausted for longer than `limit`.
   bool isTooLong() {
     if (!isLacking || isTold || std::chrono::steady_clock::now() - lackingSince < limit)
       return false;

@@ -11,7 +11,7 @@ Box makeBox(int64_t peer, int64_t elementBytes, int64_t sourceOffset, int64_t ta
   box.targetOffset = targetOffset;
   box.runBytes = elementBytes;
   size_t inner = loops.counts.size();
-  // Loops whose elements follow one another without a gap on both sides become part of the run.
+  // Inner loops over elements that are contiguous on both sides become part of the run.
   while (inner > 0 && (loops.counts[inner - 1] == 1 || (loops.sourceStrides[inner - 1] == box.runBytes &&
                                                         loops.targetStrides[inner - 1] == box.runBytes))) {
     box.runBytes *= loops.counts[inner - 1];
@@ -21,7 +21,7 @@ Box makeBox(int64_t peer, int64_t elementBytes, int64_t sourceOffset, int64_t ta
     int64_t count = loops.counts[d];
     if (count == 1)
       continue;
-    // A loop that continues where the one inside it ends is one loop with it; grown from the outside in.
+    // A loop that continues where the next inner loop ends is merged with it.
     if (!box.counts.empty() && box.sourceStrides.back() == count * loops.sourceStrides[d] &&
         box.targetStrides.back() == count * loops.targetStrides[d]) {
       box.counts.back() *= count;

@@ -5,7 +5,7 @@
 
 namespace spmd {
 
-/// Loops over elements, major to minor: how many, and how far apart (in bytes) they lie on either side.
+/// Loops over elements, major to minor: their counts, and their strides in bytes in source and target.
 struct BoxLoops {
   std::vector<int64_t> counts, sourceStrides, targetStrides;
 
@@ -16,7 +16,7 @@ struct BoxLoops {
   }
 };
 
-/// The box of these elements, with as long runs and as few loops as possible.
+/// Returns the box of these elements, with the longest runs and the fewest loops.
 Box makeBox(int64_t peer, int64_t elementBytes, int64_t sourceOffset, int64_t targetOffset, const BoxLoops &loops);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- CollectiveIdentity.cpp - what tells collectives apart --------------===//
+//===- CollectiveIdentity.cpp - description and hash of calls -------------===//
 
 #include "runtime/collective/CollectiveIdentity.h"
 #include "runtime/artifact/PlanFields.h"

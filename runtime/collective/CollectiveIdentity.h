@@ -1,4 +1,4 @@
-//===- CollectiveIdentity.h - what tells collectives apart ------*- C++ -*-===//
+//===- CollectiveIdentity.h - description and hash of calls -----*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -8,10 +8,10 @@
 
 namespace spmd {
 
-/// `all_reduce sum f32[1024, 4096] over (b)`: for messages.
+/// Returns `all_reduce sum f32[1024, 4096] over (b)`, for messages.
 std::string describeCollective(const CollectiveDesc &desc);
 
-/// A number that differs where anything in the description differs: devices that meet compare it.
+/// Returns a hash of all fields of the description, which the devices of a group compare.
 uint64_t fingerprintCollective(const MeshShape &mesh, const CollectiveDesc &desc);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- Movement.cpp - which bytes a collective brings to a device ---------===//
+//===- Movement.cpp - bytes that a collective moves to a device -----------===//
 
 #include "runtime/collective/Movement.h"
 #include "runtime/collective/BoxBuilder.h"
@@ -31,7 +31,7 @@ int64_t product(const Shape &shape) {
   return count;
 }
 
-/// Byte strides of a row-major shape.
+/// Returns the byte strides of a row-major shape.
 Shape stridesOf(const Shape &shape, int64_t elementBytes) {
   Shape strides(shape.size());
   int64_t stride = elementBytes;
@@ -42,8 +42,8 @@ Shape stridesOf(const Shape &shape, int64_t elementBytes) {
   return strides;
 }
 
-/// The box of `extent` elements from `sourceStart` to `targetStart`. They lie `sourceSteps` apart in the source and
-/// `targetSteps` in the target, or next to one another.
+/// Returns the box of `extent` elements from `sourceStart` to `targetStart`. The elements are `sourceSteps` apart in
+/// the source and `targetSteps` in the target; empty steps mean contiguous elements.
 Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const Shape &sourceStart,
             const Shape &targetShape, const Shape &targetStart, const Shape &extent, const Shape &sourceSteps = {},
             const Shape &targetSteps = {}) {
@@ -59,7 +59,7 @@ Box makeBox(int64_t peer, int64_t elementBytes, const Shape &sourceShape, const 
   return spmd::makeBox(peer, elementBytes, sourceOffset, targetOffset, loops);
 }
 
-/// Everything of `shape` that is not in [begin, end), every `steps` (1 if empty) of a dimension.
+/// Adds all elements of `shape` that are not in [begin, end), or that `steps` (1 if empty) skips, to the zeros.
 void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &begin, const Shape &end,
                    const Shape &steps = {}) {
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -84,7 +84,7 @@ void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape,
   }
 }
 
-/// Everything of `shape` outside the box [0, valid).
+/// Adds all elements of `shape` outside the box [0, valid) to the zeros.
 void addComplement(Movement &movement, int64_t elementBytes, const Shape &shape, const Shape &valid) {
   addComplement(movement, elementBytes, shape, Shape(shape.size(), 0), valid);
 }
@@ -97,7 +97,7 @@ public:
 
   Movement build() {
     if (desc.operandShape.size() > maxRank || desc.resultShape.size() > maxRank)
-      fail("arrays of more than 16 dimensions cannot be moved");
+      fail("collectives of arrays with more than 16 dimensions are not supported");
     for (const AxisRef &axis : desc.axes)
       if (mesh.indexOf(axis.name) < 0)
         fail("the mesh has no axis '" + axis.name + "'");
@@ -140,7 +140,7 @@ public:
 private:
   [[noreturn]] void fail(const std::string &why) const { throw Error(describeCollective(desc) + ": " + why); }
 
-  /// The piece of a dimension of n elements that belongs to a position of the group.
+  /// Returns the shard of a dimension of n elements that a position of the group owns.
   ShardRange piece(int64_t n, int64_t member) const {
     Shape coordinates(sizes.size());
     for (size_t i = sizes.size(); i-- > 0;) {
@@ -151,7 +151,7 @@ private:
   }
   int64_t groupSize() const { return static_cast<int64_t>(movement.group.size()); }
 
-  /// `shape` with dimension d replaced.
+  /// Returns `shape` with the size of dimension d replaced.
   static Shape with(Shape shape, int64_t d, int64_t size) {
     shape[d] = size;
     return shape;
@@ -209,7 +209,7 @@ private:
     int64_t cut = desc.operandShape[split], piecePadded = localDimSize(cut, sizes);
     ShardRange mine = piece(cut, movement.self);
     if (split == concat) {
-      // Every member's piece has the same padded size here; they lie one after the other.
+      // Each member's shard has the same padded size here; the shards are consecutive.
       expectShape(desc.resultShape, with(desc.operandShape, split, piecePadded * groupSize()), "result");
       for (int64_t peer = 0; peer < groupSize(); ++peer)
         add(peer, unit(split, mine.start), unit(split, peer * piecePadded), with(desc.resultShape, split, mine.size));
@@ -254,7 +254,7 @@ private:
     }
     if (!isTarget)
       addComplement(movement, elementBytes, desc.resultShape, zero);
-    // A scalar has no dimension to be outside of.
+    // A scalar has no dimension for addComplement.
     if (!isTarget && desc.resultShape.empty())
       movement.zeros.push_back(makeBox(0, elementBytes, {}, {}, {}, {}, {}));
   }
@@ -287,7 +287,7 @@ private:
     std::vector<DimMove> moves = desc.moves;
     for (size_t d = moves.size(); d < rank; ++d)
       moves.push_back({0, 1, 0, desc.globalShape[d]});
-    // What the source has, counted in this device's piece; outside of it is zero.
+    // The box of source elements, in indices of this device's shard; the rest of the shard is zero.
     Shape begins(rank), ends(rank), sourceSteps(rank), targetSteps(rank);
     std::vector<std::vector<DimMove>> turns(rank);
     for (size_t d = 0; d < rank; ++d) {
@@ -302,7 +302,7 @@ private:
           begins[d] = moved.start - wanted[d].start;
         ends[d] = moved.end() - wanted[d].start;
       }
-      // Elements that are neighbours in the dilated source are a stride apart in it.
+      // Neighbours in the target are `stride` apart in the dilated source.
       sourceSteps[d] = moves[d].stride;
       targetSteps[d] = moves[d].dilation;
     }
@@ -335,7 +335,7 @@ private:
 
   void buildReshape() {
     if (desc.globalShape.size() + desc.targetShape.size() > maxRank)
-      fail("arrays of more than 16 dimensions before and behind cannot be moved");
+      fail("reshapes with more than 16 dimensions in source and target together are not supported");
     int64_t covered = 0;
     forEachHolder([&](int64_t holder, const Ranges &) {
       for (Box &box : listReshapedBoxes(mesh, desc, movement.group[holder], position)) {
@@ -359,10 +359,12 @@ private:
 
   using Ranges = std::vector<std::pair<int64_t, int64_t>>;
 
-  /// Calls visit for each piece of an exchange's source: the member of the group that it is taken from, and its ranges.
+  /// Calls visit for each shard of an exchange's source: with the member of the group from which it is taken, and its
+  /// ranges.
   template <typename Visit> void forEachHolder(Visit &&visit) const {
     ShardedShape source{desc.globalShape, desc.source};
-    // Partial sums are no replicas of one another: only holders of the same part count.
+    // Partial sums are not replicas: only devices with the same coordinates along the unreduced axes hold the same
+    // addend.
     auto partOf = [&](int64_t device) {
       Shape part, coordinates = mesh.coordinates(device);
       for (const AxisRef &axis : desc.source.unreduced)
@@ -383,7 +385,7 @@ private:
     }
     for (auto &[ranges, peers] : holders) {
       bool isMine = std::find(peers.begin(), peers.end(), movement.self) != peers.end();
-      // Among replicas: ourselves, else spread the readers over them.
+      // A device that is itself a holder reads its own memory; the others spread over the replicas.
       visit(isMine ? movement.self : peers[movement.self % peers.size()], ranges);
     }
   }

@@ -1,8 +1,8 @@
-//===- Movement.h - which bytes a collective brings to a device -*- C++ -*-===//
+//===- Movement.h - bytes that a collective moves to a device ---*- C++ -*-===//
 //
-// Every collective seen from the receiving device: a list of boxes, each copied (or, for reduce_scatter, reduced)
-// from the operands of the group's members, and the rest of the result set to zero. Pure arithmetic on nested
-// ceilings; any backend that can read or send boxes may use it.
+// Describes every collective from the view of the receiving device: a list of boxes, each copied (or, for
+// reduce_scatter, reduced) from the operands of the group's members; the rest of the result is set to zero. Pure
+// arithmetic on nested ceilings; any backend that can read or send boxes may use it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,9 +14,9 @@
 
 namespace spmd {
 
-/// A box of bytes: for each index of `counts` one run of contiguous bytes on both sides. All in bytes.
+/// A box of bytes: for each index of `counts` one run that is contiguous on both sides. All sizes are in bytes.
 struct Box {
-  int64_t source = 0; ///< Position in the group whose operand it comes from; -1: reduced over all of them.
+  int64_t source = 0; ///< Position in the group of the operand that is copied; -1: reduced over all operands.
   int64_t sourceOffset = 0, targetOffset = 0;
   std::vector<int64_t> counts, sourceStrides, targetStrides; ///< Outer loops, major to minor.
   int64_t runBytes = 0;
@@ -25,14 +25,14 @@ struct Box {
 
 struct Movement {
   std::vector<int64_t> group; ///< Mesh positions of the members, in group order.
-  int64_t self = 0;           ///< This device's position in it.
+  int64_t self = 0;           ///< This device's position in the group.
   std::vector<Box> boxes;
   std::vector<Box> zeros; ///< Target side only.
   int64_t operandBytes = 0, resultBytes = 0;
 };
 
-/// What the device at this mesh position receives. Throws spmd::Error where the description contradicts itself. With
-/// `wanted`, only boxes from members of the group for which it is true.
+/// Returns the bytes that the device at this mesh position receives. With `wanted`, only boxes of members for which it
+/// is true. Throws spmd::Error if the description is inconsistent.
 Movement computeMovement(const MeshShape &mesh, const CollectiveDesc &desc, int64_t position,
                          const std::function<bool(int64_t member)> &wanted = {});
 

@@ -17,7 +17,7 @@ using CombineFunction = void (*)(const void *a, const void *b, void *result, int
 #define SPMD_LOOPS "runtime/collective/ReduceLoops.inc"
 #include "runtime/device/cpu/CpuVariants.inc"
 
-/// Elements reduced at a time: the partial results of all levels stay in the first-level cache.
+/// Elements reduced at a time: the partial results of all levels stay in the L1 cache.
 constexpr int64_t blockElements = 1024;
 constexpr int64_t blockBytes = blockElements * 8;
 

@@ -1,9 +1,9 @@
 //===- Reduce.h - element-wise reduction of several buffers -----*- C++ -*-===//
 //
-// The balanced binary tree over group positions, split at the largest power of two below the size, for every element
-// type and reduction. bf16 and f16 are widened to f32, reduced there and rounded once. Sums and products of integers
-// wrap; maximum and minimum give NaN if either side is NaN, and order -0 below +0. On bool, sum, max and `or` are or;
-// product, min and `and` are and.
+// Reduces along the balanced binary tree over group positions, split at the largest power of two below the size, for
+// every element type and reduction. bf16 and f16 are widened to f32, reduced there and rounded once. Sums and products
+// of integers wrap; maximum and minimum return NaN if either operand is NaN, and order -0 below +0. On bool, sum, max
+// and `or` are or; product, min and `and` are and.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,26 +15,26 @@
 
 namespace spmd {
 
-/// A subtree that was reduced elsewhere: elements of accumulatedBytes each. Null: it is not known.
+/// A subtree that was reduced elsewhere: elements of accumulatedBytes each. Null data: not available.
 struct Subtree {
   const void *data = nullptr;
-  int64_t size = 0; ///< Leaves.
+  int64_t size = 0; ///< Number of leaves.
 };
 
 class TreeReducer {
 public:
-  /// Throws spmd::Error for reductions that have no meaning for the type (`and` of floats, keys).
+  /// Throws spmd::Error for reductions that are undefined for the type (`and` of floats, keys).
   TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize);
 
-  /// target[i] = tree over p of sources[p][i]. `target` may be one of the sources, and must not overlap one otherwise.
-  /// Allocates nothing; `thread` selects the scratch of a thread below the number given to setThreads.
+  /// Computes target[i] = tree over p of sources[p][i]. `target` may be one of the sources, and must not overlap one
+  /// otherwise. Allocates nothing; `thread` is below the number given to setThreads and selects its scratch memory.
   void reduce(const void *const *sources, void *target, int64_t count, int thread = 0);
   void setThreads(int threads);
 
-  /// The same, where `subtrees[p]`, if it is known, stands for the leaves [p, p + size), which must be a subtree; their
-  /// sources are not looked at.
+  /// Like reduce, but `subtrees[p]`, if available, replaces the leaves [p, p + size), which must be a subtree; their
+  /// sources are not read.
   void reduceWith(const void *const *sources, const Subtree *subtrees, void *target, int64_t count, int thread = 0);
-  /// Only the subtree of the leaves [first, first + size), size > 1, unrounded: elements of accumulatedBytes.
+  /// Reduces the subtree of the leaves [first, first + size), size > 1, without rounding: elements of accumulatedBytes.
   void reduceSubtree(const void *const *sources, int64_t first, int64_t size, void *target, int64_t count,
                      int thread = 0);
   /// Bytes of an element of an inner node: 4 for bf16 and f16, which are rounded once at the end.
@@ -42,7 +42,7 @@ public:
 
 private:
   using Combine = void (*)(const void *a, const void *b, void *result, int64_t count);
-  /// What a reduction works on; offsets into it are in elements.
+  /// The inputs of a reduction; offsets into them are in elements.
   struct Inputs {
     const void *const *sources = nullptr;
     const Subtree *subtrees = nullptr;

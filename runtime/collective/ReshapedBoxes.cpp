@@ -1,4 +1,4 @@
-//===- ReshapedBoxes.cpp - what a device has of another's shape -----------===//
+//===- ReshapedBoxes.cpp - boxes between shards of two shapes -------------===//
 
 #include "runtime/collective/ReshapedBoxes.h"
 
@@ -8,7 +8,7 @@
 namespace spmd {
 namespace {
 
-/// Runs of elements of one size, equally far apart on either side. In elements.
+/// Runs of elements of one size, equally far apart in source and target. Counted in elements.
 struct RunRow {
   int64_t source = 0, target = 0, size = 0;
   int64_t count = 1, sourceStep = 0, targetStep = 0;
@@ -25,7 +25,7 @@ struct RunRow {
   }
 };
 
-/// What two places of the mesh have in common of a group of dimensions.
+/// Returns the elements of a group of dimensions that two devices' shards have in common.
 std::vector<RunRow> listRows(const MeshShape &mesh, const CollectiveDesc &desc, const ReshapedDims &dims, int64_t from,
                              int64_t to) {
   std::vector<RunRow> rows;
@@ -39,7 +39,7 @@ std::vector<RunRow> listRows(const MeshShape &mesh, const CollectiveDesc &desc, 
   return rows;
 }
 
-/// How far apart (in bytes) neighbours in the dimensions before `dim` are.
+/// Returns the byte stride of dimension `dim` - 1 of a row-major shape.
 int64_t strideBefore(const std::vector<int64_t> &shape, size_t dim, int64_t elementBytes) {
   for (size_t d = dim; d < shape.size(); ++d)
     elementBytes *= shape[d];

@@ -1,11 +1,11 @@
-//===- ReshapedBoxes.h - what a device has of another's shape ---*- C++ -*-===//
+//===- ReshapedBoxes.h - boxes between shards of two shapes -----*- C++ -*-===//
 #pragma once
 
 #include "runtime/collective/Movement.h"
 
 namespace spmd {
 
-/// What device `from` of the mesh has of the array that `to` wants in another shape.
+/// Returns the boxes that device `from` of the mesh holds of the reshaped shard that device `to` needs.
 std::vector<Box> listReshapedBoxes(const MeshShape &mesh, const CollectiveDesc &desc, int64_t from, int64_t to);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- Allocation.h - device memory for something ---------------*- C++ -*-===//
+//===- Allocation.h - device memory with a description ----------*- C++ -*-===//
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -9,8 +9,8 @@
 
 namespace spmd {
 
-/// Memory of the device for what `describe()` says (`the result 'y' of 'main', f32[8, 4] @ P(a, _)`): where there is
-/// not enough, the error says it, with its size and what to do. `describe` is called in that case alone.
+/// Allocates device memory. `describe()` returns its purpose (`the result 'y' of 'main', f32[8, 4] @ P(a, _)`). If
+/// there is not enough memory, the error names the purpose, the size and a remedy; `describe` is only called then.
 template <typename Describe> DeviceBufferRef allocateFor(Device &device, int64_t bytes, const Describe &describe) {
   try {
     return device.allocate(bytes);
@@ -19,7 +19,7 @@ template <typename Describe> DeviceBufferRef allocateFor(Device &device, int64_t
   } catch (const std::bad_alloc &) {
     releaseMemoryReserve();
     throw Error(std::string("memory for ") + describe() + ": device " + device.str() + ": " + std::to_string(bytes) +
-                " bytes were asked for, but " + noMemoryText());
+                " bytes were requested, but " + noMemoryText());
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace spmd {
 
-/// result[b] = op(lhs[b]) op(rhs[b]), row-major and without gaps, as in MatmulStep.
+/// result[b] = op(lhs[b]) op(rhs[b]), row-major and contiguous, as in MatmulStep.
 struct MatmulShape {
   int64_t batch = 1, m = 1, n = 1, k = 1;
   bool transposeLhs = false, transposeRhs = false;

@@ -42,7 +42,7 @@ struct DeviceProgram::Op {
   int32_t step = 0;
   const SourceLocation *location = nullptr;
   const Step *source = nullptr;
-  /// Of the first of several steps that compute: all of them.
+  /// For the first of several consecutive computing steps: all of these steps.
   std::vector<PreparedStep *> joined;
 };
 
@@ -83,7 +83,7 @@ void DeviceProgram::settle(const std::string &cause) noexcept {
       endpoint->settle();
     endRun();
   } catch (const std::exception &) {
-    // The run has failed already, for a cause that is known.
+    // The run has already failed, for a known cause.
   }
 }
 
@@ -96,7 +96,7 @@ std::unique_ptr<CollectiveCall> DeviceProgram::prepareMeeting(const CallSite &si
   return endpoint->prepare(plan.mesh, desc, site);
 }
 
-/// Where the devices of the mesh meet behind the last step.
+/// The call site at which the devices of the mesh meet after the last step.
 CallSite DeviceProgram::endSite() const {
   CallSite site;
   site.program = context.fingerprint;
@@ -118,7 +118,7 @@ size_t DeviceProgram::addPointers(const std::vector<BufferId> &ids) {
   return first;
 }
 
-/// Whether the step behind the start of a collective, which `index` says, is its end.
+/// Whether the step after `index`, which starts a collective, finishes that collective.
 static bool isDoneAtOnce(const std::vector<Step> &steps, size_t index) {
   auto *done = index + 1 < steps.size() ? std::get_if<CollectiveDoneStep>(&steps[index + 1].op) : nullptr;
   return done && done->id == std::get<CollectiveStartStep>(steps[index].op).id;
@@ -281,7 +281,7 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
     try {
       endRun(); // Nothing may use the memory of a run that is over.
     } catch (const Error &) {
-      // A consequence of the first error, which knows its place; `settle` ends what is still under way.
+      // A consequence of the first error, which names the step; `settle` ends the work that is still in flight.
     }
     if (profile)
       resolveMarks(*profile);
@@ -353,7 +353,7 @@ void DeviceProgram::execute(Ops &ops) {
   }
 }
 
-/// One step after the other, with its times and its NaNs.
+/// Runs one step after the other, and records its times and NaNs.
 void DeviceProgram::executeWatched(Ops &ops) {
   for (Op &op : ops) {
     size_t index = 0;
@@ -406,7 +406,7 @@ void DeviceProgram::executeOne(Op &op) {
       execute(loop->condition);
       if (!readPredicate(loop->predicate))
         break;
-      checkVerdict(); // A loop without steps that work or wait ends with the job as well.
+      checkVerdict(); // So that a loop without steps that work or wait also ends with the job.
       execute(loop->body);
     }
   } else if (auto *counted = std::get_if<Op::For>(&op.what)) {
@@ -437,10 +437,11 @@ void DeviceProgram::failForNan(const NanAgreement::Answer &answer, const std::op
     context.health->reportFailureAt(answer.text, launch, found->step, *found->location);
   bool isHere = std::find(locals.begin(), locals.end(), answer.position) != locals.end();
   if (isHere && answer.position != position)
-    return; // That device fails the run of this process, and knows the place.
+    return; // That device fails the run of this process with the location.
   if (!isHere && context.health) {
-    // The process that speaks for all is about to end the job. It reports before it does anything else, so a second is
-    // long: without a verdict by then the coordinator is gone, and this process says what it knows.
+    // The device that made the NaN is on another process, which reports to the coordinator first and ends the job. A
+    // second is long for that: without a verdict by then the coordinator is gone, and this process throws the answer
+    // itself.
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     while (!context.health->isOver() && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

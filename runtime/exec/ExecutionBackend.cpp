@@ -1,4 +1,4 @@
-//===- ExecutionBackend.cpp - what runs plans on one kind of device -------===//
+//===- ExecutionBackend.cpp - runs plans on one kind of device ------------===//
 
 #include "runtime/exec/ExecutionBackend.h"
 
@@ -23,7 +23,7 @@ std::unique_ptr<ExecutionBackend> ExecutionBackend::create(std::shared_ptr<const
   for (const DeviceRef &device : devices)
     if (device->getBackend() != plan.target.backend)
       throw Error("the artifact '" + plan.name + "' is compiled for " + plan.target.backend + " devices, but " +
-                  device->str() + " is none; compile it with --target=" + std::string(device->getBackend()));
+                  device->str() + " is not one; compile it with --target=" + std::string(device->getBackend()));
   for (const Entry &entry : kBackends)
     if (entry.name == plan.target.backend)
       return entry.create(std::move(artifact), devices);

@@ -1,4 +1,4 @@
-//===- ExecutionCounters.h - what executors count ---------------*- C++ -*-===//
+//===- ExecutionCounters.h - counters of all executors ----------*- C++ -*-===//
 #pragma once
 
 #include <atomic>
@@ -6,11 +6,11 @@
 
 namespace spmd {
 
-/// Of all executors of a process together. Written by device threads, once a launch and once a collective.
+/// Counters of all executors of a process. Device threads update them, once per launch and once per collective.
 struct ExecutionCounters {
-  std::atomic<uint64_t> launches{0};          ///< That have ended.
-  std::atomic<uint64_t> launchNanoseconds{0}; ///< What they took on the process's first device.
-  std::atomic<uint64_t> wireBytes{0};         ///< Sent in collectives by all devices of the process.
+  std::atomic<uint64_t> launches{0};          ///< Finished launches.
+  std::atomic<uint64_t> launchNanoseconds{0}; ///< Their time on the process's first device.
+  std::atomic<uint64_t> wireBytes{0};         ///< Bytes that all devices of the process sent in collectives.
 };
 
 } // namespace spmd

@@ -18,7 +18,7 @@
 namespace spmd {
 namespace {
 
-/// What the plan's steps, nested ones included, need.
+/// Resources that the plan's steps, including nested ones, need.
 struct Needs {
   bool collectives = false;
 };
@@ -30,7 +30,7 @@ uint64_t hashText(const std::string &text) {
   return hash;
 }
 
-/// The order in which DeviceProgram numbers the steps.
+/// Numbers the steps in the same order as DeviceProgram.
 void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector<StepInfo> &infos, Needs &needs,
                    std::map<int32_t, int32_t> &starts) {
   for (const Step &step : steps) {
@@ -87,7 +87,7 @@ public:
 
   void wait() override {
     auto isOver = [&] { return remaining.load(std::memory_order_acquire) == 0; };
-    // Long runs are the rule; a short one is caught by the spin.
+    // Most runs are long; the spin serves short ones.
     if (!spinUntil(isOver, std::chrono::microseconds(5)))
       for (;;) {
         uint32_t left = remaining.load();
@@ -105,10 +105,10 @@ public:
   }
   bool isDone() const override { return remaining.load(std::memory_order_acquire) == 0; }
 
-  /// The first error is the cause; later ones mostly follow from it. Kept as text: each wait throws an error of its
-  /// own, and no exception is shared between threads.
+  /// The first error is the cause; later ones usually follow from it. It is kept as text: each wait throws an error of
+  /// its own, so that threads share no exception.
   void fail(std::string_view message, Error::Kind errorKind) noexcept { fail(message, errorKind, /*metNan=*/false); }
-  /// With a NaN: all devices fail so.
+  /// Like fail, for a NaN: all devices fail with it.
   void failForNan(std::string_view message) noexcept { fail(message, Error::Kind::Failed, /*metNan=*/true); }
   void finishDevice() {
     if (remaining.fetch_sub(1) == 1)
@@ -140,7 +140,7 @@ private:
   Error::Kind kind = Error::Kind::Failed;
 };
 
-/// Held while a run is queued on all devices of the process, whatever its program.
+/// Held while a run of any program is queued on all devices of the process.
 std::mutex &launchOrder() {
   static std::mutex mutex;
   return mutex;
@@ -204,7 +204,7 @@ PlanExecutor::PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOpt
   Needs needs;
   std::map<int32_t, int32_t> starts;
   describeSteps(plan, plan.steps, stepInfo, needs, starts);
-  // Devices that look for NaNs agree on what they find; without collectives no device has another one's values.
+  // Devices that look for NaNs agree on the result. Without collectives no device has another device's values.
   needs.collectives |= options.checkNans && plan.mesh.deviceCount() > 1 && options.collectives;
   if (needs.collectives) {
     if (!options.collectives)
@@ -231,7 +231,7 @@ PlanExecutor::PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOpt
 }
 
 PlanExecutor::~PlanExecutor() {
-  // Runs that are still queued refer to the programs; each program ends on its device's thread, after them.
+  // Queued runs refer to the programs; each program ends on its device's thread, after them.
   onAllDevices([&](size_t i) { programs[i].reset(); });
 }
 
@@ -294,8 +294,8 @@ std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBuffe
   state->arguments = std::move(arguments);
   state->results = std::move(results);
   state->profile = profile;
-  // All devices see the runs of all programs in the same order: two that wait for one another's collectives in
-  // different orders would wait for ever.
+  // All devices queue the runs of all programs in the same order: two devices that wait for each other's collectives in
+  // different orders would wait forever.
   std::lock_guard lock(launchOrder());
   uint64_t number = ++launches;
   for (size_t i = 0; i < devices.size(); ++i)
@@ -303,7 +303,8 @@ std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBuffe
   return state;
 }
 
-/// The run has failed on this device. The others wait for it in vain: they are told, here and on the other processes.
+/// Called when the run has failed on this device: tells the other devices, here and on other processes, because they
+/// would wait in vain.
 void PlanExecutor::failRun(size_t local, LaunchState &state, const std::string &cause, Error::Kind kind) noexcept {
   state.fail(cause, kind);
   if (context.health && kind != Error::Kind::Verdict)
@@ -313,7 +314,7 @@ void PlanExecutor::failRun(size_t local, LaunchState &state, const std::string &
   programs[local]->settle(cause);
 }
 
-/// The same with the text that `describe` makes; where there is no memory for that, with what needs none.
+/// Like failRun, with the text that `describe` returns; if there is no memory for that, with a static text.
 template <typename Describe>
 void PlanExecutor::failRunFor(size_t local, LaunchState &state, Error::Kind kind, const Describe &describe) noexcept {
   std::string cause;
@@ -335,7 +336,7 @@ void PlanExecutor::logEvents(uint64_t number, std::vector<ProfileEvent> events) 
       event.endNs = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   try {
     context.profileLog->add(number, std::move(events));
-  } catch (const std::bad_alloc &) { // A trace with a gap is better than a run that ends for it.
+  } catch (const std::bad_alloc &) { // A trace with a gap is better than a failed run.
     releaseMemoryReserve();
   }
 }
@@ -355,7 +356,7 @@ void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) 
       std::lock_guard lock(state.mutex);
       state.profile->insert(state.profile->end(), events.begin(), events.end());
     }
-  } catch (const NanError &error) { // All devices of the mesh have met at the end of the run and throw it alike.
+  } catch (const NanError &error) { // All devices of the mesh have met at the end of the run and throw the same error.
     state.failForNan(error.what());
   } catch (const Error &error) {
     failRunFor(local, state, error.getKind(), [&] { return std::string(error.what()); });
@@ -367,10 +368,10 @@ void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) 
   } catch (const std::exception &error) {
     failRunFor(local, state, Error::Kind::Failed, [&] { return devices[local]->str() + ": " + error.what(); });
   }
-  // Of a run that failed, too: what was under way ends here.
+  // Also for a failed run: the current events end here.
   if (context.profileLog)
     logEvents(number, std::move(events));
-  // The buffers go before the run counts as done, so that their memory can be had again at once.
+  // The buffers are released before the run counts as done, so that their memory can be reused at once.
   state.arguments[local].clear();
   state.results[local].clear();
   state.finishDevice();

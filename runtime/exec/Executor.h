@@ -1,8 +1,8 @@
 //===- Executor.h - runs a plan on this process's devices -------*- C++ -*-===//
 //
-// Loads an artifact, prepares per device once (arena, constants, resolved steps, prepared collectives), and runs it
-// many times with no allocation per step. It knows nothing of arrays, files or the network: the public API puts it
-// together with devices, collectives and the control plane.
+// Loads an artifact, prepares it once per device (arena, constants, resolved steps, prepared collectives), and runs it
+// many times with no allocation per step. It does not know arrays, files or the network: the public API combines it
+// with devices, collectives and the control plane.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,7 +27,7 @@ struct HostView {
   const void *data = nullptr;
 };
 
-/// What `print` in a program calls: texts has one more entry than values (text, value, text, ..., text).
+/// Called by `print` in a program: texts has one more entry than values (text, value, text, ..., text).
 using PrintFunction = std::function<void(const std::vector<std::string> &texts, const std::vector<HostView> &values)>;
 
 class ProfileLog;
@@ -40,22 +40,23 @@ struct ExecutorOptions {
   std::vector<int64_t> devices;
   /// All local devices of this process; those that the mesh does not use are ignored.
   std::vector<DeviceRef> localDevices;
-  /// Needed where the plan has collectives or prints. Must outlive the executor.
+  /// Required if the plan has collectives or prints. Must outlive the executor.
   CollectiveBackend *collectives = nullptr;
-  /// What connects the GPUs of the job; null: their collectives go through `collectives`. Must outlive the executor.
+  /// Connects the GPUs of the job; null: their collectives use `collectives`. Must outlive the executor.
   cuda::GpuTransport *gpuTransport = nullptr;
   /// May be null. Must outlive the executor.
   Health *health = nullptr;
   /// May be null. Must outlive the executor.
   ExecutionCounters *counters = nullptr;
-  /// Where the events of all runs go; may be null. Must outlive the executor.
+  /// Receives the events of all runs; may be null. Must outlive the executor.
   ProfileLog *profileLog = nullptr;
-  /// A run whose results or printed values hold a NaN fails, naming the step that made it (NanCheck.h). All devices of
-  /// the mesh agree on that, so that the run fails with a NanError on every process, and the next run works.
+  /// A run whose results or printed values contain a NaN fails with an error that names the step that made it
+  /// (NanCheck.h). All devices of the mesh agree on that, so the run fails with a NanError on every process, and the
+  /// next run works.
   bool checkNans = false;
-  /// Such a run ends the job instead: the process that met the NaN reports its failure to `health`.
+  /// A run with a NaN ends the job instead: the process that found the NaN reports its failure to `health`.
   bool nansEndJob = false;
-  /// Called on the process that holds the mesh device with the smallest id; without it, prints do nothing there.
+  /// Called on the process of the mesh device with the smallest id; if it is empty there, prints do nothing.
   PrintFunction print;
   /// How long preparation waits for other processes.
   std::chrono::milliseconds prepareTimeout{300'000};
@@ -63,28 +64,28 @@ struct ExecutorOptions {
   uint64_t fingerprint = 0;
 };
 
-/// When a step ran on a device, in nanoseconds of the steady clock.
+/// Begin and end of a step on a device, in nanoseconds of the steady clock.
 struct ProfileEvent {
-  int32_t step = 0; ///< Into Executor::stepInfo.
+  int32_t step = 0; ///< Index into Executor::stepInfo.
   int64_t device = 0;
   int64_t beginNs = 0, endNs = 0;
 };
 
-/// What a step number of profiles and messages means.
+/// Describes the step of a number in profiles and messages.
 struct StepInfo {
   std::string name; ///< `fused_add`, `matmul`, `all_reduce`, ...
   SourceLocation location;
   enum class Collective : uint8_t { None, Start, Done };
   Collective collective = Collective::None;
-  int32_t pairedStep = -1;   ///< Of a collective: the number of its start.
-  std::vector<AxisRef> axes; ///< That its groups are over.
+  int32_t pairedStep = -1;   ///< For the end of a collective: the number of its start.
+  std::vector<AxisRef> axes; ///< The axes of the collective.
 };
 
-/// A run under way.
+/// A run in flight.
 class Launch {
 public:
   virtual ~Launch() = default;
-  /// Waits for all local devices; throws what the first failing device threw. May be called again.
+  /// Waits for all local devices; throws the error of the first device that failed. May be called again.
   virtual void wait() = 0;
   virtual bool isDone() const = 0;
 };
@@ -93,26 +94,25 @@ class Executor {
 public:
   virtual ~Executor() = default;
 
-  /// Collective among the processes of the mesh if the plan has collectives. Throws spmd::Error: the code does not
-  /// fit this CPU, a symbol is missing, the mesh does not match the devices.
+  /// Collective among the processes of the mesh if the plan has collectives. Throws spmd::Error if the code does not
+  /// fit this CPU, a symbol is missing, or the mesh does not match the devices.
   static std::unique_ptr<Executor> create(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
 
   virtual const Artifact &getArtifact() const = 0;
   /// The mesh positions of this process's devices, ascending: the order of `arguments` and `results` below.
   virtual const std::vector<int64_t> &getLocalPositions() const = 0;
-  /// The device at each of them.
+  /// The devices at these positions.
   virtual const std::vector<DeviceRef> &getLocalDevices() const = 0;
 
-  /// Queues one run. arguments[i][j] is parameter j on local position i, of at least ValueInfo::localBytes() bytes,
-  /// and so for results. A buffer may be both where Plan::aliases allows it. The buffers are kept alive until the run
-  /// is over. Runs follow one another in the order of the calls, those of
-  /// all executors of the process, also where threads call. With `profile`, events of all devices
-  /// are added to it before the run is done.
+  /// Queues one run. arguments[i][j] is parameter j on local position i, of at least ValueInfo::localBytes() bytes; the
+  /// same holds for results. A buffer may be both if Plan::aliases allows it. The run keeps the buffers alive. Runs of
+  /// all executors of the process execute in the order of the calls, also if several threads call. With `profile`, the
+  /// events of all devices are added to it before the run is done.
   virtual std::shared_ptr<Launch> launch(std::vector<std::vector<DeviceBufferRef>> arguments,
                                          std::vector<std::vector<DeviceBufferRef>> results,
                                          std::vector<ProfileEvent> *profile = nullptr) = 0;
 
-  /// launch and wait.
+  /// Calls launch and waits.
   void run(std::vector<std::vector<DeviceBufferRef>> arguments, std::vector<std::vector<DeviceBufferRef>> results,
            std::vector<ProfileEvent> *profile = nullptr) {
     launch(std::move(arguments), std::move(results), profile)->wait();

@@ -1,4 +1,4 @@
-//===- LibraryCalls.cpp - a library step with its types -------------------===//
+//===- LibraryCalls.cpp - library steps with their types ------------------===//
 
 #include "runtime/exec/LibraryCalls.h"
 
@@ -12,7 +12,7 @@ LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
   if (step.function == LibraryFunction::UpdateSlice)
     for (size_t i = 2; i < step.inputs.size(); ++i)
       call.indexTypes.push_back(typeOf(step.inputs[i]));
-  else // A sort has one input, and its result is positions.
+  else // A sort has one input, and its result holds positions.
     call.indexTypes.push_back(typeOf(step.inputs.size() == 1 ? step.result : step.inputs[1]));
   return call;
 }

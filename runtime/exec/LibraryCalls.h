@@ -1,4 +1,4 @@
-//===- LibraryCalls.h - a library step with its types -----------*- C++ -*-===//
+//===- LibraryCalls.h - library steps with their types ----------*- C++ -*-===//
 #pragma once
 
 #include "runtime/device/LibraryCall.h"
@@ -7,7 +7,7 @@
 namespace spmd {
 
 LibraryCall makeCall(const LibraryStep &step, const Plan &plan);
-/// Throws spmd::Error where the operands have different types.
+/// Throws spmd::Error if the operands have different types.
 MatmulShape makeShape(const MatmulStep &step, const Plan &plan);
 
 } // namespace spmd

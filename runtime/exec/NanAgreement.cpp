@@ -1,4 +1,4 @@
-//===- NanAgreement.cpp - one answer of all devices about a NaN -----------===//
+//===- NanAgreement.cpp - agreement of devices about a NaN ----------------===//
 
 #include "runtime/exec/NanAgreement.h"
 
@@ -8,7 +8,7 @@
 namespace spmd {
 namespace {
 
-/// The maximum over all devices of the mesh, on each of them.
+/// Returns an all_reduce of the maximum over all devices of the mesh.
 CollectiveDesc maximumOf(const MeshShape &mesh, DType dtype, int64_t count) {
   CollectiveDesc desc;
   desc.kind = CollectiveKind::AllReduce;
@@ -31,8 +31,7 @@ NanAgreement::NanAgreement(CommunicatorEndpoint &endpoint, const MeshShape &mesh
 
 std::optional<NanAgreement::Answer> NanAgreement::agree(const std::optional<NanCheck::Finding> &found,
                                                         const std::string &message) {
-  // Devices are ranked: one that made a NaN before one that was brought it, then by their order in the mesh; 0 has
-  // none.
+  // Ranks the devices: one that made a NaN before one that received it, then by their order in the mesh; 0: no NaN.
   int64_t own = 0, best = 0;
   if (found)
     own = (found->isForeign ? 0 : deviceCount) + deviceCount - position;

@@ -10,7 +10,7 @@
 namespace spmd {
 namespace {
 
-/// Compared as bits: no floating-point mode changes what a NaN is.
+/// Compares bits, so that no floating-point mode affects what counts as a NaN.
 template <typename Bits> int64_t findNan(const void *data, int64_t count, Bits infinity) {
   const char *bytes = static_cast<const char *>(data);
   constexpr Bits sign = Bits(1) << (sizeof(Bits) * 8 - 1);
@@ -35,7 +35,7 @@ template <typename Bits> int64_t findNan(const void *data, int64_t count, Bits i
   return -1;
 }
 
-/// The index of the first NaN among `count` elements, or -1.
+/// Returns the index of the first NaN among `count` elements, or -1.
 int64_t findNan(DType dtype, const void *data, int64_t count) {
   switch (dtype) {
   case DType::F16:
@@ -87,7 +87,7 @@ StepBuffers buffersOf(const Step &step, BufferId operand, BufferId result) {
   if (auto *matmul = std::get_if<MatmulStep>(&step.op)) {
     if (matmul->epilogueKernel < 0)
       return {{matmul->lhs, matmul->rhs}, {matmul->result}};
-    // The product, the epilogue's other inputs, its output.
+    // Inputs: the product and the epilogue's other inputs; output: the epilogue's.
     StepBuffers all{{matmul->lhs, matmul->rhs}, {matmul->epilogueOperands.back()}};
     for (size_t i = 1; i + 1 < matmul->epilogueOperands.size(); ++i)
       all.inputs.push_back(matmul->epilogueOperands[i]);
@@ -112,7 +112,7 @@ bool NanCheck::overlaps(const Spot &spot, BufferId id) const {
          info.offset < spot.end;
 }
 
-/// The global index of the first NaN in what this device owns of a value.
+/// Returns the global index of the first NaN in the shard that this device owns of a value.
 std::optional<std::vector<int64_t>> NanCheck::findInValue(const ValueInfo &value, const void *data) const {
   if (!isFloat(value.dtype))
     return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<std::vector<int64_t>> NanCheck::findInValue(const ValueInfo &value
   for (const ShardRange &range : owned)
     if (range.size == 0)
       return std::nullopt;
-  // Row by row of the padded local array.
+  // Walks the owned rows of the padded local array.
   int64_t rowSize = rank == 0 ? 1 : owned.back().size, stride = rank == 0 ? 1 : value.localShape.back();
   std::vector<int64_t> index(rank, 0);
   for (;;) {
@@ -176,7 +176,7 @@ void NanCheck::afterStep(int32_t number, const Step &step, const std::string &na
   if (done)
     collective = collectives[static_cast<size_t>(done->id)];
   StepBuffers used = buffersOf(step, collective.first, collective.second);
-  // What an output overwrites may be an input.
+  // An output may overwrite an input, so the inputs are checked first.
   int64_t inherited = -1;
   for (BufferId id : used.inputs)
     for (const Spot &spot : spots)
@@ -200,7 +200,7 @@ void NanCheck::afterStep(int32_t number, const Step &step, const std::string &na
   }
 }
 
-/// A value that is printed is seen by the user, as a result is.
+/// The user sees a printed value like a result.
 void NanCheck::lookAtPrinted(const Step &step, const PrintStep &print, const std::vector<void *> &buffers) {
   for (size_t i = 0; i < print.values.size() && !printed; ++i)
     for (const Spot &spot : spots) {
@@ -208,10 +208,10 @@ void NanCheck::lookAtPrinted(const Step &step, const PrintStep &print, const std
         continue;
       auto index = findInValue(print.infos[i], buffers[static_cast<size_t>(print.values[i])]);
       if (!index)
-        break; // In the padding only, or in other memory of the same spot.
+        break; // Only the padding, or other memory of the same range, has a NaN.
       const Origin &origin = origins[static_cast<size_t>(spot.origin)];
       std::string place = step.location.line > 0 ? " at " + step.location.str() : "";
-      printed = {origin.text + "; what is printed" + place + " has it" +
+      printed = {origin.text + "; the value printed" + place + " has it" +
                      (index->empty() ? "" : " at " + indexText(*index)),
                  origin.step, origin.location, origin.isForeign};
       break;
@@ -236,7 +236,7 @@ std::optional<NanCheck::Finding> NanCheck::findInResults(const std::vector<void 
         continue;
       auto index = findInValue(value, buffers[id]);
       if (!index)
-        break; // In the padding only.
+        break; // Only the padding has a NaN.
       const Origin &origin = origins[static_cast<size_t>(spot.origin)];
       std::string where = index->empty() ? "" : " at " + indexText(*index);
       best = {origin.text + "; result '" + value.name + "' has it" + where, origin.step, origin.location,

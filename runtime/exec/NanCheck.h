@@ -1,11 +1,11 @@
 //===- NanCheck.h - finds the step that made a NaN --------------*- C++ -*-===//
 //
-// --check-nans on one device. As with JAX's debug_nans, a run is in error when one of its results holds a NaN (an
-// infinity is none), or a value that it prints; what a step computes for itself and drops may be one. To name the
-// culprit, each step's output is looked through as soon as it is written, and each NaN in memory remembers the step
-// that made it: one whose inputs had none. Padding of short shards is not looked at in arguments and results; a NaN in
-// the padding of an intermediate value can only matter where a later step makes a real one of the same value, and then
-// the earlier step is named.
+// Implements --check-nans on one device. As with JAX's debug_nans, a run is in error if one of its results or printed
+// values holds a NaN (infinities are allowed); intermediate values that are dropped may hold NaNs. To name the culprit,
+// the check scans each step's output as soon as it is written, and records for each NaN in memory the step that made
+// it: one whose inputs had none. The padding of short shards is not checked in arguments and results. A NaN in the
+// padding of an intermediate value only matters if a later step makes a real one of the same value; then the earlier
+// step is named.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,12 +19,12 @@
 
 namespace spmd {
 
-/// What a step reads and writes.
+/// The buffers that a step reads and writes.
 struct StepBuffers {
   std::vector<BufferId> inputs, outputs;
 };
 
-/// `operand` is that of the collective that a done step finishes.
+/// `operand` and `result` are those of the collective, if the step finishes one.
 StepBuffers buffersOf(const Step &step, BufferId operand, BufferId result);
 
 class NanCheck {
@@ -33,25 +33,25 @@ public:
     std::string text;
     int32_t step = 0;
     const SourceLocation *location = nullptr;
-    bool isForeign = false; ///< It came from another device.
+    bool isForeign = false; ///< The NaN came from another device.
   };
 
   NanCheck(const Plan &plan, int64_t position);
 
-  /// A run begins. `buffers`: the memory of each buffer.
+  /// Begins a run. `buffers` is the memory of each buffer.
   void begin(uint64_t launch, const std::vector<void *> &buffers);
-  /// A step has been executed; `name` as in profiles.
+  /// Checks the outputs of a step that has been executed; `name` as in profiles.
   void afterStep(int32_t number, const Step &step, const std::string &name, const std::vector<void *> &buffers);
-  /// The first NaN of a result or, where no result has one, of a printed value.
+  /// Returns the first NaN of a result or, if no result has one, of a printed value.
   std::optional<Finding> find(const std::vector<void *> &buffers) const;
 
 private:
-  /// A NaN that lies in memory.
+  /// A range of memory that holds a NaN.
   struct Spot {
     BufferInfo::Space space;
     int32_t index;
     int64_t begin, end; ///< Bytes.
-    int64_t origin;     ///< Into `origins`.
+    int64_t origin;     ///< Index into `origins`.
   };
   struct Origin {
     std::string text;

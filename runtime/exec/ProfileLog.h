@@ -10,12 +10,13 @@
 
 namespace spmd {
 
-/// Thread-safe. Holds so many events and counts the others: a run of a week does not end for lack of memory.
+/// Thread-safe. Keeps a limited number of events and counts the others, so that a run of a week does not exhaust
+/// memory.
 class ProfileLog {
 public:
   struct Run {
     uint64_t launch = 0;
-    std::vector<ProfileEvent> events; ///< Of one device; parents before their children.
+    std::vector<ProfileEvent> events; ///< Events of one device; parents before their children.
   };
 
   explicit ProfileLog(size_t limit = 1'000'000) : limit(limit) {}
@@ -29,7 +30,7 @@ public:
     count += events.size();
     runs.push_back({launch, std::move(events)});
   }
-  /// All that came since the last time, and how many were dropped in all.
+  /// Returns all runs since the last call, and the total number of dropped events.
   std::pair<std::vector<Run>, size_t> take() {
     std::lock_guard lock(mutex);
     return {std::exchange(runs, {}), dropped};

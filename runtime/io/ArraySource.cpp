@@ -1,4 +1,4 @@
-//===- ArraySource.cpp - an array that lies in a file ---------------------===//
+//===- ArraySource.cpp - an array in a file -------------------------------===//
 
 #include "runtime/io/ArraySource.h"
 
@@ -14,8 +14,8 @@
 namespace spmd {
 namespace {
 
-/// Bytes of the array; nothing where they overflow, also where only a size of 0 makes them none: strides do not fit
-/// either then, and NumPy has no such array.
+/// Returns the bytes of the array; nothing if they overflow. Sizes that overflow count even if a size of 0 makes the
+/// product 0: their strides do not fit either, and NumPy has no such array.
 std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t elementBytes) {
   int64_t bytes = elementBytes;
   bool isEmpty = false;
@@ -27,7 +27,7 @@ std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t ele
   return isEmpty ? 0 : bytes;
 }
 
-/// The dtype's name for numpy's astype.
+/// The name of the dtype in NumPy's astype.
 std::string numpyName(DType dtype) {
   switch (dtype) {
   case DType::F64:
@@ -60,8 +60,8 @@ void swapBytes(unsigned char *data, int64_t count, int64_t elementBytes) {
     std::reverse(data + i * elementBytes, data + (i + 1) * elementBytes);
 }
 
-/// Copies a box of a strided array in a file to a row-major array in memory, in the longest runs that are consecutive
-/// in both.
+/// Copies a box of a strided array in a file to a row-major array in memory, in the longest runs that are contiguous in
+/// both.
 class BoxReader {
 public:
   BoxReader(ByteSource &bytes, int64_t elementBytes, const std::vector<ShardRange> &ranges,
@@ -161,7 +161,7 @@ void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const
                        void *target, Crc32Parts *parts) const {
   int64_t elementBytes = byteSize(dtype);
   std::vector<int64_t> shape = layout.shape;
-  shape.resize(ranges.size()); // A key's two words are one element.
+  shape.resize(ranges.size()); // The two words of a key are one element.
   std::vector<int64_t> fileStrides;
   if (layout.fortranOrder) {
     int64_t stride = 1;
@@ -194,7 +194,7 @@ void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const
 }
 
 void ArraySource::addBytes(uint64_t begin, uint64_t end, Crc32Parts &parts) const {
-  // Large enough that a read costs nothing beside its bytes, small enough for a second-level cache.
+  // Large enough that the cost of a call is negligible, small enough for an L2 cache.
   constexpr uint64_t block = uint64_t(1) << 20;
   std::vector<char> buffer(std::min(block, end - begin));
   for (; begin < end; begin += block) {

@@ -1,8 +1,8 @@
-//===- ArraySource.h - an array that lies in a file -------------*- C++ -*-===//
+//===- ArraySource.h - an array in a file -----------------------*- C++ -*-===//
 //
-// What .npy, .npz and .safetensors have in common: a dtype, a shape, and bytes in some order. A source reads the pieces
-// that a device owns and touches no other bytes of the file (but for compressed archive members, which can only be
-// unpacked as a whole).
+// The common part of .npy, .npz and .safetensors: a dtype, a shape, and bytes in some order. A source reads the shard
+// that a device owns and no other bytes of the file (except for compressed archive members, which can only be
+// decompressed completely).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,24 +22,24 @@ namespace spmd {
 class ByteSource {
 public:
   virtual ~ByteSource() = default;
-  /// Throws spmd::Error where the bytes cannot be read.
+  /// Throws spmd::Error if the bytes cannot be read.
   virtual void read(uint64_t offset, uint64_t size, void *target) = 0;
 };
 
-/// How an array lies in its file.
+/// The layout of an array in its file.
 struct ArrayLayout {
-  std::optional<DType> dtype; ///< None where the language has no such type.
-  std::string dtypeText;      ///< What the file says: `<f8`.
+  std::optional<DType> dtype; ///< None if the language has no such type.
+  std::string dtypeText;      ///< As in the file: `<f8`.
   std::vector<int64_t> shape;
   bool fortranOrder = false;
   bool byteSwapped = false; ///< Big endian; converted while reading.
 };
 
-/// What a file says of the bytes of an array and of what stands around them.
+/// The checksum in a file of an array's bytes, and the bytes around them that it includes.
 struct SourceChecksum {
   uint32_t crc32 = 0;
-  uint64_t size = 0;  ///< Of all bytes that it is of.
-  std::string header; ///< Those in front of the first element.
+  uint64_t size = 0;  ///< Number of all bytes that the checksum covers.
+  std::string header; ///< The bytes before the first element.
 };
 
 class ArraySource {
@@ -51,21 +51,22 @@ public:
   const std::string &getName() const { return name; }
   const ArrayLayout &getLayout() const { return layout; }
 
-  /// Throws unless this is an array of the parameter's dtype and global shape; the sentence names both and the remedy.
-  /// A key is two u32 in a last dimension of its own. By rows: the parameter takes some of its rows at a time.
+  /// Throws unless this is an array of the parameter's dtype and global shape; the error names both and the remedy. A
+  /// key is two u32 in an additional last dimension. With `byRows` the parameter takes a batch of the array's rows at a
+  /// time.
   void check(const ValueInfo &parameter, bool byRows = false) const;
 
   /// Reads the elements of `ranges` (one per dimension) to `target`, a row-major array of `paddedShape` whose other
-  /// elements become zero. Call check first. `parts`: takes what is read of the bytes that the checksum is of.
+  /// elements become zero. Call check first. `parts` receives the read bytes that the checksum covers.
   void read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape, void *target,
             Crc32Parts *parts = nullptr) const;
 
-  /// Of a source that reads parts of what its file has a checksum of. Those who read the parts compare it together
-  /// (Crc32Parts): one of them adds what is no element (addRest), and each element is added by one.
+  /// Sets the checksum of a source of which each process reads a part. The processes compare it together (Crc32Parts):
+  /// one of them adds the bytes that are not elements (addRest), and each element is added by one process.
   void setChecksum(SourceChecksum sum) { checksum = std::move(sum); }
   const std::optional<SourceChecksum> &getChecksum() const { return checksum; }
   void addRest(Crc32Parts &parts) const;
-  /// Throws, naming both, where `found` is another CRC-32 than the file says.
+  /// Throws an error that names both if `found` differs from the CRC-32 of the file.
   void compareChecksum(uint32_t found) const;
   /// Reads all bytes once to compare the checksum.
   void verify() const;
@@ -76,7 +77,7 @@ private:
   std::string name;
   ArrayLayout layout;
   std::unique_ptr<ByteSource> bytes;
-  uint64_t elementsEnd = 0; ///< Bytes of all elements.
+  uint64_t elementsEnd = 0; ///< Number of bytes of all elements.
   std::optional<SourceChecksum> checksum;
 };
 
@@ -86,14 +87,14 @@ public:
   virtual ~ArrayArchive() = default;
   /// In the order of the file.
   virtual std::vector<std::string> getNames() const = 0;
-  /// Throws, naming what there is, where the key does not exist.
+  /// Throws an error that lists the existing names if the key does not exist.
   virtual ArraySource open(const std::string &key) = 0;
 };
 
-/// The error of bytes whose checksum is not the one that their file has.
+/// The error for bytes whose checksum differs from the file's.
 Error checksumError(const std::string &name, uint32_t found, uint32_t expected);
 
-/// The sentence for a key that an archive does not have.
+/// The message for a key that an archive does not have.
 std::string missingKeyMessage(const std::string &file, const std::string &key, const std::vector<std::string> &names);
 
 } // namespace spmd

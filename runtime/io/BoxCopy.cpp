@@ -11,7 +11,7 @@ void copyBox(int64_t elementBytes, const std::vector<int64_t> &extent, const voi
              const std::vector<int64_t> &targetShape, const std::vector<int64_t> &targetStart) {
   if (elementCount(extent) == 0)
     return;
-  // The longest run that is consecutive in both: trailing dimensions that the box fills, and one more.
+  // The longest run that is contiguous in both: trailing dimensions that the box fills, and one more.
   size_t runDim = extent.size();
   int64_t run = elementBytes;
   while (runDim > 0) {

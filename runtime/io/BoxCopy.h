@@ -8,8 +8,8 @@
 
 namespace spmd {
 
-/// Copies a box of `extent` elements from an array of `sourceShape`, where it begins at `sourceStart`, to one of
-/// `targetShape`, where it begins at `targetStart`. All are row-major; the box must lie inside of both.
+/// Copies a box of `extent` elements from `sourceStart` of an array of `sourceShape` to `targetStart` of an array of
+/// `targetShape`. Both are row-major; the box must be inside both.
 void copyBox(int64_t elementBytes, const std::vector<int64_t> &extent, const void *source,
              const std::vector<int64_t> &sourceShape, const std::vector<int64_t> &sourceStart, void *target,
              const std::vector<int64_t> &targetShape, const std::vector<int64_t> &targetStart);

@@ -1,8 +1,8 @@
-//===- Crc32Parts.cpp - a checksum that several compute together ----------===//
+//===- Crc32Parts.cpp - a checksum computed in parts ----------------------===//
 //
-// A CRC is a remainder of polynomials over GF(2): the bits of a part, followed by n zero bits, leave its remainder
-// times x^n. Parts are added by exclusive or. The CRC-32 of zip begins with a register of ones and inverts the result,
-// which `finish` accounts for: it is the same for all sequences of one length.
+// A CRC is a remainder of polynomials over GF(2): appending n zero bits to a part multiplies its remainder by x^n. The
+// remainders of parts are added by exclusive or. The CRC-32 of zip starts with a register of ones and inverts the
+// result; `finish` accounts for that, because it is the same for all sequences of one length.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace {
 /// Bit 31 is the coefficient of x^0, as in the register.
 constexpr uint32_t kOne = 0x80000000u, kPolynomial = 0xedb88320u;
 
-/// The product modulo the polynomial.
+/// Returns the product modulo the polynomial.
 constexpr uint32_t multiply(uint32_t a, uint32_t b) {
   uint32_t product = 0;
   for (uint32_t bit = kOne; bit != 0; bit >>= 1) {
@@ -29,7 +29,7 @@ constexpr uint32_t multiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-/// x^(8 * 2^k) at place k.
+/// Entry k is x^(8 * 2^k).
 constexpr std::array<uint32_t, 64> makePowers() {
   std::array<uint32_t, 64> powers{};
   uint32_t power = kOne >> 8;
@@ -41,7 +41,7 @@ constexpr std::array<uint32_t, 64> makePowers() {
 }
 constexpr std::array<uint32_t, 64> kPowers = makePowers();
 
-/// x^(8 * bytes): what a remainder is multiplied with where so many bytes follow.
+/// Returns x^(8 * bytes): the factor of a remainder that is followed by so many bytes.
 uint32_t factorOf(uint64_t bytes) {
   uint32_t factor = kOne;
   for (size_t k = 0; bytes != 0; ++k, bytes >>= 1)
@@ -68,7 +68,7 @@ void Crc32Parts::add(uint64_t offset, std::string_view bytes) {
     }
     current = multiply(lastFactor, current);
   }
-  current = ~crc32Of(bytes, ~current); // zlib inverts the register before and behind the bytes.
+  current = ~crc32Of(bytes, ~current); // zlib inverts the register before and after the bytes.
   position = offset + bytes.size();
 }
 

@@ -41,7 +41,7 @@ Decimal fromScientific(std::string_view text) {
   return decimal;
 }
 
-/// `value` correctly rounded to `digits` significant ones.
+/// Returns `value` correctly rounded to `digits` significant digits.
 Decimal rounded(double value, int digits) {
   std::array<char, 1100> buffer;
   int length = std::snprintf(buffer.data(), buffer.size(), "%.*e", std::max(digits - 1, 0), value);
@@ -50,12 +50,12 @@ Decimal rounded(double value, int digits) {
 
 bool isSame16(const Decimal &decimal, double value, DType dtype) {
   std::string text = (decimal.negative ? "-0." : "0.") + decimal.digits + "e" + std::to_string(decimal.exponent);
-  // Every decimal of at most 6 digits near a 16-bit float is far enough from a tie to go through f32.
+  // Every decimal of at most 6 digits near a 16-bit float is far enough from a tie to be rounded through f32.
   auto parsed = static_cast<float>(std::strtod(text.c_str(), nullptr)), wanted = static_cast<float>(value);
   return dtype == DType::BF16 ? floatToBf16(parsed) == floatToBf16(wanted) : floatToF16(parsed) == floatToF16(wanted);
 }
 
-/// The next decimal of so many digits away from zero.
+/// Returns the next decimal of so many digits away from zero.
 Decimal nextUp(Decimal decimal, int digits) {
   decimal.digits.resize(static_cast<size_t>(digits), '0');
   size_t i = decimal.digits.size();
@@ -71,7 +71,7 @@ Decimal nextUp(Decimal decimal, int digits) {
   return decimal;
 }
 
-/// The shortest decimal that reads back as `value`, the nearest of that length.
+/// Returns the shortest decimal that reads back as `value`, the nearest of that length.
 Decimal shortest(double value, DType dtype) {
   std::array<char, 64> buffer;
   char *begin = buffer.data(), *end = begin + buffer.size();
@@ -82,7 +82,7 @@ Decimal shortest(double value, DType dtype) {
   else {
     for (int digits = 1; digits < 6; ++digits) {
       Decimal decimal = rounded(value, digits);
-      // At a power of two the interval that reads back reaches further up than down.
+      // At a power of two the interval that reads back is wider above than below.
       for (const Decimal &candidate : {decimal, nextUp(decimal, digits)})
         if (isSame16(candidate, value, dtype))
           return candidate;
@@ -92,7 +92,7 @@ Decimal shortest(double value, DType dtype) {
   return fromScientific({begin, static_cast<size_t>(end - begin)});
 }
 
-/// Whole digits and digits after the point.
+/// Returns the digits before and after the point.
 std::string placePoint(const Decimal &decimal) {
   std::string whole = "0", fraction;
   auto count = static_cast<int>(decimal.digits.size());
@@ -120,7 +120,7 @@ std::string exponentText(int exponent) {
 std::string positionalText(double value, DType dtype, int precision) {
   Decimal decimal = shortest(value, dtype);
   auto fractionDigits = static_cast<int>(decimal.digits.size()) - decimal.exponent;
-  if (fractionDigits > precision) { // Round the exact value, not the shortest decimal: no double rounding.
+  if (fractionDigits > precision) { // Rounds the exact value, not the shortest decimal, to avoid double rounding.
     std::array<char, 1100> buffer;
     int length = std::snprintf(buffer.data(), buffer.size(), "%.*f", precision, value);
     std::string text(buffer.data(), static_cast<size_t>(length));

@@ -10,14 +10,14 @@
 
 namespace spmd {
 
-/// A part of a mapped file; ArraySource has checked that what it reads lies inside.
+/// A part of a mapped file; ArraySource has checked that its reads are inside the part.
 class MappedSource final : public ByteSource {
 public:
   MappedSource(std::shared_ptr<const MappedFile> file, uint64_t begin) : file(std::move(file)), begin(begin) {}
   void read(uint64_t offset, uint64_t size, void *target) override {
     if (!copyGuarded(target, file->bytes().data() + begin + offset, size))
       throw Error("cannot read '" + file->getPath() +
-                  "': the file has become shorter since it was opened, or its disk failed; files must stay as they are "
+                  "': the file has become shorter since it was opened, or its disk failed; files must not change "
                   "while they are read");
   }
 

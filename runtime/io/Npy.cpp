@@ -124,7 +124,7 @@ private:
       if (error != std::errc() || size < 0)
         fail("its shape is not a tuple of sizes");
       position = static_cast<size_t>(end - text.data());
-      acceptWord("L"); // Python 2 wrote long integers so.
+      acceptWord("L"); // Python 2 wrote long integers this way.
       shape.push_back(size);
       if (!accept(',')) {
         expect(')');
@@ -136,7 +136,8 @@ private:
 
   void parseDescr(ArrayLayout &layout) {
     skipSpace();
-    if (position < text.size() && text[position] == '[') { // A structured type: skipped, refused by ArraySource::check.
+    // A structured type: skipped here, refused by ArraySource::check.
+    if (position < text.size() && text[position] == '[') {
       skipList();
       layout.dtypeText = "structured";
       return;

@@ -1,7 +1,7 @@
 //===- Npy.h - NumPy's array files ------------------------------*- C++ -*-===//
 //
 // Reads versions 1, 2 and 3 of .npy (C and Fortran order, little and big endian) and writes version 1 in C order.
-// bf16, which NumPy does not know, is `|V2` as ml_dtypes writes it; a key is u32[..., 2].
+// bf16, which NumPy does not have, is `|V2` as ml_dtypes writes it; a key is u32[..., 2].
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,19 +18,19 @@ struct NpyHeader {
   uint64_t dataOffset = 0;
 };
 
-/// Longest header that is read; NumPy's own limit is 10,000 characters.
+/// Limit of a header's size; NumPy's own limit is 10,000 characters.
 inline constexpr uint64_t kMaxNpyHeaderBytes = uint64_t(1) << 20;
 
-/// How many of a file's first bytes hold magic and header, or 0 where `firstBytes` (12 are enough) is no .npy.
+/// Returns the size of magic and header in bytes, or 0 if `firstBytes` (12 are enough) are not those of a .npy.
 uint64_t npyHeaderBytes(std::string_view firstBytes);
 
-/// Parses magic and header; throws spmd::Error, beginning with `name`.
+/// Parses magic and header; throws spmd::Error that begins with `name`.
 NpyHeader parseNpyHeader(std::string_view bytes, const std::string &name);
 
-/// The file is mapped: reading a piece reads only its pages.
+/// Maps the file: reading a shard reads only its pages.
 ArraySource openNpy(const std::string &path);
 
-/// Magic and header of version 1, padded to a multiple of 64 bytes.
+/// Returns magic and header of version 1, padded to a multiple of 64 bytes.
 std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape);
 
 /// Writes atomically. `data` is row-major.

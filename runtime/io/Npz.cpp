@@ -47,7 +47,7 @@ struct ZipLibrary {
   }
 };
 
-/// Opened at the first use and kept: a library that was opened stays for the life of the process.
+/// Opened at the first use; an opened library stays for the life of the process.
 const ZipLibrary &zipLibrary() {
   static const ZipLibrary library;
   return library;
@@ -60,7 +60,7 @@ Error archiveError(const std::string &path, const std::string &problem) {
 /// An open archive; libzip's handles are not thread-safe.
 struct Archive {
   explicit Archive(const std::string &path) : path(path), library(zipLibrary()) {
-    MappedFile exists(path); // For the sentence about a missing file or a folder.
+    MappedFile exists(path); // Throws the error for a missing file or a folder.
     int code = 0;
     zip = library.zip_open(path.c_str(), ZIP_RDONLY, &code);
     if (!zip) {
@@ -81,7 +81,7 @@ struct Archive {
   std::mutex mutex;
 };
 
-/// A member that is stored as it is: any part can be read.
+/// An uncompressed member: any part of it can be read.
 class StoredMember final : public ByteSource {
 public:
   StoredMember(std::shared_ptr<Archive> archive, zip_uint64_t index, std::string name)
@@ -130,7 +130,7 @@ private:
   uint64_t begin;
 };
 
-/// Unpacks in blocks: a size that the archive claims is not believed before its bytes are there.
+/// Decompresses in blocks: memory grows with the bytes that exist, not with the size that the archive claims.
 std::string unpack(StoredMember &member, uint64_t size) {
   constexpr uint64_t block = uint64_t(16) << 20;
   std::string bytes;
@@ -168,7 +168,7 @@ public:
       throw archiveError(name, archive->library.zip_strerror(archive->zip));
     constexpr zip_uint64_t needed = ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_CRC;
     if ((stat.valid & needed) != needed)
-      throw archiveError(name, "the archive does not say how large it is, how it is packed, or its checksum");
+      throw archiveError(name, "the archive does not have its size, its compression method, or its checksum");
 
     auto member = std::make_unique<StoredMember>(archive, index, name);
     if (stat.comp_method == ZIP_CM_STORE) {
@@ -226,7 +226,7 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
     library.zip_error_fini(&error);
     throw fail(reason);
   }
-  std::vector<std::string> members; // Alive until zip_close has read them.
+  std::vector<std::string> members; // They must live until zip_close has read them.
   members.reserve(arrays.size());
   for (const NamedArray &array : arrays) {
     int64_t size = byteSize(array.dtype);
@@ -240,7 +240,7 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
         source ? library.zip_file_add(zip, (array.name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
     bool ok = index >= 0 &&
               library.zip_set_file_compression(zip, static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0) == 0 &&
-              // The first day a zip can name: the bytes do not depend on when they were written.
+              // The earliest date of the format, so that the bytes do not depend on the time of writing.
               library.zip_file_set_dostime(zip, static_cast<zip_uint64_t>(index), 0, 0x21, 0) == 0;
     if (!ok) {
       std::string reason = reasonOf(library.zip_get_error(zip));

@@ -1,9 +1,9 @@
 //===- Npz.h - archives of NumPy arrays -------------------------*- C++ -*-===//
 //
-// A .npz is a zip of .npy members. Of members that are stored (numpy.savez) any part can be read, and those who read
-// the parts compare the member's CRC-32 together (ArraySource::getChecksum); compressed ones (savez_compressed) are
-// unpacked as a whole, once, and compared then. libzip is opened when the first archive is, so a program that reads
-// none does not need it installed.
+// A .npz is a zip of .npy members. Any part of an uncompressed member (numpy.savez) can be read; the processes that
+// read the parts compare the member's CRC-32 together (ArraySource::getChecksum). Compressed members (savez_compressed)
+// are decompressed completely, once, and compared then. libzip is opened with the first archive, so that only programs
+// that read archives need it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,7 +26,7 @@ struct NamedArray {
   const void *data = nullptr;
 };
 
-/// Writes atomically, members stored, the same bytes for the same arrays.
+/// Writes atomically, members uncompressed; equal arrays give equal bytes.
 void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays);
 
 } // namespace spmd

@@ -1,6 +1,6 @@
-//===- NumpyPrinter.cpp - arrays as NumPy prints them ---------------------===//
+//===- NumpyPrinter.cpp - arrays in NumPy's print format ------------------===//
 //
-// Follows numpy/_core/arrayprint.py (FloatingFormat, IntegerFormat, _formatArray): the names there are named here.
+// Follows numpy/_core/arrayprint.py (FloatingFormat, IntegerFormat, _formatArray); comments refer to its names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ std::string leftPadded(const std::string &text, size_t width) {
 /// Largest value printed without an exponent: 10^min(8, decimal digits of the type).
 double exponentCutoff(DType dtype) { return dtype == DType::F64 ? 1e8 : dtype == DType::F32 ? 1e6 : 1e3; }
 
-/// FloatingFormat: how wide, and with an exponent or not, follows from all the values that are shown.
+/// FloatingFormat: all shown values together determine the width and whether numbers have an exponent.
 class FloatFormat {
 public:
   FloatFormat(DType dtype, const std::vector<double> &values) : dtype(dtype) {
@@ -85,7 +85,7 @@ public:
   }
 
 private:
-  /// NumPy divides in the array's own type: an f16 or f32 quotient rounds before it is compared.
+  /// NumPy divides in the array's own type: an f16 or f32 quotient is rounded before it is compared.
   bool ratioIsLarge(double largest, double smallest) const {
     double ratio = largest / smallest;
     if (dtype == DType::F32)
@@ -189,7 +189,7 @@ private:
         word = leftPadded(word, width);
   }
 
-  /// _formatArray's recurser. Words are taken in order, which is the order in which it visits the elements.
+  /// _formatArray's recurser. Consumes words in order, which is the order in which it visits the elements.
   std::string format(size_t dim, const std::string &indent, size_t width) {
     bool cut = isCut(dim);
     int64_t leading = cut ? kEdgeItems : 0, trailing = cut ? kEdgeItems : shape[dim];

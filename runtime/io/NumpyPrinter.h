@@ -1,8 +1,8 @@
-//===- NumpyPrinter.h - arrays as NumPy prints them -------------*- C++ -*-===//
+//===- NumpyPrinter.h - NumPy's print format --------------------*- C++ -*-===//
 //
 // `print(array)` of NumPy 2 with its default options: aligned columns, lines of 75 characters, floats with at most 8
-// digits after the point and an exponent where the range asks for one, and `...` in arrays of more than 1,000 elements.
-// bf16, which NumPy does not know, is treated as f16 is; a key is printed as its two words.
+// digits after the point and an exponent if the range requires one, and `...` in arrays of more than 1,000 elements.
+// bf16, which NumPy does not have, is treated like f16; a key is printed as its two words.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,7 +1,7 @@
 //===- Random.h - random inputs ---------------------------------*- C++ -*-===//
 //
 // jax.random.normal(jax.random.key(seed), shape): threefry2x32 in its partitionable form, so that an element depends
-// on its place in the global array alone and every mesh sees the same numbers.
+// only on its index in the global array, and is the same on every mesh.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -116,9 +116,9 @@ private:
     result.end = offsets[1].get<uint64_t>();
     uint64_t available = file->bytes().size() - dataBegin;
     if (result.begin > result.end || result.end > available)
-      throw damaged("array '" + key + "' lies outside of the file, at bytes " + std::to_string(result.begin) + " to " +
+      throw damaged("array '" + key + "' is outside of the file, at bytes " + std::to_string(result.begin) + " to " +
                     std::to_string(result.end) + " of " + std::to_string(available));
-    // Of a type that the language does not have the size is not known; whoever asks for it is refused anyway.
+    // The size of a type that the language does not have is unknown; a use of the array is an error anyway.
     if (layout.dtype) {
       uint64_t size = static_cast<uint64_t>(byteSize(*layout.dtype));
       bool overflows = false;
@@ -131,7 +131,7 @@ private:
     return result;
   }
 
-  /// The arrays lie one behind the other, and nothing lies between or behind them.
+  /// Checks that the arrays are consecutive, with no bytes between or after them.
   void checkPlaces() const {
     std::vector<size_t> order(entries.size());
     std::iota(order.begin(), order.end(), size_t(0));
@@ -142,7 +142,7 @@ private:
     for (size_t i : order) {
       if (entries[i].begin != end)
         throw damaged("array '" + names[i] + "' begins at byte " + std::to_string(entries[i].begin) +
-                      (entries[i].begin < end ? ", inside of another" : ", behind a gap"));
+                      (entries[i].begin < end ? ", inside of another" : ", after a gap"));
       end = entries[i].end;
     }
     uint64_t available = file->bytes().size() - dataBegin;
@@ -200,7 +200,7 @@ void writeSafetensors(const std::string &path, const std::vector<NamedArray> &ar
     offset += size;
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.append((8 - text.size() % 8) % 8, ' '); // The data begins aligned.
+  text.append((8 - text.size() % 8) % 8, ' '); // Padding, so that the data is aligned.
   std::string length(8, '\0');
   for (size_t i = 0; i < 8; ++i)
     length[i] = static_cast<char>(text.size() >> (8 * i) & 255);

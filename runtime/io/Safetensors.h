@@ -1,8 +1,8 @@
 //===- Safetensors.h - archives in the safetensors format -------*- C++ -*-===//
 //
 // An 8-byte length, a JSON header of that length (name -> dtype, shape, data_offsets), and the bytes. The file is
-// mapped: reading a piece reads only its pages. The header is checked when the file is opened: every array has the size
-// that its type and shape need, and together they fill the file without overlap, as the format demands.
+// mapped: reading a shard reads only its pages. The header is checked when the file is opened: every array has the size
+// of its type and shape, and together they fill the file without overlap, as the format demands.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace spmd {
 
-/// Longest header that is read; the format's own limit.
+/// Limit of a header's size; it is the format's own limit.
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
 class SafetensorsArchive : public ArrayArchive {
@@ -24,16 +24,15 @@ public:
   virtual const std::map<std::string, std::string> &getMetadata() const = 0;
   /// Everything before the arrays: the length and the header.
   virtual std::string_view getHeader() const = 0;
-  /// The row-major elements of an array. Throws as open does.
+  /// Returns the row-major elements of an array. Throws like open.
   virtual std::string_view getBytes(const std::string &key) const = 0;
   virtual const ArrayLayout &getLayout(const std::string &key) const = 0;
 };
 
 std::unique_ptr<SafetensorsArchive> openSafetensors(const std::string &path);
 
-/// Writes atomically. The header lists the arrays in the given order; their bytes lie in the order of decreasing
-/// element size, so that each begins at a multiple of it.
-/// With metadata, it stands first in the header.
+/// Writes atomically. The header lists the metadata, if any, and then the arrays in the given order. Their bytes are in
+/// the order of decreasing element size, so that each array is aligned to its element size.
 void writeSafetensors(const std::string &path, const std::vector<NamedArray> &arrays,
                       const std::map<std::string, std::string> &metadata = {}, Readers readers = Readers::ByUmask);
 

@@ -1,7 +1,7 @@
-//===- ShardingDrawing.cpp - which device holds which block ---------------===//
+//===- ShardingDrawing.cpp - the box drawing of a sharding ----------------===//
 //
-// Sizes of the boxes are jax.debug.visualize_sharding's: a square array is 10 lines high and 25 columns wide, a block
-// takes its share, and no box is narrower than 9.
+// Sizes of the boxes are those of jax.debug.visualize_sharding: a square array is 10 lines high and 25 columns wide, a
+// block gets its fraction of that, and no box is narrower than 9.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ constexpr int64_t kMinWidth = 9, kMaxWidth = 80;
 
 struct Box {
   std::set<int64_t> devices;
-  int64_t rows = 0, columns = 0; ///< Of the block, in elements.
+  int64_t rows = 0, columns = 0; ///< Size of the block, in elements.
 };
 
 std::string entryOf(const Box &box, const std::string &platform) {
@@ -41,13 +41,13 @@ std::string repeated(const std::string &text, int64_t count) {
   return result;
 }
 
-/// A text in the middle of a column, the odd space on the right.
+/// Centres a text in a column, with the odd space on the right.
 std::string centred(const std::string &text, int64_t width) {
   int64_t space = width - static_cast<int64_t>(text.size());
   return std::string(space / 2, ' ') + text + std::string(space - space / 2, ' ');
 }
 
-/// Width and height of a box as JAX pads its text.
+/// Returns the width or height of a box as JAX pads its text.
 int64_t paddedWidth(int64_t wanted, int64_t text) {
   int64_t space = std::clamp(wanted, kMinWidth, kMaxWidth) - text - 2;
   return text + std::max<int64_t>(space, 0);
@@ -61,7 +61,7 @@ std::string drawSharding(const MeshShape &mesh, const std::vector<int64_t> &devi
   if (shape.empty() || shape.size() > 2)
     throw Error("an array of " + std::to_string(shape.size()) +
                 " dimensions cannot be drawn; draw one of one or two dimensions");
-  // Blocks by (row, column) of their first element; one dimension is one row of blocks.
+  // Blocks by (row, column) of their first element; an array of one dimension is one row of blocks.
   std::map<std::pair<int64_t, int64_t>, Box> boxes;
   std::set<int64_t> empty, rowStarts, columnStarts;
   for (int64_t position = 0; position < static_cast<int64_t>(devices.size()); ++position) {

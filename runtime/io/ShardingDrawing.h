@@ -1,4 +1,4 @@
-//===- ShardingDrawing.h - which device holds which block -------*- C++ -*-===//
+//===- ShardingDrawing.h - the box drawing of a sharding --------*- C++ -*-===//
 //
 // The box drawing of jax.debug.visualize_array_sharding, without colours.
 //
@@ -12,9 +12,9 @@
 
 namespace spmd {
 
-/// `devices[p]` is the global id of the device at mesh position p. `platform` is what stands before the ids: `CPU`.
-/// Lines end in a newline. Blocks that hold nothing (a later shard may be empty) are named below the boxes. Throws
-/// spmd::Error for arrays of other than one or two dimensions.
+/// `devices[p]` is the global id of the device at mesh position p. `platform` is the prefix of the ids: `CPU`. Lines
+/// end in a newline. Empty blocks (a later shard may be empty) are listed below the boxes. Throws spmd::Error for
+/// arrays of other than one or two dimensions.
 std::string drawSharding(const MeshShape &mesh, const std::vector<int64_t> &devices, const std::vector<int64_t> &shape,
                          const Sharding &sharding, const std::string &platform);
 

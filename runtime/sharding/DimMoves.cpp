@@ -1,4 +1,4 @@
-//===- DimMoves.cpp - arrays that are made of the elements of others ------===//
+//===- DimMoves.cpp - element maps of a dimension -------------------------===//
 
 #include "runtime/sharding/DimMoves.h"
 
@@ -14,7 +14,7 @@ int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0
 int64_t ceilDivide(int64_t a, int64_t b) { return -floorDivide(-a, b); }
 int64_t moduloOf(int64_t a, int64_t b) { return a - floorDivide(a, b) * b; }
 
-/// The i for which shift + i * stride can be divided, modulo the divisor, which shares none with the stride.
+/// Returns the smallest i >= 0 for which shift + i * stride is a multiple of `divisor`. Stride and divisor are coprime.
 int64_t firstMultiple(int64_t shift, int64_t stride, int64_t divisor) {
   // The inverse of the stride, by Euclid's algorithm.
   int64_t rest = divisor, next = moduloOf(stride, divisor), factor = 0, nextFactor = 1;
@@ -63,7 +63,7 @@ std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRan
 }
 
 MovedRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target) {
-  // shift + i * stride between the first and the last element of the source, dilated.
+  // `near` and `far` are the dilated positions of the first and the last element of the source.
   int64_t near = source.start * move.dilation - move.shift;
   int64_t far = (source.start + source.size - 1) * move.dilation - move.shift;
   if (move.stride < 0)
@@ -100,7 +100,7 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
   for (size_t d = 0; d < source.shape.size(); ++d) {
     DimMove windows = moveOf(moves, source, d);
     std::vector<int64_t> sizes = sizesOf(mesh, axesOf(target, d));
-    // The end of a short window would be taken for elements, where it is a gap between others.
+    // In a short window, the padding at its end would look like a gap between two elements of a dilated window.
     bool hasGapsInWindows = windows.length > 0 && windows.dilation > 1;
     if (windows.stride < 1 || windows.wraps || hasGapsInWindows)
       return std::nullopt;
@@ -112,7 +112,7 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
       DimMove move = windows.inWindowOf(needs.start, sizes);
       MovedRange moved = movedRange(move, {0, source.shape[d]}, needs);
-      // Between elements that are apart are places that must not be taken for one.
+      // A dilated source has gaps between its elements, and no device may look for an element there.
       bool isWithin = std::max(all.start, needs.start) < std::min(all.end(), needs.start + needs.size);
       if (moved.size == 0 && !(windows.dilation > 1 && isWithin))
         return;

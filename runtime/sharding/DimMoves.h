@@ -1,7 +1,8 @@
-//===- DimMoves.h - arrays that are made of the elements of others -*- C++ -*-===//
+//===- DimMoves.h - element maps of a dimension -----------------*- C++ -*-===//
 //
-// What an exchange does along each dimension, and what follows from that for the devices of a mesh. Devices are counted
-// by the axes that matter to a dimension, never one by one: a mesh may have very many.
+// A `DimMove` says which source element each target element of an exchange is, along one dimension. The functions here
+// derive from it what the devices of a mesh hold and need. They count devices by the axes that shard a dimension, never
+// one by one: a mesh may have very many devices.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,36 +13,37 @@
 
 namespace spmd {
 
-/// How a dimension of one array is made of a dimension of another: its element i is the other's element
-/// shift + i * stride, where begin <= i < end and there is one; zero elsewhere. A negative stride goes backwards.
+/// Maps a dimension of the target to a dimension of the source. Target element i is the source element
+/// shift + i * stride, where begin <= i < end and that element exists; all other target elements are zero. A negative
+/// stride reverses the order.
 ///
-/// With a `length` each device's piece of the target is a window of so many elements, and windows may overlap. They
-/// follow the pieces of a dimension of `base` elements that is cut as the target is, each of which stands for `step`
-/// elements of the other: where piece w begins at element b, place j of window w is the other's element
-/// shift + b * step + j * stride. The window of a piece that is short by n elements has nothing in its last
-/// n * step / stride places, rounded down, and that of an empty piece nothing at all. Windows do not go backwards.
+/// If `length` > 0, each device's shard of the target is a window of `length` elements, and windows may overlap. The
+/// windows follow the shards of a dimension of `base` elements that is sharded as the target is; one of its elements
+/// stands for `step` elements of the source. If shard w begins at element b, position j of window w is the source
+/// element shift + b * step + j * stride. If shard w is n elements short, the last n * step / stride positions of its
+/// window, rounded down, are empty; the window of an empty shard is empty. The stride of windows is positive.
 ///
-/// With a `dilation` the elements come to lie that far apart: the other's element is what is said above divided by it,
-/// and where that leaves a remainder there is none. It has no common divisor with the stride.
+/// A `dilation` d puts the source elements d positions apart: the formulas above give a position p, and the target
+/// element is the source element p / d if d divides p, else zero. Dilation and stride are coprime.
 struct DimMove {
   int64_t shift = 0, stride = 1;
   int64_t begin = 0, end = 0;
   int64_t length = 0, step = 0, base = 0;
-  /// The other's dimension is cut in whole blocks of so many elements.
+  /// The source dimension is sharded in blocks of so many elements, which are never split.
   int64_t block = 1;
-  /// Behind the last element of the other comes its first again, and before the first the last: elements are counted
-  /// modulo its size. Such a move has a stride and a dilation of 1, and no blocks.
+  /// The source is periodic: element indices are taken modulo its size. Such a move has a stride and a dilation of 1,
+  /// and blocks of 1.
   bool wraps = false;
   int64_t dilation = 1;
   bool operator==(const DimMove &) const = default;
 
-  /// The move of the elements of the window that element i of the target is in, as if there were no others; the target
-  /// is cut by axes of these sizes.
+  /// Returns the window that contains target element i as a move without windows. `axisSizes` are the sizes of the axes
+  /// that shard the target.
   DimMove inWindowOf(int64_t i, const std::vector<int64_t> &axisSizes) const;
 };
 
-/// A move without windows, for a range of the target, as moves that do not wrap: one for each time that this goes round
-/// the source's `size` elements. What they give of the target follows one another and does not overlap.
+/// Splits a periodic move without windows into moves that do not wrap, for one range of the target: one move for each
+/// pass over the source's `size` elements. The target ranges of the moves are consecutive and disjoint.
 std::vector<DimMove> unwrapped(const DimMove &move, int64_t size, const ShardRange &target);
 
 /// Elements of a dimension, `step` apart.
@@ -51,9 +53,8 @@ struct MovedRange {
   bool operator==(const MovedRange &) const = default;
 };
 
-/// Which elements of the target, of those it owns, come from a range of the source: as far apart as the move's
-/// dilation; where there are none, an empty range at the target's beginning. The move has no windows, and does not
-/// wrap.
+/// Returns the elements of `target` that come from the range `source`; they are `dilation` apart. If there are none,
+/// the result is empty and begins where `target` does. The move has no windows and does not wrap.
 MovedRange movedRange(const DimMove &move, const ShardRange &source, const ShardRange &target);
 
 /// A sharded array.
@@ -62,7 +63,7 @@ struct ShardedShape {
   Sharding sharding;
 };
 
-/// What a place in the mesh (a coordinate for each axis) owns of a dimension of the source.
+/// Returns the range of dimension `dim` of the source that the device at these mesh coordinates (one per axis) owns.
 ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const std::vector<DimMove> &moves, size_t dim,
                        const std::vector<int64_t> &coordinates);
 
@@ -70,23 +71,23 @@ ShardRange ownedSource(const MeshShape &mesh, const ShardedShape &source, const 
 std::vector<int64_t> localSourceShape(const MeshShape &mesh, const ShardedShape &source,
                                       const std::vector<DimMove> &moves);
 
-/// How many elements of the target the devices together do not hold as elements of the source. Without moves the target
-/// is the source under another sharding, or in another shape with its elements in the same order.
+/// Returns how many target elements, summed over all devices, a device needs and does not hold as a source element.
+/// Without moves the target is the source in another sharding, or reshaped with its elements in the same order.
 double missingElements(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                        const std::vector<DimMove> &moves = {});
 
-/// Where in its own piece of the source (dilated, if the move says so) devices find the first element that their piece
-/// of the target has of the source: from the least to the greatest place along a dimension.
+/// The position, in a device's own source shard (dilated if the move is), of the first source element that the device's
+/// target shard needs: the least and the greatest over all devices.
 struct LocalStart {
   int64_t least = 0, greatest = 0;
   bool isSame() const { return least == greatest; }
 };
 
-/// For each dimension, if every device finds in its own piece all that its piece of the target has of the source. What
-/// else the target's piece has, padding included, may be before the source's piece or behind it. Where places differ
-/// among devices, that of one is shift + t * stride - s * dilation, if its piece of the target begins at t and that of
-/// the source at s; in windows shift + b * step - s, if its piece of the base begins at b. No move that goes backwards
-/// or round, and no dilated windows.
+/// Returns one entry per dimension if every device holds all source elements that its target shard needs, else nullopt.
+/// Other positions of the target shard, padding included, may be before or after the source shard. If the starts differ
+/// among devices, the start of one device is shift + t * stride - s * dilation, where its target shard begins at t and
+/// its source shard at s; with windows it is shift + b * step - s, where its shard of the base begins at b. Moves with
+/// a negative stride, with wrapping or with dilated windows give nullopt.
 std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, const ShardedShape &source,
                                                       const ShardedShape &target, const std::vector<DimMove> &moves);
 

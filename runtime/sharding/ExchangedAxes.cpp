@@ -1,8 +1,8 @@
-//===- ExchangedAxes.cpp - which devices an exchange joins ----------------===//
+//===- ExchangedAxes.cpp - the axes along which an exchange sends ---------===//
 //
-// What a device holds is a product of ranges, one for each dimension, and no axis cuts two dimensions of an array. So
-// what a group of devices holds together is a product, too, and each dimension says by itself which of the axes that
-// cut it in the source the group needs: a dimension that stays as it is, none.
+// A device holds a product of ranges, one for each dimension, and no axis shards two dimensions of an array. A group of
+// devices therefore holds a product, too. So each dimension alone decides which of its source axes the group needs; a
+// dimension whose sharding does not change needs none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +22,15 @@ using Coordinates = std::vector<int64_t>;
 
 /// One dimension, or dimensions that are reshaped into others.
 struct Part {
-  std::vector<size_t> axes;                                ///< Of the mesh, that cut the source or the target.
-  std::vector<AxisRef> sourceAxes;                         ///< That cut the source.
-  int64_t work = 1;                                        ///< Of one comparison, in that of two ranges.
-  std::function<int64_t(const Coordinates &)> countNeeded; ///< Elements that a place needs of the source.
-  /// Those of them that the place `holder` holds.
+  std::vector<size_t> axes;                                ///< The mesh axes that shard source or target.
+  std::vector<AxisRef> sourceAxes;                         ///< The axes that shard the source.
+  int64_t work = 1;                                        ///< Cost of one comparison, relative to that of two ranges.
+  std::function<int64_t(const Coordinates &)> countNeeded; ///< Source elements that the device at a place needs.
+  /// Of these elements, those that the device at `holder` holds.
   std::function<int64_t(const Coordinates &holder, const Coordinates &place)> countHeld;
 };
 
-/// Sets the coordinate along a part of an axis.
+/// Sets the coordinate along an axis or a sub-axis.
 void setCoordinate(const MeshShape &mesh, const AxisRef &axis, int64_t value, Coordinates &coordinates) {
   auto number = static_cast<size_t>(mesh.indexOf(axis.name));
   int64_t minor = mesh.axes[number].size / (axis.preSize * axis.sizeIn(mesh));
@@ -44,14 +44,14 @@ int64_t countPlaces(const MeshShape &mesh, const std::vector<AxisRef> &axes) {
   return count;
 }
 
-/// Whether groups along these axes hold all that their members need.
+/// Whether groups along these axes hold all source elements that their members need.
 bool suffices(const MeshShape &mesh, const Part &part, const std::vector<AxisRef> &axes) {
   bool isEnough = true;
   int64_t members = countPlaces(mesh, axes);
   forEachPlace(mesh, part.axes, [&](const Coordinates &place) {
     int64_t left = isEnough ? part.countNeeded(place) : 0;
     Coordinates holder = place;
-    // The pieces of different members do not overlap, for their axes cut the source.
+    // The shards of different members are disjoint, because the axes of the group shard the source.
     for (int64_t member = 0; member < members && left > 0; ++member) {
       int64_t rest = member;
       for (const AxisRef &axis : axes) {
@@ -76,7 +76,7 @@ std::vector<AxisRef> neededAxes(const MeshShape &mesh, const Part &part) {
   for (const AxisRef &axis : part.sourceAxes) {
     std::vector<AxisRef> fewer = needed;
     std::erase(fewer, axis);
-    // Without axes was tried above.
+    // The empty list was tried above.
     if (!fewer.empty() && places * countPlaces(mesh, fewer) <= mostComparisons && suffices(mesh, part, fewer))
       needed = std::move(fewer);
   }
@@ -139,7 +139,7 @@ Part makeReshaped(const MeshShape &mesh, const ShardedShape &source, const Shard
   return part;
 }
 
-/// In the order of the mesh; parts of an axis that follow one another are one.
+/// Returns the axes in mesh order, with adjacent sub-axes of one axis merged.
 std::vector<AxisRef> inOrder(const MeshShape &mesh, std::vector<AxisRef> axes) {
   std::sort(axes.begin(), axes.end(), [&](const AxisRef &a, const AxisRef &b) {
     return std::tuple(mesh.indexOf(a.name), a.preSize) < std::tuple(mesh.indexOf(b.name), b.preSize);
@@ -155,7 +155,7 @@ std::vector<AxisRef> inOrder(const MeshShape &mesh, std::vector<AxisRef> axes) {
   }
   for (AxisRef &axis : joined)
     if (axis.preSize == 1 && axis.size == mesh.axes[static_cast<size_t>(mesh.indexOf(axis.name))].size)
-      axis.size = 0; // The whole axis.
+      axis.size = 0; // The full axis.
   return joined;
 }
 

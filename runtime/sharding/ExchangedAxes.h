@@ -1,4 +1,4 @@
-//===- ExchangedAxes.h - which devices an exchange joins --------*- C++ -*-===//
+//===- ExchangedAxes.h - the axes along which an exchange sends -*- C++ -*-===//
 #pragma once
 
 #include "runtime/sharding/DimMoves.h"
@@ -7,16 +7,16 @@
 
 namespace spmd {
 
-/// The axes of the least groups of devices in which each device finds all that its piece of the target has of the
-/// source, in the order of the mesh: of an exchange, those along which some device sends to another. A halo along one
-/// dimension of an array that is sharded over x, y and z joins the devices along one of the three:
+/// Returns the axes, in mesh order, of the smallest groups of devices within which each device finds all source
+/// elements of its target shard: the axes along which an exchange sends. A halo exchange along one dimension of an
+/// array that is sharded over x, y and z has one axis:
 ///
 ///   f32[8@x, 8@y, 8@z] -> its elements shifted by one along dimension 1:   {y}
 ///
-/// Parts of axes where a sharding names them. Without moves the target is the source under another sharding, or in
-/// another shape with its elements in the same order. Over axes where the source is unreduced and the target is not
-/// the devices are summed, so these are among them. An axis more than is needed is possible where more than a million
-/// pairs of devices would have to be compared along a dimension (it cost 50 ms), never one less.
+/// The result has sub-axes where a sharding has them. Without moves the target is the source in another sharding, or
+/// reshaped with its elements in the same order. Axes over which the source is unreduced and the target is not are
+/// included, because the exchange sums over them. The result may have an unneeded axis if more than a million pairs of
+/// devices would have to be compared along a dimension (that took 50 ms); it never lacks one.
 std::vector<AxisRef> exchangedAxes(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                                    const std::vector<DimMove> &moves);
 

@@ -1,6 +1,6 @@
-//===- MeshPlaces.h - places along the axes that cut a dimension -*- C++ -*-===//
+//===- MeshPlaces.h - coordinates along the axes of a dimension -*- C++ -*-===//
 //
-// Devices are counted by the axes that matter to a dimension, never one by one.
+// Devices are counted by the axes that shard a dimension, never one by one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,13 +11,13 @@
 
 namespace spmd {
 
-/// That cut a dimension of the array.
+/// Returns the axes that shard dimension `dim` of the array.
 inline const std::vector<AxisRef> &axesOf(const ShardedShape &array, size_t dim) {
   static const std::vector<AxisRef> none;
   return dim < array.sharding.dims.size() ? array.sharding.dims[dim] : none;
 }
 
-/// The numbers of the mesh's axes that cut a dimension of either array.
+/// Returns the indices of the mesh axes that shard dimension `dim` of either array.
 inline std::vector<size_t> axesOfDim(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                                      size_t dim) {
   std::vector<size_t> numbers;
@@ -30,7 +30,7 @@ inline std::vector<size_t> axesOfDim(const MeshShape &mesh, const ShardedShape &
   return numbers;
 }
 
-/// Calls visit for each place along these axes, with 0 as the coordinate of the others.
+/// Calls visit(coordinates) for each combination of coordinates along these mesh axes; the other coordinates are 0.
 template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::vector<size_t> &axes, Visit &&visit) {
   std::vector<int64_t> coordinates(mesh.axes.size());
   while (true) {
@@ -43,7 +43,7 @@ template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::ve
   }
 }
 
-/// Of a dimension; without moves everything stays where it is.
+/// Returns the move of dimension `dim`; without moves it is the identity.
 inline DimMove moveOf(const std::vector<DimMove> &moves, const ShardedShape &source, size_t dim) {
   return moves.empty() ? DimMove{0, 1, 0, source.shape[dim]} : moves[dim];
 }

@@ -1,4 +1,4 @@
-//===- MissingElements.cpp - what devices need and do not hold ------------===//
+//===- MissingElements.cpp - elements that devices receive ----------------===//
 
 #include "runtime/sharding/MissingElements.h"
 
@@ -12,8 +12,9 @@
 namespace spmd {
 namespace {
 
-/// Of dimensions that share axes, where in each one side's pieces are pieces of the other's, without a look at each
-/// place: of one dimension pieces add up to the whole, of several they must be of one size.
+/// Counts without visiting each device, for dimensions that share axes, if in each dimension the shards of one side are
+/// unions of shards of the other. With one dimension the shards may be uneven; with several, all must have one size.
+/// Returns nullopt for other shardings.
 std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                                   const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
   auto piecesOf = [&](const std::vector<AxisRef> &axes) {
@@ -41,7 +42,7 @@ std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &sou
   return Counts{elements / pieces, elements / most};
 }
 
-/// One dimension of an array, for the piece that each place in the mesh owns of it.
+/// One dimension of an array: returns the range of it that the device at given mesh coordinates owns.
 class CutDim {
 public:
   CutDim(const MeshShape &mesh, int64_t size, const std::vector<AxisRef> &axes)
@@ -61,16 +62,16 @@ public:
 
 private:
   struct Digit {
-    size_t position; ///< Among the axes that cut the dimension,
-    size_t axis;     ///< and of which of the mesh it is a part,
-    int64_t minor;   ///< of which so many pieces are minor to it.
+    size_t position; ///< Index of the axis among those that shard the dimension.
+    size_t axis;     ///< Index of the mesh axis that it is, or is a part of.
+    int64_t minor;   ///< Product of the sub-axes of that mesh axis that are minor to it.
   };
   int64_t size;
   std::vector<int64_t> sizes, positions;
   std::vector<Digit> digits;
 };
 
-/// Of dimensions that share axes, by a look at each place along all of them.
+/// Counts for dimensions that share axes, by visiting each combination of coordinates along these axes.
 Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                    const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
   std::vector<PlaceCounts> parts;
@@ -97,7 +98,7 @@ Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const Shar
   return sumOfProducts(mesh, parts);
 }
 
-/// All that countPlaces looks at.
+/// Returns a key of all inputs on which the result of countPlaces depends.
 std::vector<int64_t> keyOf(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                            const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
   std::vector<int64_t> key;

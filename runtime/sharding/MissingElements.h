@@ -1,4 +1,4 @@
-//===- MissingElements.h - what devices need and do not hold ----*- C++ -*-===//
+//===- MissingElements.h - elements that devices receive --------*- C++ -*-===//
 #pragma once
 
 #include "runtime/sharding/PlaceCounts.h"
@@ -9,22 +9,22 @@
 
 namespace spmd {
 
-/// `missingElements` for many pairs of arrays: what has been counted of dimensions that share axes is looked up again.
+/// `missingElements` for many pairs of arrays: counts of dimensions that share axes are cached.
 class MissingElements {
 public:
-  /// The mesh has to stay.
+  /// Keeps a reference to the mesh.
   explicit MissingElements(const MeshShape &mesh) : mesh(mesh) {}
 
-  /// Without moves between arrays of different shapes, the target is the source reshaped.
+  /// If there are no moves and the shapes differ, the target is the source reshaped.
   double of(const ShardedShape &source, const ShardedShape &target, const std::vector<DimMove> &moves);
 
 private:
   double ofReshaped(const ShardedShape &source, const ShardedShape &target);
-  /// What has been counted for the key, or is now.
+  /// Returns the cached counts of the key, or calls `count` and caches its result.
   Counts lookUp(std::vector<int64_t> key, const std::function<Counts()> &count);
 
   const MeshShape &mesh;
-  std::map<std::vector<int64_t>, Counts> known; ///< By sizes, moves and axes of the dimensions.
+  std::map<std::vector<int64_t>, Counts> known; ///< The key: sizes, moves and axes of the dimensions.
 };
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- MissingReshaped.cpp - what devices need of a reshaped array --------===//
+//===- MissingReshaped.cpp - elements to receive for a reshaped array -----===//
 
 #include "runtime/sharding/MissingElements.h"
 #include "runtime/sharding/ReshapedPieces.h"
@@ -6,7 +6,7 @@
 namespace spmd {
 namespace {
 
-/// Calls visit(size, axes) for the dimensions of both shapes.
+/// Calls visit(size, axes) for each dimension of both shapes.
 template <typename Visit>
 void forEachDim(const ShardedShape &source, const ShardedShape &target, const ReshapedDims &dims, Visit &&visit) {
   for (size_t d = dims.sourceBegin; d < dims.sourceEnd; ++d)
@@ -15,7 +15,7 @@ void forEachDim(const ShardedShape &source, const ShardedShape &target, const Re
     visit(target.shape[d], axesOf(target, d));
 }
 
-/// The numbers of the mesh's axes that cut any of the dimensions.
+/// Returns the indices of the mesh axes that shard any of the dimensions.
 std::vector<size_t> axesOfDims(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                                const ReshapedDims &dims) {
   std::vector<bool> isThere(mesh.axes.size());
@@ -55,7 +55,7 @@ double MissingElements::ofReshaped(const ShardedShape &source, const ShardedShap
   return countMissing(mesh, axes, [&](const std::vector<size_t> &members) {
     std::vector<int64_t> key;
     for (size_t i : members) {
-      // The key of dimensions that are moved does not begin with a number below 0.
+      // Begins with -1, so that it equals no key of moved dimensions: those begin with a size.
       key.insert(key.end(), {-1, static_cast<int64_t>(groups[i].sourceEnd - groups[i].sourceBegin)});
       forEachDim(source, target, groups[i], [&](int64_t size, const std::vector<AxisRef> &cutBy) {
         key.insert(key.end(), {size, static_cast<int64_t>(cutBy.size())});

@@ -1,4 +1,4 @@
-//===- PlaceCounts.cpp - what devices need and hold, by place -------------===//
+//===- PlaceCounts.cpp - counts of elements by mesh coordinates -----------===//
 
 #include "runtime/sharding/PlaceCounts.h"
 
@@ -7,7 +7,7 @@
 
 namespace spmd {
 
-/// The numbers of lists of axes, in groups of those that share axes, with others of their group.
+/// Groups the indices of lists of axes: lists that share an axis, directly or through others, are in one group.
 static std::vector<std::vector<size_t>> groupByAxes(const std::vector<std::vector<size_t>> &lists) {
   std::vector<size_t> groupOf(lists.size());
   std::iota(groupOf.begin(), groupOf.end(), 0);
@@ -32,7 +32,7 @@ static std::vector<std::vector<size_t>> groupByAxes(const std::vector<std::vecto
 }
 
 Counts sumOfProducts(const MeshShape &mesh, const std::vector<PlaceCounts> &parts) {
-  std::vector<std::vector<size_t>> strides; ///< How far a step along each axis of the mesh leads in the places.
+  std::vector<std::vector<size_t>> strides; ///< For each part, the stride of each mesh axis in `places`.
   std::vector<size_t> allAxes;
   for (const PlaceCounts &part : parts) {
     std::vector<size_t> &ofPart = strides.emplace_back(mesh.axes.size());
@@ -61,7 +61,7 @@ Counts sumOfProducts(const MeshShape &mesh, const std::vector<PlaceCounts> &part
 
 double countMissing(const MeshShape &mesh, const std::vector<std::vector<size_t>> &axesOfParts,
                     const std::function<Counts(const std::vector<size_t> &)> &countOf) {
-  // Parts that share no axis are independent: sums over devices of products are products of sums.
+  // Parts without a common axis are independent, so the sum over devices of a product is a product of sums.
   double needed = 1, held = 1;
   std::vector<bool> isCounted(mesh.axes.size());
   for (const std::vector<size_t> &parts : groupByAxes(axesOfParts)) {

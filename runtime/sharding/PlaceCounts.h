@@ -1,4 +1,4 @@
-//===- PlaceCounts.h - what devices need and hold, by place -----*- C++ -*-===//
+//===- PlaceCounts.h - counts of elements by mesh coordinates ---*- C++ -*-===//
 #pragma once
 
 #include "runtime/sharding/MeshPlaces.h"
@@ -8,23 +8,25 @@
 
 namespace spmd {
 
-/// Numbers of elements, added up over the places along axes: what the devices there need of dimensions, and hold of
-/// that.
+/// Numbers of elements of some dimensions, summed over devices: elements that a device needs, and those of them that it
+/// holds.
 struct Counts {
   double needed = 0, held = 0;
 };
 
-/// Of dimensions by themselves, for each place along the axes of the mesh that matter to them (the last fastest).
+/// Counts of one part (a dimension or a group of reshaped dimensions) for each combination of coordinates along the
+/// mesh axes that shard it; the last axis is the fastest.
 struct PlaceCounts {
   std::vector<size_t> axes;
   std::vector<Counts> places;
 };
 
-/// Of such dimensions together, added up over the places along all of their axes.
+/// Multiplies the counts of several parts for each device, and sums them over the devices along all of their axes.
 Counts sumOfProducts(const MeshShape &mesh, const std::vector<PlaceCounts> &parts);
 
-/// What devices need and do not hold of arrays whose parts depend on these axes: `countOf` is given the numbers of
-/// parts that share axes, and says what the places along these need and hold of them.
+/// Returns how many elements, summed over all devices of the mesh, are needed and not held. `axesOfParts` are the mesh
+/// axes of each part. `countOf` gets the indices of parts that share axes and returns their counts, summed over the
+/// devices along these axes.
 double countMissing(const MeshShape &mesh, const std::vector<std::vector<size_t>> &axesOfParts,
                     const std::function<Counts(const std::vector<size_t> &)> &countOf);
 

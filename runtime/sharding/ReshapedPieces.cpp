@@ -1,4 +1,4 @@
-//===- ReshapedPieces.cpp - pieces of one array in two shapes -------------===//
+//===- ReshapedPieces.cpp - shards of one array in two shapes -------------===//
 
 #include "runtime/sharding/ReshapedPieces.h"
 
@@ -30,7 +30,7 @@ std::vector<PieceRun> listRuns(const MeshShape &mesh, const ShardedShape &array,
     if (ranges.back().size == 0)
       return {};
   }
-  // A run goes through dimensions that the piece has all of, and along the one before them.
+  // A run covers the inner dimensions that the shard has in full size, and extends along the dimension before them.
   size_t rank = ranges.size(), outer = rank;
   PieceRun run{0, 0, 1};
   int64_t stride = 1, localStride = 1;

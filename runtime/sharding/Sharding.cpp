@@ -1,4 +1,4 @@
-//===- Sharding.cpp - meshes, shardings, and who owns what ----------------===//
+//===- Sharding.cpp - meshes, shardings, and owned ranges -----------------===//
 
 #include "runtime/sharding/Sharding.h"
 
@@ -75,7 +75,7 @@ std::string Sharding::str() const {
   size_t last = dims.size();
   while (last > 0 && dims[last - 1].empty())
     --last;
-  // P(a, _) of a matrix keeps its `_`: a person reads the rank off it.
+  // P(a, _) of a matrix keeps one `_`, so that the rank is visible.
   if (last > 0)
     last = dims.size();
   std::string text = "P(";

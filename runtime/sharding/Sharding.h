@@ -1,9 +1,9 @@
-//===- Sharding.h - meshes, shardings, and who owns what --------*- C++ -*-===//
+//===- Sharding.h - meshes, shardings, and owned ranges ---------*- C++ -*-===//
 //
-// Values only: the arithmetic of nested ceilings that the compiler, the runtime and the tests share. Definitions
-// follow Shardy's sharding representation (axes, sub-axes, major to minor) and the ownership rule of LANGUAGE.md:
-// over (a, b), block i of `a` has ceil(N/|a|) elements and is itself cut into pieces of ceil(that/|b|), so that
-// gathering `b` gives exactly the shards of `@a`. A later shard may be short or empty.
+// The arithmetic of nested ceilings, which the compiler, the runtime and the tests share. Definitions follow Shardy's
+// sharding representation (axes, sub-axes, major to minor) and the ownership rule of LANGUAGE.md: over (a, b), shard i
+// of `a` has ceil(N/|a|) elements and is itself sharded over b into shards of ceil(that/|b|) elements, so that
+// gathering `b` gives exactly the shards of `@a`. The last shards may be short or empty.
 //
 // All functions are pure and thread-safe; sizes are in elements.
 //
@@ -37,61 +37,63 @@ struct MeshShape {
   int64_t deviceAt(const std::vector<int64_t> &coordinates) const;
 };
 
-/// A whole mesh axis, or the part of one that Shardy writes `"a":(2)4`: size 4 after a major part of 2.
+/// A mesh axis, or the sub-axis that Shardy writes `"a":(2)4`: size 4 after a major part of 2.
 struct AxisRef {
   std::string name;
   int64_t preSize = 1; ///< Product of the parts of the axis that are major to this one.
-  int64_t size = 0;    ///< Size of this part; 0 means the whole axis.
+  int64_t size = 0;    ///< Size of this sub-axis; 0 means the full axis.
   bool operator==(const AxisRef &) const = default;
 
   bool isWholeAxis() const { return size == 0; }
   int64_t sizeIn(const MeshShape &mesh) const;
-  /// This part's coordinate for a device with the given mesh coordinates.
+  /// Returns the coordinate along this axis or sub-axis of the device with the given mesh coordinates.
   int64_t coordinateIn(const MeshShape &mesh, const std::vector<int64_t> &coordinates) const;
   /// `a` or `a:(2)4`.
   std::string str() const;
 };
 
-/// How an array lies on a mesh: per dimension the axes that cut it, major to minor, and the axes over which the
-/// devices hold partial sums. No axis is used twice.
+/// The sharding of an array on a mesh: for each dimension the axes that shard it, major to minor, and the axes over
+/// which it is unreduced. No axis is used twice.
 struct Sharding {
   std::vector<std::vector<AxisRef>> dims;
   std::vector<AxisRef> unreduced;
   bool operator==(const Sharding &) const = default;
 
-  /// `P(a, _, (b, c))`, with dimensions left out at the end when they are `_`.
+  /// `P(a, _, (b, c))`; trailing `_` are left out.
   std::string str() const;
   bool isFullyReplicated() const;
 };
 
-/// `'a', 'b:(2)4'`: axes as messages name them.
+/// `'a', 'b:(2)4'`: the form in which messages name axes.
 std::string quotedNames(const std::vector<AxisRef> &axes);
 
-/// What one device owns of one dimension: elements [start, start + size) of the global array. `size` may be 0.
+/// The elements [start, start + size) of a dimension of the global array that one device owns. `size` may be 0.
 struct ShardRange {
   int64_t start = 0;
   int64_t size = 0;
   bool operator==(const ShardRange &) const = default;
 };
 
-/// How many pieces each of the axes cuts into.
+/// Returns into how many shards each of the axes splits a dimension.
 std::vector<int64_t> sizesOf(const MeshShape &mesh, const std::vector<AxisRef> &axes);
 
-/// ceil(...ceil(ceil(n/s0)/s1).../sk): the padded local size of a dimension cut by axes of these sizes.
+/// ceil(...ceil(ceil(n/s0)/s1).../sk): the padded local size of a dimension that is sharded over axes of these sizes.
 int64_t localDimSize(int64_t n, const std::vector<int64_t> &axisSizes);
 
-/// The piece that coordinates (one per axis, major to minor) own of a dimension of n elements. Clipped to n.
+/// Returns the range of a dimension of n elements that the device at `coordinates` (one per axis in `axisSizes`, major
+/// to minor) owns, clipped to n.
 ShardRange shardRange(int64_t n, const std::vector<int64_t> &axisSizes, const std::vector<int64_t> &coordinates);
 
 /// Padded local shape, the same on every device.
 std::vector<int64_t> localShape(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                 const Sharding &sharding);
 
-/// What a device owns, one range per dimension.
+/// Returns what a device owns of an array, one range per dimension.
 std::vector<ShardRange> ownedRanges(const MeshShape &mesh, const std::vector<int64_t> &globalShape,
                                     const Sharding &sharding, int64_t device);
 
-/// The piece of a dimension of n elements that a place in the mesh (a coordinate for each axis) owns.
+/// Returns the range of a dimension of n elements, sharded over `axes`, that the device at these mesh coordinates (one
+/// per mesh axis) owns.
 ShardRange ownedRange(const MeshShape &mesh, int64_t n, const std::vector<AxisRef> &axes,
                       const std::vector<int64_t> &coordinates);
 

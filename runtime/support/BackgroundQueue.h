@@ -1,4 +1,4 @@
-//===- BackgroundQueue.h - what a thread of its own does later --*- C++ -*-===//
+//===- BackgroundQueue.h - work of a background thread ----------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/BackgroundThread.h"
@@ -11,8 +11,8 @@
 
 namespace spmd {
 
-/// Items that a BackgroundThread handles in the order in which they came, so that those who add them never wait for
-/// whom the handling waits for. The thread is there from the first item on. Any thread may call any member.
+/// A BackgroundThread handles the items in the order in which they were added, so that the thread that adds an item
+/// never waits for the handling. The background thread starts with the first item. All members are thread-safe.
 template <typename Item> class BackgroundQueue {
 public:
   /// `handle` must not throw.
@@ -20,7 +20,7 @@ public:
       : threadName(std::move(threadName)), handle(std::move(handle)) {}
   BackgroundQueue(const BackgroundQueue &) = delete;
   BackgroundQueue &operator=(const BackgroundQueue &) = delete;
-  /// Returns when all items have been handled; those that no thread could be had for are dropped.
+  /// Returns when all items have been handled; items for which no thread could be started are dropped.
   ~BackgroundQueue() {
     {
       std::lock_guard lock(mutex);
@@ -30,7 +30,7 @@ public:
     thread.join();
   }
 
-  /// Throws spmd::Error where the system gives no thread; the item is kept then, and the next call tries again.
+  /// Throws spmd::Error if the system cannot start a thread; the item is kept then, and the next call tries again.
   void add(Item item) {
     std::lock_guard lock(mutex);
     waiting.push_back(std::move(item));
@@ -38,7 +38,7 @@ public:
     if (!thread.joinable())
       thread = BackgroundThread(threadName, [this] { run(); });
   }
-  /// The items whose handling has not begun.
+  /// The number of items whose handling has not begun.
   size_t countWaiting() const {
     std::lock_guard lock(mutex);
     return waiting.size();

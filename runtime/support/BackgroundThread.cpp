@@ -11,15 +11,15 @@
 namespace spmd {
 namespace {
 
-constexpr size_t kMaxName = 15; ///< What Linux keeps of a thread's name.
+constexpr size_t kMaxName = 15; ///< Longest name of a thread on Linux.
 
-/// While it lives, the calling thread takes no signals. A thread that starts meanwhile inherits that for good.
+/// While it lives, all signals of the calling thread are blocked. A thread that starts meanwhile inherits that forever.
 class NoSignals {
 public:
   NoSignals() {
     sigset_t taken;
     sigfillset(&taken);
-    // A blocked fault kills the process before a debugger's or a sanitizer's handler has seen it.
+    // A blocked fault would kill the process before a debugger's or a sanitizer's handler sees it.
     for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
       sigdelset(&taken, fault);
     pthread_sigmask(SIG_BLOCK, &taken, &old);

@@ -7,29 +7,28 @@
 
 namespace spmd {
 
-/// A thread that the application knows nothing of. It takes no signals, for they are for the application's threads
-/// (what a fault of its own raises is no such signal); it bears a name that debuggers and `top -H` show; and it has
-/// ended when its owner goes. The owner asks the body to return before that, and declares the thread after what the
-/// body uses.
+/// A thread of the runtime that the application does not see. It handles no signals except its own faults, because
+/// signals are for the application's threads. Its name is visible in debuggers and `top -H`. It is joined before its
+/// owner is destroyed: the owner asks the body to return, and declares the thread after the members that the body uses.
 class BackgroundThread {
 public:
   /// No thread yet.
   BackgroundThread() = default;
-  /// Starts `body`, which must not throw. Of the name the system shows the first 15 bytes. Throws spmd::Error where the
-  /// system gives no thread; the caller's signals are as before in either case.
+  /// Starts `body`, which must not throw. The system shows the first 15 bytes of the name. Throws spmd::Error if the
+  /// system cannot start a thread; the caller's signal mask is unchanged in either case.
   BackgroundThread(const std::string &name, std::function<void()> body);
   BackgroundThread(BackgroundThread &&) noexcept = default;
-  /// Joins the thread that it has.
+  /// Joins the thread that it holds.
   BackgroundThread &operator=(BackgroundThread &&other) noexcept;
   ~BackgroundThread() { join(); }
 
-  /// Whether there is a thread, at its end or not, that has not been joined.
+  /// Whether there is a thread that has not been joined, whether it has ended or not.
   bool joinable() const { return thread.joinable(); }
-  /// Returns when the body has; at once where there is no thread.
+  /// Returns when the body has returned; at once if there is no thread.
   void join();
-  /// Whether it is the thread that asks.
+  /// Whether the calling thread is this thread.
   bool isCurrent() const { return thread.get_id() == std::this_thread::get_id(); }
-  /// From now on nobody waits for it.
+  /// Lets the thread run without an owner; join is not possible any more.
   void detach() { thread.detach(); }
 
 private:

@@ -1,4 +1,4 @@
-//===- ByteText.cpp - numbers of bytes as people write them ---------------===//
+//===- ByteText.cpp - numbers of bytes as text ----------------------------===//
 
 #include "runtime/support/ByteText.h"
 
@@ -29,7 +29,7 @@ std::pair<std::string, std::string> comparedBytesTexts(double a, double b) {
     return texts;
   auto text = [](double bytes) {
     char buffer[64];
-    std::snprintf(buffer, sizeof buffer, "%.0f B", std::ceil(bytes)); // What is sent need not be whole bytes.
+    std::snprintf(buffer, sizeof buffer, "%.0f B", std::ceil(bytes)); // Averages need not be integers.
     return std::string(buffer);
   };
   return {text(a), text(b)};
@@ -52,7 +52,7 @@ constexpr std::array<Unit, 9> kUnits = {{{"B", 1},
                                          {"GB", 1e9},
                                          {"TB", 1e12}}};
 
-/// The number that is written, however large; nothing where it is none, or not one of whole bytes.
+/// Returns the number in the text, however large; nothing if it is not a number or not an integer number of bytes.
 std::optional<double> readBytes(std::string_view text) {
   double number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
@@ -83,7 +83,7 @@ std::string bytesMistake(std::string_view text) {
   std::string names;
   for (const Unit &unit : kUnits)
     names += (names.empty() ? "" : ", ") + std::string(unit.name);
-  return "is no number of bytes such as 64MiB (" + names + ")";
+  return "is not a number of bytes such as 64MiB (" + names + ")";
 }
 
 } // namespace spmd

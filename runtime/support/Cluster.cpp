@@ -12,14 +12,14 @@ namespace {
 
 using Lookup = std::function<std::optional<std::string>(const char *)>;
 
-/// Ports that the system does not give to others by itself, as JAX uses them: each job gets one of its own.
+/// JAX uses the same range: ports that the system does not assign by itself. Each job gets its own port.
 std::string portOf(uint64_t number) { return std::to_string(61440 + number % 4096); }
 
 std::string withPort(const std::string &host, const std::string &port) {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
 }
 
-/// Collects variables of one cluster; the first that is missing or wrong says why it is not this cluster.
+/// Collects the variables of one cluster; the first missing or wrong one determines why this is not the cluster.
 class Finder {
 public:
   /// `isNamedClearly`: no other software uses variables of these names.
@@ -45,10 +45,10 @@ public:
     std::string value = text(name);
     std::optional<uint64_t> result = peek(name, limit);
     if (!value.empty() && !result)
-      refuse(std::string(name) + " is `" + value + "`, which is no number that it could be");
+      refuse(std::string(name) + " is `" + value + "`, which is not a valid number");
     return result.value_or(0);
   }
-  /// The number that a variable is, if it is one.
+  /// Returns the value of a variable if it is a number.
   std::optional<uint64_t> peek(const char *name, uint64_t limit = INT32_MAX) const {
     std::string value = lookup(name).value_or("");
     uint64_t result = 0;
@@ -67,7 +67,8 @@ public:
     cluster.processId = static_cast<int32_t>(processId);
     cluster.numProcesses = static_cast<int32_t>(numProcesses);
   }
-  /// Judges what was refused by the variables that hold this process's number and their count, which is `count`.
+  /// Sets the standing of a cluster that was not found, by the variables with this process's number and the number of
+  /// processes, `count`.
   void judge(const char *idName, const char *countName, std::optional<uint64_t> count) {
     bool hasBoth = has(idName) && has(countName), hasOne = has(idName) || has(countName);
     bool isSeveral = count.value_or(0) > 1 || peek(idName).value_or(0) > 0;
@@ -91,7 +92,7 @@ public:
 private:
   const Lookup &lookup;
   const bool isNamedClearly;
-  bool lacksVariable = false; ///< That is why it was refused.
+  bool lacksVariable = false; ///< A missing variable is the reason.
 };
 
 Cluster findSlurm(const Lookup &lookup) {
@@ -105,23 +106,23 @@ Cluster findSlurm(const Lookup &lookup) {
   finder.setPlace(task, tasks);
   auto hosts = expandHostList(nodes);
   if (finder.isGood() && !hosts)
-    finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is no list of hosts");
+    finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is not a list of hosts");
   if (finder.isGood() && (tasks == 1 || finder.peek("SLURM_STEP_NUM_TASKS") == 1))
     finder.refuse("the step has one task");
   if (finder.isGood() && hosts->size() > tasks)
     finder.refuse("SLURM_STEP_NODELIST has " + std::to_string(hosts->size()) + " hosts, but SLURM_NTASKS is " +
                   std::to_string(tasks));
-  // A shell or script in an allocation has no step; the one shell of an interactive step has the allocation's tasks.
+  // A shell or script in an allocation has no step; the shell of an interactive step has the allocation's tasks.
   if (finder.has("SLURM_STEP_NODELIST") && finder.peek("SLURM_STEP_NUM_TASKS") != 1)
     finder.judge("SLURM_PROCID", "SLURM_NTASKS", finder.peek("SLURM_NTASKS"));
   finder.cluster.coordinatorAddress = withPort(hosts ? hosts->front() : "", portOf(job));
-  // Steps of a job share its port: without the step's number the processes of two would join one another.
+  // Steps of a job share its port: without the step's number, processes of two steps would join one another.
   std::optional<uint64_t> step = finder.peek("SLURM_STEP_ID", UINT32_MAX);
   finder.cluster.jobId = "slurm-" + std::to_string(job) + (step ? "." + std::to_string(*step) : "");
   return finder.finish();
 }
 
-/// `1531576320.0;tcp://10.96.0.1,10.148.0.1:34911` or `...;tcp6://[fe80::1,fd00::1]:34911`: where mpirun runs.
+/// Parses `1531576320.0;tcp://10.96.0.1,10.148.0.1:34911` or `...;tcp6://[fe80::1,fd00::1]:34911`: mpirun's address.
 bool parseLauncher(const std::string &uri, uint64_t &job, std::string &host) {
   auto [end, code] = std::from_chars(uri.data(), uri.data() + uri.size(), job);
   if (code != std::errc() || end == uri.data() + uri.size() || *end != '.')
@@ -138,7 +139,7 @@ bool parseLauncher(const std::string &uri, uint64_t &job, std::string &host) {
   return false;
 }
 
-/// `prterun-node-7-4711@1`: Open MPI 5 names a job after the host of its mpirun and that one's process id.
+/// Parses `prterun-node-7-4711@1`: Open MPI 5 names a job after the host and the process id of its mpirun.
 bool parseNamespace(const std::string &name, uint64_t &pid, std::string &host) {
   size_t at = name.rfind('@'), last = name.rfind('-', at), first = name.find('-');
   if (at == std::string::npos || first == std::string::npos || last <= first + 1)
@@ -159,7 +160,7 @@ Cluster findOpenMpi(const Lookup &lookup) {
     std::string name = finder.text("PMIX_NAMESPACE"), host;
     uint64_t pid = 0;
     bool isOneHost = finder.has("OMPI_COMM_WORLD_LOCAL_SIZE") && finder.number("OMPI_COMM_WORLD_LOCAL_SIZE") == size;
-    // Started in another way, such as by a resource manager: then the address has to be given.
+    // Started in another way, such as by a resource manager: then the user has to give the address.
     if (parseNamespace(name, pid, host)) {
       finder.cluster.coordinatorAddress = withPort(isOneHost ? "127.0.0.1" : host, portOf(pid));
       finder.cluster.jobId = "openmpi-" + name;
@@ -172,14 +173,14 @@ Cluster findOpenMpi(const Lookup &lookup) {
       finder.cluster.coordinatorAddress = withPort(host, portOf(job / 4096));
       finder.cluster.jobId = "openmpi-" + std::to_string(job);
     } else {
-      finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which names no TCP address");
+      finder.refuse("OMPI_MCA_orte_hnp_uri is `" + uri + "`, which has no TCP address");
     }
   }
   finder.judge("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", finder.peek("OMPI_COMM_WORLD_SIZE"));
   return finder.finish();
 }
 
-/// mpiexec of MPICH and what descends from it (Hydra) says nothing of where it runs.
+/// mpiexec of MPICH and its descendants (Hydra) do not publish the address at which they run.
 Cluster findMpich(const Lookup &lookup) {
   Finder finder(lookup, "MPICH");
   uint64_t size = finder.number("PMI_SIZE"), rank = finder.number("PMI_RANK");
@@ -190,8 +191,8 @@ Cluster findMpich(const Lookup &lookup) {
   return finder.finish();
 }
 
-/// An indexed job (or one of a JobSet) says which of its pods this is; how many there are, and which service name the
-/// first one has, stands in its manifest.
+/// An indexed job (or one of a JobSet) tells each pod its index. Only its manifest has the number of pods and the
+/// service name of the first one.
 Cluster findKubernetes(const Lookup &lookup) {
   Finder finder(lookup, "Kubernetes");
   finder.text("KUBERNETES_SERVICE_HOST");
@@ -202,7 +203,7 @@ Cluster findKubernetes(const Lookup &lookup) {
 }
 
 Cluster findTorchrun(const Lookup &lookup) {
-  // RANK and WORLD_SIZE are set by much that is not torchrun.
+  // Much software other than torchrun sets RANK and WORLD_SIZE.
   Finder finder(lookup, "torchrun", /*isNamedClearly=*/false);
   uint64_t size = finder.number("WORLD_SIZE"), rank = finder.number("RANK");
   finder.number("LOCAL_RANK");
@@ -228,7 +229,7 @@ std::vector<std::string> splitCommas(const std::string &text) {
   return parts;
 }
 
-/// Of `host:8476`, `[fd00::1]:8476`, or a host alone.
+/// Removes the port of `host:8476` or `[fd00::1]:8476`; also accepts a host alone.
 std::string withoutPort(const std::string &address) {
   if (address.starts_with("["))
     return address.substr(1, address.find(']') - 1);
@@ -239,7 +240,7 @@ std::string withoutPort(const std::string &address) {
 Cluster findCloudTpu(const Lookup &lookup) {
   Finder finder(lookup, "Cloud TPU");
   uint64_t worker = finder.number("TPU_WORKER_ID");
-  // The same list, with the ports of the TPUs' own runtime, which are not ours.
+  // The same list, with the ports of the TPUs' own runtime, which this runtime does not use.
   bool hasAddresses = !finder.has("TPU_WORKER_HOSTNAMES") && finder.has("TPU_PROCESS_ADDRESSES");
   const char *list = hasAddresses ? "TPU_PROCESS_ADDRESSES" : "TPU_WORKER_HOSTNAMES";
   std::vector<std::string> hosts = splitCommas(finder.text(list));
@@ -267,8 +268,8 @@ Cluster findCloudTpu(const Lookup &lookup) {
 
 std::vector<Cluster> findClusters(const Lookup &lookup) {
   Cluster slurm = findSlurm(lookup);
-  // What starts processes within a step of Slurm leaves them the step's variables, which tell of its own daemons. Where
-  // both say the same, the step has started the processes, and knows where they are.
+  // A launcher within a step of Slurm passes the step's variables, which describe the launcher's own daemons, to its
+  // processes. If both give the same numbers, the step started the processes directly, and knows their hosts.
   auto startsWithin = [&](const Cluster &cluster) {
     return slurm.standing >= Cluster::Standing::Contradictory && cluster.isFound() &&
            std::pair(cluster.numProcesses, cluster.processId) != std::pair(slurm.numProcesses, slurm.processId);

@@ -1,7 +1,8 @@
-//===- Cluster.h - what a cluster's own variables say -----------*- C++ -*-===//
+//===- Cluster.h - variables of cluster launchers ---------------*- C++ -*-===//
 //
-// Slurm, Open MPI, MPICH, Kubernetes, torchrun and Cloud TPU tell each process of a job who it is, each by variables of
-// its own. What they do not tell has to be given (SPMD_*, or options), and what is given wins, item by item.
+// Slurm, Open MPI, MPICH, Kubernetes, torchrun and Cloud TPU tell each process of a job its number, each in variables
+// of its own. The user has to give the other items (SPMD_*, or options). Items that the user gives have precedence, one
+// by one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,18 +17,19 @@ namespace spmd {
 
 struct Cluster {
   enum class Standing : uint8_t {
-    Absent,        ///< Its variables are not there, or say that this process is alone.
-    Doubtful,      ///< Some of its variables are there; whether this process is one of several cannot be told.
-    Contradictory, ///< It says that this process is one of several, and is wrong or contradicts itself about which.
+    Absent,   ///< Its variables are not set, or say that this process is alone.
+    Doubtful, ///< Some of its variables are set; whether this process is one of several is unknown.
+    /// Its variables say that this process is one of several, but its number or count is wrong or inconsistent.
+    Contradictory,
     Found
   };
 
-  /// What is wrong with one that is found without numProcesses.
+  /// The reason why a cluster that is found without numProcesses is not used.
   static constexpr const char *lacksCount = "they do not say how many processes there are";
 
   std::string name;
   Standing standing = Standing::Absent;
-  /// What is missing, or what is wrong with a variable, where it was not found.
+  /// If it was not found: the missing or wrong variable.
   std::string whyNot;
   std::optional<std::string> coordinatorAddress = {};
   std::optional<int32_t> numProcesses = {}, processId = {};
@@ -35,8 +37,8 @@ struct Cluster {
   bool isFound() const { return standing == Standing::Found; }
 };
 
-/// What each kind of cluster has to say, in the order in which they are looked for; the first that is found counts.
-/// `lookup` returns nullopt for a variable that is not set.
+/// Reads the variables of each kind of cluster, in the order of precedence; the first that is found counts. `lookup`
+/// returns nullopt for a variable that is not set.
 std::vector<Cluster> findClusters(const std::function<std::optional<std::string>(const char *)> &lookup);
 
 } // namespace spmd

@@ -6,8 +6,8 @@
 
 namespace spmd {
 
-/// `group` of 1, `groups` of any other number: the noun behind a count, which is given in the singular. The plural is
-/// the singular with an `s` unless it is given (`nounOf(count, "process", "processes")`).
+/// Returns `group` for 1, `groups` for any other count. The noun is given in the singular. The plural is the singular
+/// with an `s` unless it is given (`nounOf(count, "process", "processes")`).
 inline std::string nounOf(int64_t count, const std::string &singular, const std::string &plural = "") {
   return count == 1 ? singular : plural.empty() ? singular + "s" : plural;
 }

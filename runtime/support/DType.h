@@ -1,7 +1,7 @@
 //===- DType.h - element types of arrays ------------------------*- C++ -*-===//
 //
-// The element types of LANGUAGE.md, as they lie in memory: bool is one byte (0 or 1), bf16 and f16 are two, a random
-// key is two u32.
+// The element types of LANGUAGE.md, in their memory format: bool is one byte (0 or 1), bf16 and f16 are two bytes, a
+// random key is two u32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,7 +20,7 @@ int64_t byteSize(DType dtype);
 /// The name the language uses: `f32`, `bool`, ...
 std::string_view dtypeName(DType dtype);
 
-/// The dtype of that name, if there is one.
+/// Returns the dtype of that name, if there is one.
 std::optional<DType> parseDType(std::string_view name);
 
 bool isFloat(DType dtype);

@@ -1,7 +1,7 @@
 //===- Elements.h - element types as C++ types ------------------*- C++ -*-===//
 //
-// For code that is the same for every element type but for what an element is in memory (`Stored`), what it is computed
-// in (`Value`), and how one becomes the other.
+// For code that is generic over element types: each type defines its format in memory (`Stored`), its type in
+// computations (`Value`), and the conversions between them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace spmd {
 
-/// Types of C++; integers wrap as C++ conversions do.
+/// C++ types; integers wrap as C++ conversions do.
 template <typename T> struct PlainElement {
   using Stored = T;
   using Value = T;
@@ -37,8 +37,8 @@ struct BoolElement {
   template <typename Number> static Stored store(Number number) { return number != 0; }
 };
 
-/// What `body` makes of the element type, a value of one of the types above. A random key is no element to compute with
-/// and must not be asked for.
+/// Calls `body` with a value of the type above that represents the dtype, and returns its result. `dtype` must not be
+/// Key: random keys are not computed with.
 template <typename Body> auto visitElement(DType dtype, const Body &body) {
   switch (dtype) {
   case DType::F64:

@@ -12,7 +12,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-extern char **environ; // POSIX names it; no header declares it.
+extern char **environ; // Defined by POSIX, but declared in no header.
 
 namespace spmd {
 
@@ -28,7 +28,7 @@ std::optional<int32_t> parseInteger(std::string_view text) {
   return value;
 }
 
-/// Reads variables by name; an empty one counts as unset.
+/// Reads variables by name; an empty variable counts as unset.
 struct Reader {
   const Lookup &lookup;
   std::vector<std::string> *problems;
@@ -111,7 +111,8 @@ std::string homeOfUserDatabase() {
   return entry.pw_dir;
 }
 
-/// `$XDG_.../spmd`, or `~/.../spmd`. The XDG specification says that a relative path is to be ignored.
+/// Returns `$XDG_.../spmd`, or `~/.../spmd`. A relative path in the variable is ignored, as the XDG specification
+/// demands.
 std::optional<std::string> userFolder(const Reader &reader, const char *xdg, const char *underHome) {
   if (auto folder = reader.text(xdg); folder && folder->front() == '/')
     return *folder + "/spmd";
@@ -123,10 +124,11 @@ std::optional<std::string> userFolder(const Reader &reader, const char *xdg, con
   return home + "/" + underHome + "/spmd";
 }
 
-/// What SPMD_* left open, from the first cluster that is found, and else what is wrong with those that are there.
+/// Fills items that SPMD_* variables leave open from the first cluster that is found; if there is none, reports what is
+/// wrong with the clusters whose variables are set.
 void fillFromCluster(Environment &result) {
-  // Who does not know how many there are is one of several only where that is given: pods of an indexed job may as well
-  // work each for itself.
+  // A cluster without a number of processes is only used if the user gives the number: pods of an indexed job may work
+  // independently.
   auto isUsable = [&](const Cluster &each) { return each.isFound() && (each.numProcesses || result.numProcesses); };
   auto cluster = std::find_if(result.clusters.begin(), result.clusters.end(), isUsable);
   if (cluster != result.clusters.end()) {
@@ -148,8 +150,8 @@ void fillFromCluster(Environment &result) {
                             "process alone, else with coordinator_address and process_id";
     bool isDoubtful = each.standing == Cluster::Standing::Doubtful || each.isFound();
     if (isDoubtful && !isGiven && result.clusterWarning.empty())
-      result.clusterWarning = "this process runs alone, and perhaps should not: there are variables of " + each.name +
-                              ", but " + (each.isFound() ? Cluster::lacksCount : each.whyNot) +
+      result.clusterWarning = "this process runs alone, although it may be one of several: it has variables of " +
+                              each.name + ", but " + (each.isFound() ? Cluster::lacksCount : each.whyNot) +
                               "; set SPMD_NUM_PROCESSES, which is 1 for a process alone";
   }
 }
@@ -205,7 +207,7 @@ static std::optional<std::string> lookUp(const char *name) {
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-/// The names of all variables.
+/// Returns the names of all variables.
 static std::vector<std::string> allNames() {
   std::vector<std::string> names;
   for (char **entry = environ; entry && *entry; ++entry)

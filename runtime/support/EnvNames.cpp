@@ -1,4 +1,4 @@
-//===- EnvNames.cpp - names of variables that are probably misspelt -------===//
+//===- EnvNames.cpp - misspelt names of variables -------------------------===//
 
 #include "runtime/support/Env.h"
 #include "runtime/support/Spelling.h"
@@ -7,7 +7,7 @@
 
 namespace spmd {
 
-/// All that parse() asks for: the one list of them.
+/// Returns all names that parse() reads: the only list of them.
 static std::set<std::string> knownNames() {
   std::set<std::string> known;
   std::vector<std::string> ignored;
@@ -35,7 +35,7 @@ std::vector<std::string> Environment::findMisspelt(const std::vector<std::string
     std::vector<std::string_view> candidates;
     for (const std::string &candidate : known)
       candidates.push_back(std::string_view(candidate).substr(prefix.size()));
-    // What all have in common makes nothing near.
+    // The common prefix is not compared, because it would make all names similar.
     std::string_view best = nearestSpelling(std::string_view(name).substr(prefix.size()), candidates);
     if (!best.empty())
       warnings.push_back("environment variable " + name + " is not known; did you mean " + std::string(prefix) +

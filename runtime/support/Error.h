@@ -6,20 +6,20 @@
 
 namespace spmd {
 
-/// Everything that can go wrong at run time. The message is one sentence that names the place, the cause and the
-/// remedy; each boundary (process, step, file) that an error passes may put its own name in front.
+/// All errors at run time. The message is one sentence that names the place, the cause and the remedy; each boundary
+/// (process, step, file) that an error passes may prepend its own name.
 class Error : public std::runtime_error {
 public:
   enum class Kind {
     Usage,   ///< The caller's arguments are wrong: exit status 2 at the command line.
     Failed,  ///< The program or its run failed: exit status 1.
-    Verdict, ///< The job was ended by the coordinator's verdict: every process reports the same root cause.
+    Verdict, ///< The coordinator's verdict ended the job: every process reports the same root cause.
   };
 
   explicit Error(std::string message, Kind kind = Kind::Failed) : std::runtime_error(std::move(message)), kind(kind) {}
 
   Kind getKind() const { return kind; }
-  /// The same error with `context: ` in front.
+  /// Returns the same error with `context: ` prepended.
   Error withContext(const std::string &context) const { return Error(context + ": " + what(), kind); }
 
 private:

@@ -1,4 +1,4 @@
-//===- ExplainEnv.cpp - what was found in the environment, in words -------===//
+//===- ExplainEnv.cpp - the environment in words --------------------------===//
 
 #include "runtime/support/Env.h"
 
@@ -67,8 +67,8 @@ private:
   template <typename Value>
   void compare(const char *name, const std::optional<Value> &given, const std::optional<Value> &cluster) {
     if (isSet(name) && given && cluster && *given != *cluster)
-      text +=
-          std::string("  ") + name + " is set, and wins over what " + used->name + " says: " + textOf(cluster) + "\n";
+      text += std::string("  ") + name + " is set, and has precedence over " + used->name +
+              "'s value: " + textOf(cluster) + "\n";
   }
 
   void findContradictions() {

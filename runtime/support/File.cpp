@@ -23,7 +23,7 @@ namespace spmd {
 
 MappedFile::MappedFile(const std::string &path) : path(path) {
   auto fail = [&](const std::string &reason) { return Error("cannot read '" + path + "': " + reason); };
-  // A pipe that nobody writes to is refused below, instead of waited for.
+  // A pipe without a writer is refused below, instead of waited for.
   int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     throw fail(systemErrorText(errno));
@@ -75,21 +75,21 @@ std::string readWhole(const std::string &path, size_t maxBytes) {
   return text;
 }
 
-/// Where links lead, also to what is not there yet.
+/// Follows symbolic links, also to files that do not exist yet.
 static std::filesystem::path followLinks(std::filesystem::path path) {
-  constexpr int mostLinks = 40; // As the system follows.
+  constexpr int mostLinks = 40; // The system's limit.
   std::error_code ignored;
   for (int i = 0; i < mostLinks && std::filesystem::is_symlink(path, ignored); ++i)
     path = path.parent_path() / std::filesystem::read_symlink(path, ignored);
   return path;
 }
 
-/// A file in the folder of `target`, without a name, or with the one that `temporary` is then. Negative on failure,
-/// with errno.
+/// Creates a file in the folder of `target`, without a name if possible, else with the name that is returned in
+/// `temporary`. Returns a negative descriptor on failure, with errno.
 static int openInFolder(const std::string &target, std::string &temporary) {
   std::string folder = std::filesystem::path(target).parent_path().string();
   int descriptor = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0) { // Not every file system has files without a name.
+  if (descriptor < 0) { // Not every file system supports files without a name.
     temporary = target + ".XXXXXX";
     descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   }
@@ -98,10 +98,10 @@ static int openInFolder(const std::string &target, std::string &temporary) {
   return descriptor;
 }
 
-/// What the system says of a folder in which `target` cannot be made; the folder is named from the root, also where
-/// `target` is a mere name.
+/// Returns the system's message for a folder in which `target` cannot be created. The folder is named by its absolute
+/// path, also if `target` has no folder.
 static std::string folderProblem(const std::string &target, int reason) {
-  std::error_code ignored; // The folder that a process stands in may be gone, and has no name then.
+  std::error_code ignored; // The current folder of a process may have been removed, and has no name then.
   std::filesystem::path folder = std::filesystem::absolute(target, ignored).parent_path();
   return "folder '" + (ignored || folder.empty() ? "." : folder.string()) + "': " + writeProblem(reason);
 }
@@ -113,7 +113,7 @@ std::string writeObstacle(const std::string &path) {
     return "it is a folder; choose the name of a file in it";
   if (unknown == std::errc::filename_too_long)
     return writeProblem(ENAMETOOLONG);
-  if (std::filesystem::is_other(target, unknown)) // To open a pipe or a device may wait, or have an effect.
+  if (std::filesystem::is_other(target, unknown)) // Opening a pipe or a device may wait, or have an effect.
     return ::access(target.c_str(), W_OK) == 0 ? "" : writeProblem(errno);
   int descriptor = openInFolder(target, temporary);
   if (descriptor < 0)
@@ -165,7 +165,7 @@ void AtomicFile::write(std::string_view bytes) {
   }
 }
 
-/// A link cannot replace another file, so what has no name gets one of its own before that.
+/// A link cannot replace another file, so a file without a name gets a temporary name first.
 void AtomicFile::giveName() {
   std::string self = "/proc/self/fd/" + std::to_string(descriptor), name;
   int failed = 0;
@@ -213,13 +213,13 @@ std::string writeProblem(int reason) {
   case EACCES:
   case EPERM:
   case EROFS:
-    return text + "; choose another place, or see to it that it can be written";
+    return text + "; choose another place, or make it writable";
   case ENOENT:
     return text + "; make its folder first";
   case EISDIR:
     return text + "; choose the name of a file in a folder";
   case ENOTDIR:
-    return text + "; choose another place, or move the file that stands where a folder should be";
+    return text + "; choose another place, or move the file that has the name of the folder";
   case ENAMETOOLONG:
     return text + "; choose a shorter one";
   case EFBIG:

@@ -11,8 +11,8 @@
 
 namespace spmd {
 
-/// A file mapped for reading: only the pages that are touched are read. Where the file may shrink meanwhile,
-/// copyGuarded (GuardedCopy.h) takes what is still there.
+/// A file mapped for reading: only pages that are accessed are read. If the file may shrink meanwhile, use copyGuarded
+/// (GuardedCopy.h), which detects missing pages.
 class MappedFile {
 public:
   explicit MappedFile(const std::string &path);
@@ -30,19 +30,20 @@ private:
   size_t size = 0;
 };
 
-/// What a file holds, or a pipe until nobody writes to it any more: of what is longer than `maxBytes` one byte more.
+/// Returns the content of a file, or of a pipe until its last writer closes it; of longer content, `maxBytes` + 1
+/// bytes.
 std::string readWhole(const std::string &path, size_t maxBytes);
 
-/// Who may read a file that is new: whom the umask lets, or its owner alone.
+/// The readers of a new file: users whom the umask allows, or its owner alone.
 enum class Readers { ByUmask, Owner };
 
-/// Whether a file outlives a crash of the machine, which takes the time that the disk takes.
+/// Whether a file survives a crash of the machine; a sync takes the time of the disk.
 enum class Durability { Synced, None };
 
-/// A file that appears complete under its name or not at all: written without a name (where the file system can do
-/// that, nothing is left of it also after kill -9; else beside the name), synced, then renamed. If the writer is
-/// destroyed before commit(), nothing is left. A symbolic link stays, and a file keeps its mode. What is no file (a
-/// device, a pipe) is written as it is.
+/// A file that appears complete under its name or not at all. It is written without a name (if the file system supports
+/// that, nothing is left of it even after kill -9; otherwise under a temporary name), synced, then renamed. If the
+/// writer is destroyed before commit(), nothing is left. Symbolic links are kept, and an existing file keeps its mode.
+/// Devices and pipes are written directly.
 class AtomicFile {
 public:
   explicit AtomicFile(const std::string &path, Readers readers = Readers::ByUmask);
@@ -57,22 +58,21 @@ private:
   [[noreturn]] void fail(const char *action) const;
   void giveName();
 
-  std::string path;      ///< As it was given.
-  std::string target;    ///< Where its symbolic links lead; empty: written as it is.
-  std::string temporary; ///< Empty: there is none.
+  std::string path;      ///< The path as given.
+  std::string target;    ///< The path after following symbolic links; empty: written directly.
+  std::string temporary; ///< Empty: the file has no temporary name.
   int descriptor = -1;
 };
 
-/// Makes `temporary` durable and gives it its name.
+/// Syncs `temporary` and renames it.
 void renameDurably(const std::string &temporary, const std::string &path);
 
-/// Why nothing could be written to a file of that name, to be asked before hours are spent on what it is to hold:
-/// `folder '/results': Permission denied; choose another place, ...`. Empty where nothing is known against it. Leaves
-/// nothing behind.
+/// Returns why no file of that name can be written, so that the caller can check before a long computation: `folder
+/// '/results': Permission denied; choose another place, ...`. Empty if no obstacle is known. Leaves no files.
 std::string writeObstacle(const std::string &path);
 
-/// What the system says of a file that cannot be written, and what to do: `No space left on device; free some, or
-/// choose another place`.
+/// Returns the system's message for a file that cannot be written, with a remedy: `No space left on device; free some,
+/// or choose another place`.
 std::string writeProblem(int reason);
 
 void writeFileAtomically(const std::string &path, std::string_view bytes, Readers readers = Readers::ByUmask);

@@ -1,7 +1,7 @@
 //===- Float16.h - the two 16-bit floating-point formats --------*- C++ -*-===//
 //
-// Conversions between the bits of bf16 and f16 and f32. To f32 is exact; from f32 rounds to nearest, ties to even;
-// NaN stays NaN.
+// Conversions between the bits of bf16 and f16 and f32. Conversion to f32 is exact; conversion from f32 rounds to
+// nearest, ties to even; NaN stays NaN.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,4 +1,4 @@
-//===- GuardedCopy.cpp - reading memory that may not be there -------------===//
+//===- GuardedCopy.cpp - reads of memory that may be missing --------------===//
 
 #include "runtime/support/GuardedCopy.h"
 
@@ -10,14 +10,14 @@
 namespace spmd {
 namespace {
 
-/// Where the copy of this thread goes on after a SIGBUS; null: there is none.
+/// Where this thread's copy continues after a SIGBUS; null: no copy is running.
 thread_local sigjmp_buf *volatile resume = nullptr;
 struct sigaction previous;
 
 void onBusError(int number, siginfo_t *info, void *context) {
   if (resume) {
-    // Whoever jumps out of a handler leaves the signal blocked; to restore the mask instead would cost each copy a
-    // call.
+    // A jump out of the handler leaves the signal blocked. Unblocking it here is cheaper than saving the mask in
+    // sigsetjmp, which would cost each copy a system call.
     sigset_t own;
     sigemptyset(&own);
     sigaddset(&own, SIGBUS);

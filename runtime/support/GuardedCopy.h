@@ -1,13 +1,13 @@
-//===- GuardedCopy.h - reading memory that may not be there -----*- C++ -*-===//
+//===- GuardedCopy.h - reads of memory that may be missing ------*- C++ -*-===//
 #pragma once
 
 #include <cstddef>
 
 namespace spmd {
 
-/// Copies from a mapped file. False where a page cannot be read: the file has become shorter since it was mapped, or
-/// its disk or server failed. That is a SIGBUS, which is caught for this copy alone; everywhere else it does what it
-/// did before. Thread-safe. `target` must not overlap; what it holds after a failure is undefined.
+/// Copies from a mapped file. Returns false if a page cannot be read: the file has shrunk since it was mapped, or its
+/// disk or server failed. The SIGBUS is caught for this copy only; elsewhere it acts as before. Thread-safe. `target`
+/// must not overlap; its content is undefined after a failure.
 [[nodiscard]] bool copyGuarded(void *target, const void *source, size_t size);
 
 } // namespace spmd

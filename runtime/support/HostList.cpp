@@ -9,7 +9,7 @@
 namespace spmd {
 namespace {
 
-/// `007-009`: numbers keep the width of the first.
+/// `007-009`: numbers keep the width of the first one.
 struct Range {
   uint64_t first = 0, last = 0;
   size_t width = 0;
@@ -25,7 +25,7 @@ std::optional<std::pair<uint64_t, size_t>> takeNumber(std::string_view &rest) {
   return std::pair(number, digits);
 }
 
-/// What stands between brackets: `007-009,12`.
+/// Parses the text between brackets: `007-009,12`.
 std::optional<std::vector<Range>> parseRanges(std::string_view rest) {
   std::vector<Range> ranges;
   for (;;) {
@@ -49,7 +49,7 @@ std::optional<std::vector<Range>> parseRanges(std::string_view rest) {
   }
 }
 
-/// Appends each number of the ranges to each host; false where that makes too many.
+/// Appends each number of the ranges to each host; returns false if that makes too many hosts.
 bool appendNumbers(std::vector<std::string> &hosts, const std::vector<Range> &ranges, size_t limit) {
   uint64_t count = 0;
   for (const Range &range : ranges) {
@@ -70,7 +70,7 @@ bool appendNumbers(std::vector<std::string> &hosts, const std::vector<Range> &ra
   return true;
 }
 
-/// One entry of a list, from `at` to the comma after it.
+/// Expands one entry of a list, from `at` to the comma after it.
 std::optional<std::vector<std::string>> expandEntry(std::string_view list, size_t &at, size_t limit) {
   std::vector<std::string> hosts{""};
   while (at < list.size() && list[at] != ',') {

@@ -7,7 +7,7 @@
 
 namespace spmd {
 
-/// `'a', 'b' and 3 more`: the first `most` names, quoted, and how many follow; `none` without names.
+/// `'a', 'b' and 3 more`: the first `most` names, quoted, and the number of the others; `none` without names.
 inline std::string quotedNames(const std::vector<std::string> &names, size_t most) {
   std::string text;
   for (size_t i = 0; i < names.size() && i < most; ++i)

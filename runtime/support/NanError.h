@@ -5,8 +5,8 @@
 
 namespace spmd {
 
-/// A call of a function with `check_nans` met a NaN. Every process of the mesh throws it for the same call, with the
-/// same message, and the job goes on: the next call works. JAX's FloatingPointError of `jax_debug_nans`.
+/// A call of a function with `check_nans` found a NaN. Every process of the mesh throws it for the same call, with the
+/// same message, and the job continues: the next call works. JAX: FloatingPointError of `jax_debug_nans`.
 class NanError : public Error {
 public:
   explicit NanError(const std::string &message) : Error(message) {}

@@ -1,4 +1,4 @@
-//===- OutOfMemory.cpp - saying that there is no memory -------------------===//
+//===- OutOfMemory.cpp - reports of exhausted memory ----------------------===//
 
 #include "runtime/support/OutOfMemory.h"
 
@@ -8,8 +8,8 @@
 namespace spmd {
 namespace {
 
-/// Messages, frames and log lines of a failure take some KiB; from 128 KiB on glibc gives freed memory back to the
-/// system, so that any thread can have it.
+/// Messages, frames and log lines of a failure take some KiB. From 128 KiB on glibc returns freed memory to the system,
+/// so that any thread can allocate it.
 constexpr size_t reserveBytes = size_t(1) << 20;
 
 std::atomic<void *> reserve{nullptr};

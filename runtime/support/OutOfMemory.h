@@ -1,7 +1,7 @@
-//===- OutOfMemory.h - saying that there is no memory -----------*- C++ -*-===//
+//===- OutOfMemory.h - reports of exhausted memory --------------*- C++ -*-===//
 //
-// Where memory is used up, saying so takes some: a message, a frame for the coordinator, a line of the log. The process
-// keeps a reserve for that, and lets go of it when an allocation fails.
+// Reporting exhausted memory itself needs memory: for a message, a frame to the coordinator, a log line. The process
+// keeps a reserve for that, and frees it when an allocation fails.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,13 +10,13 @@
 
 namespace spmd {
 
-/// Makes the reserve, where there is none; without memory for it there is none. Safe from any thread.
+/// Allocates the reserve if there is none and memory suffices. Thread-safe.
 void keepMemoryReserve() noexcept;
-/// An allocation has failed, and its error is to be told. Safe from any thread.
+/// Frees the reserve after a failed allocation, so that its error can be reported. Thread-safe.
 void releaseMemoryReserve() noexcept;
 
-/// "the system gives this process no more memory; ..." with what to do. Made when the process starts: asking for it
-/// takes no memory.
+/// Returns "the system gives this process no more memory; ..." with a remedy. Created at the start of the process, so
+/// the call allocates nothing.
 const std::string &noMemoryText() noexcept;
 
 } // namespace spmd

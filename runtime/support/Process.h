@@ -5,22 +5,22 @@
 
 namespace spmd {
 
-/// The name of this machine, for messages only: nothing is ever connected to by it.
+/// The name of this machine, for messages only: no connection uses it.
 std::string hostName();
 
-/// Identifies one boot of one machine (and changes with the next boot); "" where the system does not tell.
+/// Identifies one boot of one machine; "" if the system does not provide it.
 std::string bootId();
 
-/// Equal on processes that can reach one another within the machine: its boot and its network namespace.
+/// Equal on processes that can reach one another within the machine: identifies its boot and its network namespace.
 std::string machineId();
 
 /// `SIGKILL` for 9; `signal 99` for one without a name.
 std::string signalName(int signal);
 
-/// What the system says of an error; where no file descriptor is free, with how many there may be and the remedy.
+/// Returns the system's text for an error. If file descriptors are exhausted, it adds their limit and the remedy.
 std::string systemErrorText(int code);
 
-/// A file descriptor that is closed when its owner goes.
+/// Owns a file descriptor and closes it.
 class UniqueFd {
 public:
   UniqueFd() = default;

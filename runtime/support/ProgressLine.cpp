@@ -1,4 +1,4 @@
-//===- ProgressLine.cpp - how far a long loop is, on one line --------------===//
+//===- ProgressLine.cpp - progress of a loop on one line ------------------===//
 
 #include "runtime/support/ProgressLine.h"
 

@@ -1,4 +1,4 @@
-//===- ProgressLine.h - how far a long loop is, on one line ------*- C++ -*-===//
+//===- ProgressLine.h - progress of a loop on one line ----------*- C++ -*-===//
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,10 @@
 
 namespace spmd {
 
-/// For a person at a terminal. At most ten times a second; the last step leaves the line empty.
+/// For terminals. Prints at most ten times a second; the last step clears the line.
 class ProgressLine {
 public:
-  /// `what` is counted.
+  /// `what` is the counted unit.
   ProgressLine(std::ostream &out, std::string command, std::string what = "step")
       : out(out), command(std::move(command)), what(std::move(what)) {}
   void show(int64_t step, int64_t steps);

@@ -1,4 +1,4 @@
-//===- SignalInlet.cpp - signals as something to poll ---------------------===//
+//===- SignalInlet.cpp - signals as a file descriptor ---------------------===//
 
 #include "runtime/support/SignalInlet.h"
 #include "runtime/support/Error.h"

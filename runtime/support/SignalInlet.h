@@ -1,4 +1,4 @@
-//===- SignalInlet.h - signals as something to poll -------------*- C++ -*-===//
+//===- SignalInlet.h - signals as a file descriptor -------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/Process.h"
@@ -9,8 +9,8 @@
 
 namespace spmd {
 
-/// While it lives, these signals do not interrupt the calling thread but wait here; those that are ignored (nohup,
-/// background jobs) stay so. All other threads must have them blocked.
+/// While it lives, these signals do not interrupt the calling thread but are queued here. Signals that are ignored
+/// (nohup, background jobs) stay ignored. All other threads must have them blocked.
 class SignalInlet {
 public:
   explicit SignalInlet(const std::vector<int> &numbers);
@@ -19,9 +19,9 @@ public:
   SignalInlet(const SignalInlet &) = delete;
   SignalInlet &operator=(const SignalInlet &) = delete;
 
-  /// Readable when a signal has come.
+  /// Readable when a signal has arrived.
   int get() const { return fd.get(); }
-  /// The next signal, or 0.
+  /// Returns the next signal, or 0.
   int take();
 
 private:

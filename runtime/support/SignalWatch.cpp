@@ -1,4 +1,4 @@
-//===- SignalWatch.cpp - signals that a thread waits for ------------------===//
+//===- SignalWatch.cpp - a thread that handles signals --------------------===//
 
 #include "runtime/support/SignalWatch.h"
 #include "runtime/support/Error.h"

@@ -1,4 +1,4 @@
-//===- SignalWatch.h - signals that a thread waits for ----------*- C++ -*-===//
+//===- SignalWatch.h - a thread that handles signals ------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/BackgroundThread.h"
@@ -8,8 +8,8 @@
 
 namespace spmd {
 
-/// While it lives, a thread of its own takes these signals and calls `onSignal`. To be made on the main thread before
-/// there are others: those that come later inherit that they take none.
+/// While it lives, a thread of its own receives these signals and calls `onSignal`. Create it on the main thread before
+/// other threads: later threads inherit the blocked signals.
 class SignalWatch {
 public:
   SignalWatch(const std::vector<int> &numbers, std::function<void(int)> onSignal);
@@ -23,7 +23,7 @@ private:
   BackgroundThread thread;
 };
 
-/// Ends this process as the signal does that nobody takes.
+/// Ends this process with the default action of the signal.
 [[noreturn]] void endBy(int signal);
 
 } // namespace spmd

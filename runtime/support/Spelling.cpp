@@ -1,4 +1,4 @@
-//===- Spelling.cpp - the name that was probably meant --------------------===//
+//===- Spelling.cpp - the nearest name ------------------------------------===//
 
 #include "runtime/support/Spelling.h"
 
@@ -10,7 +10,7 @@ namespace spmd {
 
 namespace {
 
-/// In lower case and without underscores: `LayerNorm` and `layer_norm` are one name to people.
+/// Lower case without underscores: `LayerNorm` and `layer_norm` count as the same name.
 std::string letters(std::string_view name) {
   std::string result;
   for (char c : name)
@@ -19,10 +19,9 @@ std::string letters(std::string_view name) {
   return result;
 }
 
-/// How many edits may lie between what is written and what is meant. Short words differ by few letters and mean
-/// different things (std and sgd, scan and tan, norm and normal): in those only a letter too many, one too few or two
-/// in the wrong order is a slip. More edits are allowed in longer words, of which the beginning is right: nansum is no
-/// einsum.
+/// Returns how many edits may separate a misspelt name from the intended one. Short words differ by few letters and
+/// mean different things (std and sgd, scan and tan, norm and normal): in those only one additional, one missing or two
+/// swapped letters count as a slip. Longer words with the same beginning may have more edits: nansum is not einsum.
 size_t editLimit(std::string_view a, std::string_view b) {
   size_t length = std::min(a.size(), b.size());
   bool isSameStart = a.front() == b.front();
@@ -31,7 +30,7 @@ size_t editLimit(std::string_view a, std::string_view b) {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// Of names of one length whether one letter is another one there.
+/// For names of equal length: whether they differ by replaced letters.
 bool isReplacement(std::string_view a, std::string_view b) {
   if (a.size() != b.size())
     return false;
@@ -41,7 +40,7 @@ bool isReplacement(std::string_view a, std::string_view b) {
   return differences == 1;
 }
 
-/// Names of three letters and fewer are too short for one letter in place of another to say anything.
+/// In names of at most three letters, a replaced letter makes another name.
 constexpr size_t shortLength = 3;
 
 bool isNear(std::string_view name, std::string_view candidate, size_t distance) {
@@ -70,7 +69,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearestSpelling(std::string_view name, const std::vector<std::string_view> &candidates) {
-  // Names of one letter are all near to one another: that says nothing.
+  // All names of one letter are near to one another, so no name is nearest.
   if (name.size() < 2)
     return {};
   std::string plain = letters(name);

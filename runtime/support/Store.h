@@ -6,9 +6,9 @@
 
 namespace spmd {
 
-/// What the processes of a job tell one another before they can talk directly: addresses, names of sockets, unique
-/// ids. After Gloo's rendezvous store (set, get, wait with a time limit). Thread-safe. Errors are thrown as
-/// spmd::Error; after a verdict every call throws it.
+/// A key-value store through which the processes of a job exchange addresses, socket names and unique ids before they
+/// can connect directly. Modelled on Gloo's rendezvous store (set, get, wait with a time limit). Thread-safe. Errors
+/// are thrown as spmd::Error; after a verdict every call throws the verdict.
 class Store {
 public:
   virtual ~Store() = default;
@@ -16,7 +16,7 @@ public:
   /// Stores a value; setting a key twice with different values is an error.
   virtual void set(const std::string &key, const std::string &value) = 0;
 
-  /// The value of a key, waiting for it to be set for at most `timeout`.
+  /// Returns the value of a key; waits at most `timeout` until it is set.
   virtual std::string wait(const std::string &key, std::chrono::milliseconds timeout) = 0;
 
   /// Removes all keys that begin with the prefix.

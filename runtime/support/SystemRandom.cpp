@@ -1,4 +1,4 @@
-//===- SystemRandom.cpp - secrets from the operating system ---------------===//
+//===- SystemRandom.cpp - random bytes of the system ----------------------===//
 
 #include "runtime/support/SystemRandom.h"
 
@@ -17,7 +17,7 @@ void fillWithSystemRandom(void *bytes, size_t count) {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      throw Error(std::string("the system gives no random numbers: ") + strerror(errno));
+      throw Error(std::string("the system returns no random numbers: ") + strerror(errno));
     done += static_cast<size_t>(got);
   }
 }

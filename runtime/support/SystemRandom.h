@@ -1,11 +1,11 @@
-//===- SystemRandom.h - secrets from the operating system -------*- C++ -*-===//
+//===- SystemRandom.h - random bytes of the system --------------*- C++ -*-===//
 #pragma once
 
 #include <cstddef>
 
 namespace spmd {
 
-/// Fills the bytes with random ones that nobody can predict. Throws spmd::Error.
+/// Fills the memory with unpredictable random bytes. Throws spmd::Error.
 void fillWithSystemRandom(void *bytes, size_t count);
 
 } // namespace spmd

@@ -8,10 +8,10 @@ namespace {
 
 struct Character {
   uint32_t code = 0;
-  size_t size = 0; ///< 0: no UTF-8.
+  size_t size = 0; ///< 0: not UTF-8.
 };
 
-/// The character at the beginning, as RFC 3629 has it: the shortest form, no surrogates, up to U+10FFFF.
+/// Decodes the first character by RFC 3629: shortest form, no surrogates, up to U+10FFFF.
 Character decodeFirst(std::string_view text) {
   auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80)
@@ -38,8 +38,8 @@ Character decodeFirst(std::string_view text) {
 bool isHarmless(uint32_t code) {
   if (code < 0x20 || code == 0x7F)
     return code == '\n' || code == '\t';
-  // C1 controls, which are escape sequences of one character; line separators; marks of direction, which make text
-  // appear in another order (CVE-2021-42574).
+  // C1 controls, which are escape sequences of one character; line separators; direction marks, which change the order
+  // of the displayed text (CVE-2021-42574).
   return !((code >= 0x80 && code < 0xA0) || code == 0x61C || code == 0x200E || code == 0x200F ||
            (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069));
 }

@@ -1,4 +1,4 @@
-//===- TerminalText.h - text of others on a terminal ------------*- C++ -*-===//
+//===- TerminalText.h - untrusted text on a terminal ------------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace spmd {
 
-/// `text` with all that a terminal would obey, or show in another order than it is written, as characters: `\x1b` for a
-/// byte, `\u{202e}` for a character. New lines and tabs stay, and so does the rest of UTF-8; bytes that are none become
-/// `\xff`. What has gone through it comes through it unchanged.
+/// Returns `text` with all characters escaped that control a terminal or reorder the displayed text: `\x1b` for a byte,
+/// `\u{202e}` for a character. New lines, tabs and all other UTF-8 are kept; invalid bytes become `\xff`. Idempotent.
 std::string escapeControls(std::string_view text);
 
 } // namespace spmd

@@ -19,7 +19,7 @@ constexpr size_t maxTokenBytes = 4096;
 
 std::string systemError(int code) { return strerror(code); }
 
-/// All that is in the file, without the white space around it. `reader` has to be the user's alone.
+/// Returns the content of the file without surrounding white space. Throws unless only the user can read the file.
 std::string readToken(const std::string &path, int fd) {
   struct stat info = {};
   if (fstat(fd, &info) != 0)
@@ -62,7 +62,7 @@ std::string readNamedFile(const std::string &path) {
   return readToken(path, fd.get());
 }
 
-/// mkdir -p; folders made here are the user's alone.
+/// Like mkdir -p; folders that it creates are accessible to the user only.
 bool makeFolders(const std::string &path) {
   for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     std::string part = path.substr(0, slash);
@@ -85,8 +85,8 @@ bool writeAll(int fd, const std::string &text) {
   return ::fsync(fd) == 0;
 }
 
-/// Makes the file with its whole content at once: written beside it, then linked, which fails where somebody else was
-/// faster. False, with errno, where the folder cannot be written.
+/// Creates the file with its full content at once: it writes a temporary file and links it, which fails if another
+/// process was faster. Returns false, with errno, if the folder cannot be written.
 bool createToken(const std::string &folder, const std::string &path) {
   if (!makeFolders(folder))
     return false;
@@ -134,7 +134,7 @@ std::string findToken(const Environment &environment, const std::string &tokenFi
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd)
       return readToken(path, fd.get());
-    // Another user's home (EACCES), or none at all, such as /dev/null (ENOTDIR).
+    // Another user's home (EACCES), or not a folder, such as /dev/null (ENOTDIR).
     if (errno == EACCES || errno == ENOTDIR)
       return none(path + " cannot be opened: " + systemError(errno));
     if (errno != ENOENT)
@@ -142,7 +142,7 @@ std::string findToken(const Environment &environment, const std::string &tokenFi
     if (!createToken(*environment.configDirectory, path))
       return none(path + " cannot be written: " + systemError(errno));
   }
-  throw Error("token file " + path + " vanishes whenever it is made: is something cleaning that folder?");
+  throw Error("token file " + path + " disappears whenever it is created: does another program clean that folder?");
 }
 
 std::string findStatusToken(const Environment &environment, const std::string &tokenFile) {

@@ -1,6 +1,6 @@
-//===- Token.h - the secret that the processes of a job share ---*- C++ -*-===//
+//===- Token.h - the shared secret of a job ---------------------*- C++ -*-===//
 //
-// Finds or makes the token with which processes prove to the coordinator, and it to them, that they belong together.
+// Finds or creates the token with which processes and coordinator prove to each other that they belong to the same job.
 // It never appears in a message, on a command line or in a log.
 //
 //===----------------------------------------------------------------------===//
@@ -12,20 +12,20 @@
 
 namespace spmd {
 
-/// A new random token: 256 bits in hexadecimal.
+/// Returns a new random token: 256 bits in hexadecimal.
 std::string makeToken();
 
-/// The token of this process. In this order: the file `tokenFile` (an option; may be empty), SPMD_TOKEN_FILE,
-/// SPMD_TOKEN, and the 0600 file `token` in the user's configuration folder, which is made at first use; processes
-/// that race for that all get the same one. Returns "" where there is neither an explicit token nor a configuration
-/// folder that can be used, and then says in `whyNone` why: such a process joins those of the same user on this machine
-/// only. Throws spmd::Error when a named file cannot be read, is empty, belongs to somebody else, or is readable by
+/// Returns the token of this process. Sources in this order: the file `tokenFile` (an option; may be empty),
+/// SPMD_TOKEN_FILE, SPMD_TOKEN, and the 0600 file `token` in the user's configuration folder, which is created at first
+/// use; processes that race for it all get the same token. Returns "" and the reason in `whyNone` if there is neither
+/// an explicit token nor a usable configuration folder: such a process only joins processes of the same user on this
+/// machine. Throws spmd::Error when a named file cannot be read, is empty, belongs to another user, or is readable by
 /// others.
 std::string findToken(const Environment &environment, const std::string &tokenFile = "",
                       std::string *whyNone = nullptr);
 
-/// What may ask how the processes are that this one starts: the same token, if the user has one; a folder that cannot
-/// be used is no reason not to start them.
+/// Returns the token with which observers may request the status of processes that this one starts: the same token, if
+/// the user has one. An unusable folder is not an error here, so that the processes can start.
 std::string findStatusToken(const Environment &environment, const std::string &tokenFile);
 
 } // namespace spmd

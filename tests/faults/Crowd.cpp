@@ -2,9 +2,9 @@
 //
 //     crowd N SEED
 //
-// N processes of this machine, forked from this one, join one coordinator; when all have, one of them is killed (-9),
-// and all others must name it. Prints how long it took from the first fork until the last had joined, and from the kill
-// until the last knew. Each process has a client as any other's, but no devices.
+// Forks N processes on this machine, which join one coordinator. When all have joined, kills one of them (-9); all
+// others must name it. Prints the time from the first fork until the last process had joined, and from the kill until
+// the last process knew. Each process has an ordinary client, but no devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ int64_t nowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-/// What a process tells its parent, in memory that all share.
+/// The state that a process reports to its parent, in shared memory.
 struct Word {
   std::atomic<int64_t> joinedAt, knewAt;
   char text[400];
@@ -52,7 +52,7 @@ int takePart(const spmd::JoinOptions &options, Board &board, Word &word) {
     std::unique_ptr<spmd::Client> client = spmd::Client::join(options);
     word.joinedAt = nowNs();
     board.joined.fetch_add(1);
-    client->wait("what nobody sets", std::chrono::seconds(100)); // Throws the verdict when there is one.
+    client->wait("a key that no process sets", std::chrono::seconds(100)); // Throws the verdict when there is one.
   } catch (const spmd::Error &error) {
     word.knewAt = nowNs();
     std::strncpy(word.text, error.what(), sizeof word.text - 1);

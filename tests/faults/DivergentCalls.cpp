@@ -1,13 +1,13 @@
-//===- DivergentCalls.cpp - processes that do not do the same ---*- C++ -*-===//
+//===- DivergentCalls.cpp - processes with different calls ------*- C++ -*-===//
 //
 //     divergent-calls FOLDER SEED FIRST COUNT
 //
 // FOLDER has the artifacts that faults.py has compiled. Each try is a job of real processes (forked from this one,
-// which saves the time to load them), over the real coordinator, shared memory and, where they are told to be on
-// different hosts, the network. One process is started differently, or makes another sequence of calls. What must hold
-// is checked for all processes: nobody ends well, nobody sees a result of the calls that differ, who differs is named,
-// and how long after the second process had reached its call the last one knew. One line for each try that fails; at
-// the end one with the number of tries and the longest time.
+// which saves the time to load them), with the real coordinator, shared memory and, if they are assigned to different
+// hosts, the network. One process starts differently, or makes another sequence of calls. The parent checks for all
+// processes: none ends well, none sees a result of the calls that differ, the differing process is named, and it
+// measures the time from the second process's call until the last process knew. Prints one line for each try that
+// fails, and at the end the number of tries and the longest time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr size_t triesAtATime = 12; ///< They mostly wait.
 
-/// What a process of a try does.
+/// The behaviour of one process of a try.
 struct Role {
   std::vector<std::string> calls; ///< Programs to call one after the other; none: `run` with the options below.
   bool waitsForEach = true;
@@ -53,8 +53,8 @@ struct Try {
   int processes = 2, victim = 0;
   bool isOnSeveralHosts = false;
   std::vector<Role> roles;
-  size_t firstDifference = 0;    ///< The first call that is not the same, where there are calls.
-  std::vector<std::string> told; ///< What every message must hold.
+  size_t firstDifference = 0;    ///< The first call that differs, if there are calls.
+  std::vector<std::string> told; ///< Texts that every message must contain.
 };
 
 class Choice {
@@ -70,7 +70,8 @@ private:
   std::mt19937_64 random;
 };
 
-/// `max` differs from `sum` in what it computes, `wide` in its shapes; `twice` sums as `sum` does, in another program.
+/// `max` differs from `sum` in its computation, `wide` in its shapes; `twice` has the same sum as `sum`, in another
+/// program.
 const std::vector<std::string> callable = {"sum", "max", "wide", "twice"};
 
 void planCalls(Try &plan, Choice &choose) {
@@ -322,7 +323,7 @@ void start(Job &job, const std::string &folder) {
   }
 }
 
-/// What is wrong with how it went, or nothing; and how long it took until the last process knew.
+/// Returns what went wrong, or an empty text, and the time until the last process knew.
 std::string check(const Job &job, double &seconds) {
   int64_t arrivedVictim = 0, arrivedOther = 0, lastError = 0;
   for (size_t process = 0; process != job.processes.size(); ++process) {
@@ -367,7 +368,7 @@ std::string check(const Job &job, double &seconds) {
   return seconds > spmd::test::timeLimit(1.0) ? "the last knew after " + std::to_string(seconds) + " s" : "";
 }
 
-/// Reads on; true when all processes of the job have ended.
+/// Reads output; returns true when all processes of the job have ended.
 bool advance(Job &job) {
   bool isOver = true;
   for (Running &running : job.processes) {

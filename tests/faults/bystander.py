@@ -1,11 +1,11 @@
-"""Whether the machine itself stood still: a process with a priority above all others, which only sleeps and has copies of itself
-end, and is late.
+"""Detects intervals in which the machine itself stalled. The bystander is a process with a priority above all others. It only
+sleeps and ends copies of itself, and measures how late that is.
 
-Bounds of a second are kept by processes that run, and that end when they are killed. Where a machine of others' does not run at
-all for a while (a virtual one whose host is busy), or nothing ends there, a try says nothing about the runtime and is made again,
-which is printed. The second was seen beside compilers at nice 10: processes that had been killed waited in the kernel for
-seconds (/proc/PID/stack: unlink_file_vma) for the lock of a library's mappings, whose holder got no processor. Work of the suite
-itself cannot hold up the bystander; where the kernel grants no such priority nothing is made again.
+The time bounds of the suite hold for processes that run, and that end when they are killed. On a machine that does not run for a
+while (a virtual one whose host is busy), or on which no process ends, a failed try proves nothing about the runtime; the suite
+repeats it and prints that. The second case was seen beside compilers at nice 10: killed processes waited in the kernel for
+seconds (/proc/PID/stack: unlink_file_vma) for the lock of a library's mappings, whose holder got no processor. The suite's own
+work cannot delay the bystander. If the kernel does not grant that priority, no try is repeated.
 """
 
 import os
@@ -20,7 +20,7 @@ NAP, LATE = 0.05, 0.25  # Seconds.
 
 class Bystander:
     def __init__(self):
-        self.pauses = []  # From when to when it did not get on; monotonic.
+        self.pauses = []  # (begin, end) of the intervals in which it did not run; monotonic.
         self.popen = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -29,7 +29,7 @@ class Bystander:
             self.pauses.append(tuple(map(float, line.split())))
 
     def seconds_lost(self, since):
-        """For how long the machine stood still since then; an end of it that is not told yet is waited for."""
+        """Returns how long the machine stalled since then; waits for a stall that has not ended yet."""
         time.sleep(2 * NAP)
         return sum(end - max(begin, since) for begin, end in self.pauses if end > since)
 

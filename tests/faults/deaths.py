@@ -15,7 +15,7 @@ def any_job(box, choose, **options):
 
 
 def any_moment(choose):
-    """While processes start and join, or while they work."""
+    """Returns a moment while processes start and join, or while they work."""
     return choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 1.0)
 
 
@@ -32,12 +32,12 @@ def kill(box, choose):
     expect(all(status != 0 for status in statuses), f"exit {statuses}", job.output())
     errors = job.errors()
     if not job.has_launcher and not had_joined and not any("was lost" in text for text in errors.values()):
-        # It never told anybody who it is, so nobody can know before the time to join is over.
+        # It never sent its id to a process, so the others cannot name it before the time to join is over.
         told = "no coordinator was found" if process == 0 else f"process {process} of {job.count} did not join"
         job.check_named(survivors, told)
         expect(last - job.started < join_limit + 1, f"ended after {last - job.started:.2f} s", job.output())
         return None
-    # Who had not reached process 0 when it died cannot know more than that there is nobody.
+    # A process that had not reached process 0 when that died only knows that there is no coordinator.
     strangers = [other for other in survivors if process == 0 and not job.has_launcher and
                  "no coordinator was found" in errors.get(other, "")]
     survivors = [other for other in survivors if other not in strangers]
@@ -78,7 +78,7 @@ def end_launcher(number):
 
 
 def stop_shortly(box, choose):
-    """A job that is through before its moment says nothing, and is begun again for an earlier one."""
+    """A job that ends before the moment of the fault proves nothing, and starts again with an earlier moment."""
     moment = choose.uniform(0, 0.15) if choose.random() < 0.35 else choose.uniform(0.15, 0.8)
     everybody = choose.random() < 0.25
     pause = choose.uniform(0.01, HEARTBEAT * 0.6)
@@ -108,11 +108,11 @@ def stop_for_long(box, choose):
     last = job.watch(HEARTBEAT + 5, spared=[victim] if not job.has_launcher else [])
     others = [other for pid, other in members.items() if pid != victim]
     job.check_named(others, named(process, victim), "hangs: no heartbeat for ")
-    if not job.has_launcher:  # It learns of it when it can go on.
+    if not job.has_launcher:  # The stopped process learns of it when it continues.
         woken = send(victim, signal.SIGCONT)
         expect(job.watch(5) - woken < 3, "it goes on for long", job.output())
     expect(all(status != 0 for status in job.statuses()), job.output())
-    # The launcher gives the stopped one a second to end by itself, and one after SIGTERM.
+    # The launcher gives the stopped process a second to end by itself, and one after SIGTERM.
     ends = [at for pid, at in job.ended.items() if pid in members and pid != victim]
     return max(ends) - stopped
 

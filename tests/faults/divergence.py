@@ -1,11 +1,11 @@
-"""Processes that are started differently or do not make the same calls (DivergentCalls.cpp)."""
+"""Processes that start differently or do not make the same calls (DivergentCalls.cpp)."""
 
 import re
 import subprocess
 
 from sandbox import expect
 
-BLOCK = 100  # Jobs of one try: they run some at a time.
+BLOCK = 100  # Jobs of one try; they run some at a time.
 
 
 def divergence(box, choose):

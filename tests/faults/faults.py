@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Breaks jobs of real processes, at random moments, and checks what the runtime promises (rows.py; docs/testing.md).
+"""Breaks jobs of real processes, at random moments, and checks the runtime's promises (rows.py; docs/testing.md).
 
     tests/faults/faults.py --binaries build/release/bin              the whole suite
     tests/faults/faults.py --binaries build/release/bin --short      a few tries of each kind
@@ -7,7 +7,7 @@
     tests/faults/faults.py ... --seed 7 --only kill --try 41         one try again, as a failure prints it
     tests/faults/faults.py ... --markdown FILE                       the table, for benchmarks/RESULTS.md
 
-Each try has namespaces of its own, so what a job leaves behind is seen. Needs `unshare` and `ip`; where the kernel
+Each try has namespaces of its own, so that leftovers of a job are found. Needs `unshare` and `ip`; where the kernel
 allows no namespaces the suite is skipped (exit status 77).
 """
 
@@ -50,7 +50,7 @@ class Worker:
 
 
 def run_row(name, numbers, seed, workers, exceeds, bystander, report):
-    """All tries of a row. What took too long while the machine stood still is tried again, twice at most."""
+    """Runs all tries of a row. A try that took too long while the machine stalled is repeated, twice at most."""
     waiting = queue.Queue()
     for number in numbers:
         waiting.put(number)
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path)
     parser.add_argument("--serve", type=pathlib.Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    # Shells start what runs beside them with Ctrl-C ignored, and the jobs would inherit that.
+    # Shells start background jobs with Ctrl-C ignored, and the jobs of this suite would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args.binaries = args.binaries.resolve()
     if args.serve:

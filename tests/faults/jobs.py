@@ -1,4 +1,4 @@
-"""Jobs of real processes: starting them, finding out who is who, breaking them, and reading what they said."""
+"""Jobs of real processes: starts them, finds their process ids, breaks them, and reads their output."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ fn main(x: u32[1000@a], n: i32[]) {
   return (x, n);
 }
 """,
-    # No step does.
+    # No step needs another process.
     "local": """mesh m(a=4)
 fn main(x: u32[1000@a], n: i32[]) {
   let x = x * 3 + 1;
@@ -27,7 +27,7 @@ fn main(x: u32[1000@a], n: i32[]) {
   return (x, n);
 }
 """,
-    # What is saved follows from the number of steps alone.
+    # The saved values depend on the number of steps only.
     "saved": """mesh m(a=4)
 fn main(x: u32[10@a], n: i32[], w: u32[10]) -> (u32[10@a], i32[], u32[10]) {
   let x = x * 3 + w;
@@ -55,12 +55,12 @@ CALLS = {
     "loop-mesh": "fn main(x: f32[24@b]) {\n  let x = x + sum(x);\n  return (x); }\n",
 }
 FOREVER = 10**9
-STEPS = 4000  # Of jobs that end by themselves.
-CUT_STEPS = 1500  # Of those over several hosts.
+STEPS = 4000  # Steps of jobs that end by themselves.
+CUT_STEPS = 1500  # Steps of jobs over several hosts.
 
 
 def prepare(binaries, shared, with_calls):
-    """Compiles the programs, and runs them undisturbed: their results are what disturbed runs must give, bit for bit."""
+    """Compiles the programs, and runs them without faults: runs with faults must give the same bits."""
     for name, text in PROGRAMS.items():
         (shared / f"{name}.spmd").write_text(text)
         subprocess.run([binaries / "spmdc", "compile", shared / f"{name}.spmd", "-o", shared / f"{name}.spmdx"],
@@ -97,7 +97,7 @@ def variable(pid, name):
 
 
 def has_joined(pid):
-    """Its devices' memory is there."""
+    """Whether the process has allocated its devices' memory."""
     try:
         return "memfd:spmd" in pathlib.Path(f"/proc/{pid}/maps").read_text()
     except OSError:
@@ -168,7 +168,7 @@ class Job:
             time.sleep(0.002)
 
     def watch(self, limit, spared=()):
-        """Waits until all processes but those spared have ended; when each did."""
+        """Waits until all processes but those in `spared` have ended; returns the time of each end."""
         deadline = time.monotonic() + limit
         known = set(self.box.processes())
         while True:
@@ -193,7 +193,7 @@ class Job:
         return [popen.wait() for popen in self.popens]
 
     def errors(self):
-        """What each process said: {process id: error}."""
+        """The errors that processes printed: {process id: error}."""
         found = {}
         for line in self.output().splitlines():
             if match := re.match(r"[\w-]+: process (\d+): error: (.*)", line):
@@ -201,7 +201,7 @@ class Job:
         return found
 
     def check_named(self, survivors, *parts):
-        """All survivors give the same cause, and it names what it must."""
+        """Checks that all survivors print the same cause, and that it contains the given texts."""
         errors = self.errors()
         for process in survivors:
             expect(process in errors, f"process {process} does not say why it ends", self.output())
@@ -212,7 +212,7 @@ class Job:
                 expect(part in text, f"not named: {part}", self.output())
 
     def check_result(self):
-        """It ended as if nothing had happened."""
+        """Checks that the job ended as without faults."""
         statuses = self.statuses()
         expect(all(status == 0 for status in statuses), f"exit {statuses}", self.output())
         expect((self.box.folder / "x.npy").read_bytes() == (self.box.shared / f"{self.program}.npy").read_bytes(),
@@ -225,7 +225,7 @@ def send(pid, number):
 
 
 def send_if_there(pid, number):
-    """Whether it was; it may be through."""
+    """Returns whether the process existed; it may have ended before."""
     try:
         send(pid, number)
     except ProcessLookupError:

@@ -10,7 +10,7 @@ from sandbox import expect
 
 
 def start(box, name, *options, program="sum", steps=STEPS, port, processes, process, token="only for this job"):
-    """One process by itself; its stderr goes to a file of that name."""
+    """Starts one process by itself; its stderr goes to a file of that name."""
     (box.folder / f"{name}.token").write_text(token)
     (box.folder / f"{name}.token").chmod(0o600)
     with open(box.folder / f"{name}.err", "wb") as err:

@@ -1,4 +1,4 @@
-"""Cables between hosts that are pulled out: hosts are network namespaces, joined by a bridge."""
+"""Network cables that are pulled out: hosts are network namespaces, connected by a bridge."""
 
 import pathlib
 import subprocess
@@ -75,7 +75,7 @@ def short_cut(box, choose):
 
 
 def long_cut(box, choose):
-    """Each side names one that it has lost on the other."""
+    """Each side names a lost process of the other side."""
     job = HostsJob(box, 2, FOREVER, "--heartbeat-timeout", str(HEARTBEAT))
     try:
         job.wait_joined()

@@ -1,4 +1,4 @@
-"""Every promise that is broken on purpose here: how often, how many tries at a time, and what must not take longer."""
+"""The faults of the suite and the promises that they test: number of tries, concurrent tries, and time bounds."""
 
 import signal
 from dataclasses import dataclass

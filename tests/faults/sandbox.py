@@ -1,5 +1,5 @@
-"""A machine of its own for one try at a time: namespaces of processes, network, mounts and users, so that whatever a job
-leaves behind is found, and nothing that others do on the real machine is taken for it."""
+"""A separate machine for one try at a time: namespaces of processes, network, mounts and users. So everything that a job
+leaves behind is found, and activity on the real machine is not mistaken for it."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def sh(command):
 
 
 class Box:
-    """What a try sees of its machine."""
+    """The machine of a try."""
 
     def __init__(self, binaries, shared, folder):
         self.binaries, self.shared, self.folder = binaries, shared, folder
@@ -46,7 +46,7 @@ class Box:
         return str(self.binaries / name)
 
     def processes(self):
-        """The living processes of this machine but this one: {pid: state}."""
+        """The living processes of this machine except this one: {pid: state}."""
         found = {}
         for name in os.listdir("/proc"):
             if name.isdigit() and int(name) != os.getpid():
@@ -60,7 +60,7 @@ class Box:
         return found
 
     def check_clean(self):
-        """Nothing is left of the job: no process, nothing in shared memory, no temporary file."""
+        """Checks that nothing is left of the job: no process, nothing in shared memory, no temporary file."""
         deadline = time.monotonic() + 2
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -77,7 +77,7 @@ class Box:
 
 
 def sweep(box):
-    """After a failure: the next try begins with an empty machine."""
+    """Cleans up after a failure, so that the next try begins with an empty machine."""
     for pid in box.processes():
         try:
             os.kill(pid, 9)
@@ -89,7 +89,7 @@ def sweep(box):
 
 
 def serve(rows, binaries, shared):
-    """In the namespaces: runs the tries whose names come in, one a line, and answers each."""
+    """Runs in the namespaces: reads the names of tries, one per line, runs each, and answers."""
     own = pathlib.Path(tempfile.mkdtemp(prefix="spmd-faults-"))
     sh(f"mount -t tmpfs none /dev/shm && mount -t tmpfs none {own} && ip link set lo up")
     os.environ["TMPDIR"] = str(own / "tmp")

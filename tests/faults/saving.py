@@ -1,4 +1,4 @@
-"""Checkpoints, and what gets in their way."""
+"""Checkpoints, and the faults that affect them."""
 
 import pathlib
 import re
@@ -9,7 +9,7 @@ from jobs import inputs
 from sandbox import expect, sh
 
 KILLER = pathlib.Path(__file__).resolve().parent.parent / "tools" / "Inputs" / "kill_checkpoints.py"
-KILLS = 10  # Of one try: each job goes on from what the one before has left.
+KILLS = 10  # Kills of one try: each job continues from the previous one's checkpoints.
 
 
 def kills(box, choose):
@@ -27,7 +27,7 @@ def run(box, checkpoints, program, steps, *options, processes=4):
 
 
 def same_as_undisturbed(box, checkpoints, program, steps, processes):
-    """What a job gives that goes on from the folder, and one that begins at the beginning."""
+    """Checks that a job that resumes from the folder gives the same result as one from the beginning."""
     status, text = run(box, checkpoints, program, steps, "--resume", "--output", f"x={box.folder}/resumed.npy",
                        processes=processes)
     expect(status == 0, text)
@@ -78,7 +78,7 @@ def flipped_byte(box, choose):
 
 
 def two_jobs(box, choose):
-    """The second job on a folder is told whose it is."""
+    """The second job on a folder gets an error that names the first."""
     checkpoints = box.folder / "c"
     first = subprocess.Popen([box.tool("spmd-run"), str(box.shared / "saved.spmdx"), *inputs("saved", 10**9),
                               "--num-processes", "2", "--checkpoint-dir", str(checkpoints), "--checkpoint-every", "10",

@@ -1,4 +1,4 @@
-"""Who speaks to the coordinator's port without belonging to the job."""
+"""Connections to the coordinator's port from outside the job."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from jobs import STEPS, Job, free_port
 from joining import said, start
 from sandbox import expect
 
-HANDSHAKE = 5  # Seconds after which a stranger is closed.
+HANDSHAKE = 5  # Seconds after which an unauthenticated connection is closed.
 MEMORY = 256 << 20
 
 
@@ -29,7 +29,7 @@ def resident(pid):
 
 
 def closed_by_other_side(sockets, limit):
-    """How long it takes until all are closed, or None."""
+    """Returns the time until all are closed, or None."""
     began = time.monotonic()
     poll = select.poll()
     by_fd = {}
@@ -89,7 +89,7 @@ def flood(box, choose):
         one.setblocking(False)
         one.connect_ex(("127.0.0.1", job.port))
         sockets.append(one)
-    # One that belongs to nobody, but whose owner waits for an answer: it gets one in the middle of all this.
+    # A late process with an id that is taken: it gets its answer during the flood.
     status = start(box, "late", port=job.port, processes=2, process=1).wait(timeout=30)
     expect(status == 1 and "is already in the job" in said(box, "late"), said(box, "late"))
     seconds = closed_by_other_side(sockets, 60)
@@ -101,7 +101,7 @@ def flood(box, choose):
 
 
 def end(job):
-    """Its work is endless; it has gone on meanwhile, which is what counts."""
+    """Checks that the job, whose work is endless, has made progress."""
     for pid in job.members():
         try:
             os.kill(pid, 9)
@@ -112,7 +112,7 @@ def end(job):
 
 
 class Recorder:
-    """A connection's two ends, and all that the one that came in has sent."""
+    """A proxy to the port `target` that records the bytes of each accepted connection in `sent`."""
 
     def __init__(self, target):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -123,7 +123,7 @@ class Recorder:
         while True:
             try:
                 here, _ = self.listener.accept()
-            except OSError:  # Nobody listens any more.
+            except OSError:  # The listener is closed.
                 return
             try:
                 there = socket.create_connection(("127.0.0.1", self.target))
@@ -147,7 +147,7 @@ class Recorder:
 
 
 def replay(box, choose):
-    """What a process of the job has said, said again by somebody else."""
+    """Replays the recorded bytes of a process of the job."""
     port = free_port()
     recorder = Recorder(port)
     first = start(box, "0", port=port, processes=2, process=0, steps=STEPS)

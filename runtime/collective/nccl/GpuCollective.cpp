@@ -12,17 +12,17 @@
 namespace spmd::cuda {
 namespace {
 
-/// All parts of the scratch memory begin at its multiples.
+/// Alignment of all parts of the scratch memory.
 constexpr int64_t kAlignment = 256;
 int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// An all_reduce of so few bytes goes in one round: below it a round takes as long as its latency.
+/// An all_reduce up to this size takes one round: for fewer bytes a round costs no more than its latency.
 constexpr int64_t kOneRoundBytes = 64 << 10;
 
-/// Units that one thread of a box's launch copies, about: enough loads in flight, and blocks for the whole GPU.
+/// Approximate units that one thread of a box's launch copies: enough loads in flight, and blocks for the full GPU.
 constexpr int64_t kUnitsPerThread = 4, kMostBlocksPerBox = 1024;
 
-/// Strides of the runs of a box, one behind the other.
+/// Strides that put the runs of a box one after the other.
 std::vector<int64_t> denseStrides(const Box &box) {
   std::vector<int64_t> strides(box.counts.size());
   int64_t stride = box.runBytes;
@@ -102,7 +102,7 @@ GpuCollective::GpuCollective(NcclGroup &group, NcclComm comm, CudaDevice &device
   resultBytes = movement.resultBytes;
   auto members = static_cast<int64_t>(ranks.size());
   if (kind == CollectiveKind::AllReduce) {
-    TreeReducer(dtype, reduction, members); // Throws where the reduction has no meaning for the type.
+    TreeReducer(dtype, reduction, members); // Throws if the reduction is undefined for the type.
     if (operandBytes > kOneRoundBytes)
       sliceBytes = aligned((operandBytes + members - 1) / members);
     slabBytes = aligned(sliceBytes > 0 ? sliceBytes : operandBytes);
@@ -120,8 +120,8 @@ GpuCollective::GpuCollective(NcclGroup &group, NcclComm comm, CudaDevice &device
   loadKernels();
 }
 
-/// Now: the driver may wait for all of a GPU's work to load a module, and a transfer that is under way then waits for a
-/// peer that waits for this device.
+/// Loads the modules before the run: loading a module may wait for all work of the GPU. A transfer in flight could then
+/// wait for a peer that waits for this device.
 void GpuCollective::loadKernels() const {
   const LibraryKernels &kernels = device.getLibrary().getKernels();
   for (const BoxList *list : {&exchange.pack, &exchange.unpack, &own})
@@ -141,7 +141,7 @@ void GpuCollective::prepareMoves(const MeshShape &mesh, const CollectiveDesc &de
   for (int64_t peer = 0; peer < members; ++peer) {
     if (peer == self)
       continue;
-    // Both sides see the same boxes in the same order, so a packed array means the same to them.
+    // Both sides compute the same boxes in the same order, so they agree on the layout of a packed array.
     Movement theirs = computeMovement(mesh, desc, movement.group[static_cast<size_t>(peer)],
                                       [&](int64_t member) { return member == self; });
     std::vector<const Box *> out, in;
@@ -198,7 +198,7 @@ void GpuCollective::prepareReduceScatter(const MeshShape &mesh, const Collective
     if (bytes == 0)
       continue;
     int rank = ranks[static_cast<size_t>(peer)];
-    // The own contribution goes straight to its slab.
+    // This device's own contribution is packed directly into its slab.
     int64_t offset = exchange.packedSendBytes;
     if (peer != self) {
       bool isRun = theirs.boxes.size() == 1 && theirs.boxes[0].runCount() == 1;
@@ -228,11 +228,12 @@ void GpuCollective::prepareReduceScatter(const MeshShape &mesh, const Collective
       offset += bytesOf(box);
     }
   }
-  // The slabs, one more for what is reduced, and what is packed.
+  // Scratch memory: one slab for each member, one for the reduced data unless that is in place, and the packed sends.
   scratchBytes = (members + (isReducedInPlace ? 0 : 1)) * slabBytes + exchange.packedSendBytes;
 }
 
-/// Calls that NCCL queues together. It ends after an error too: a communicator can be aborted outside of it only.
+/// Queues calls of NCCL together (ncclGroupStart and ncclGroupEnd). It ends the group after an error too, because a
+/// communicator can only be aborted outside of a group.
 class GpuCollective::Round {
 public:
   explicit Round(const GpuCollective &collective) : collective(collective), nccl(collective.group.getNccl()) {
@@ -245,7 +246,7 @@ public:
   Round(const Round &) = delete;
   Round &operator=(const Round &) = delete;
 
-  /// Returns when all calls stand in the stream.
+  /// Returns when all calls are queued in the stream.
   void finish() {
     isOpen = false;
     nccl.check(nccl.GroupEnd(), "ncclGroupEnd");
@@ -333,7 +334,7 @@ void GpuCollective::runAllReduce(Stream stream, DevicePointer operand, DevicePoi
   auto members = static_cast<int64_t>(ranks.size());
   if (operandBytes == 0)
     return;
-  // Member p reduces [begin(p), begin(p) + size(p)); in one round all reduce everything.
+  // Member p reduces [begin(p), begin(p) + size(p)); in one round each member reduces all elements.
   auto begin = [&](int64_t member) { return std::min(member * sliceBytes, operandBytes); };
   auto size = [&](int64_t member) {
     return sliceBytes == 0 ? operandBytes : std::min(sliceBytes, operandBytes - begin(member));

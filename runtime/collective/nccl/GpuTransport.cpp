@@ -1,4 +1,4 @@
-//===- GpuTransport.cpp - how the GPUs of a job reach one another ---------===//
+//===- GpuTransport.cpp - connections between the GPUs of a job -----------===//
 
 #include "runtime/collective/nccl/GpuTransport.h"
 
@@ -20,7 +20,7 @@ std::string keyOf(const std::vector<int64_t> &devices) {
 } // namespace
 
 std::shared_ptr<NcclGroup> GpuTransport::group(const std::vector<int64_t> &devices, std::chrono::milliseconds timeout) {
-  // The devices of this process ask at the same time; one of them makes the group.
+  // The devices of this process ask concurrently; the first one creates the group.
   std::lock_guard lock(mutex);
   if (auto known = groups.find(devices); known != groups.end())
     return known->second;
@@ -36,7 +36,7 @@ std::shared_ptr<NcclGroup> GpuTransport::group(const std::vector<int64_t> &devic
     std::string text = options.store->wait(keyOf(devices), timeout);
     if (text.size() != id.bytes.size())
       throw Error("process " + std::to_string(options.processOf[static_cast<size_t>(devices.front())]) + " has sent " +
-                  std::to_string(text.size()) + " bytes in place of NCCL's id");
+                  std::to_string(text.size()) + " bytes instead of NCCL's id");
     std::memcpy(id.bytes.data(), text.data(), text.size());
   }
   auto made = std::make_shared<NcclGroup>(options.nccl, options.health, id, static_cast<int64_t>(devices.size()));

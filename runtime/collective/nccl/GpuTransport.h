@@ -1,7 +1,7 @@
-//===- GpuTransport.h - how the GPUs of a job reach one another -*- C++ -*-===//
+//===- GpuTransport.h - connections between the GPUs of a job ---*- C++ -*-===//
 //
-// By NCCL where all processes have it and every device has a GPU of its own; else values are staged in the memory of
-// the hosts, and go as those of CPU devices do.
+// Uses NCCL if all processes have it and every device has a GPU of its own. Otherwise values are staged in host memory
+// and sent as those of CPU devices are.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,18 +20,18 @@ namespace spmd::cuda {
 struct GpuTransportOptions {
   std::shared_ptr<const Nccl> nccl;
   int32_t process = 0;
-  std::vector<int32_t> processOf; ///< By device of the job.
-  Store *store = nullptr;         ///< Needed where there are several processes.
+  std::vector<int32_t> processOf; ///< By global device.
+  Store *store = nullptr;         ///< Required if there are several processes.
   Health *health = nullptr;
 };
 
-/// One for a process and job. All members may be used from any thread.
+/// One for each process and job. All members are thread-safe.
 class GpuTransport {
 public:
   explicit GpuTransport(GpuTransportOptions options) : options(std::move(options)) {}
 
-  /// The group of these devices, the same object for the same list. Collective among the processes that have one of
-  /// them, as CollectiveBackend::communicator is.
+  /// Returns the group of these devices, the same object for the same list. Collective among the processes that have
+  /// one of the devices, like CollectiveBackend::communicator.
   std::shared_ptr<NcclGroup> group(const std::vector<int64_t> &devices, std::chrono::milliseconds timeout);
 
 private:
@@ -40,16 +40,16 @@ private:
   std::map<std::vector<int64_t>, std::shared_ptr<NcclGroup>> groups;
 };
 
-/// What a process says of itself when a job begins: its NCCL, and the GPU of each of its devices.
+/// A process's NCCL version and the GPU of each of its devices; processes exchange it when a job begins.
 struct GpuPlaces {
-  std::string nccl; ///< Version; empty: none.
+  std::string nccl; ///< Version; empty: NCCL is not installed.
   std::vector<std::string> gpus;
 
   std::string str() const;
   static GpuPlaces parse(const std::string &text);
 };
 
-/// Why NCCL cannot connect these processes; empty: it can. `isForced`: several devices on one GPU are no obstacle.
+/// Returns why NCCL cannot connect these processes; empty: it can. `isForced`: accept several devices on one GPU.
 std::string whyNoNccl(const std::vector<GpuPlaces> &places, bool isForced);
 
 } // namespace spmd::cuda

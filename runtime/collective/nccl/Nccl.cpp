@@ -9,7 +9,7 @@
 namespace spmd::cuda {
 
 std::shared_ptr<const Nccl> Nccl::load(std::string *whyNot) {
-  // Never closed: it has threads of its own.
+  // Never closed: the library has threads of its own.
   void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   std::shared_ptr<Nccl> nccl(new Nccl());
   auto refuse = [&](const std::string &why) {

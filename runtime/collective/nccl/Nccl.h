@@ -1,8 +1,8 @@
 //===- Nccl.h - NVIDIA's library for transfers between GPUs -----*- C++ -*-===//
 //
-// libnccl.so.2 is opened by name. Only its sends and receives are used: they take the fastest way there is between two
-// GPUs (NVLink, PCIe, InfiniBand, sockets). Reductions are our own (kernels/TreeReduce.cu), because NCCL's depend on
-// the topology in their bits, drop NaN in max and min, and round 16-bit sums at each hop.
+// Opens libnccl.so.2 by name. Only its sends and receives are used: they take the fastest path between two GPUs
+// (NVLink, PCIe, InfiniBand, sockets). Reductions are our own (kernels/TreeReduce.cu), because the bits of NCCL's
+// depend on the topology, its max and min drop NaN, and it rounds 16-bit sums at each hop.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,7 +20,7 @@ using NcclResult = int;                   ///< ncclResult_t; 0 is success.
 using NcclComm = struct NcclCommHandle *; ///< ncclComm_t.
 
 inline constexpr NcclResult kNcclSuccess = 0, kNcclInProgress = 7;
-/// ncclUint8: everything is sent as bytes.
+/// ncclUint8: all data is sent as bytes.
 inline constexpr int kNcclBytes = 1;
 
 /// ncclUniqueId.
@@ -28,12 +28,12 @@ struct NcclId {
   std::array<char, 128> bytes;
 };
 
-/// The beginning of ncclConfig_t, as version 2.18 has it; the library takes what follows from its defaults.
+/// The first fields of ncclConfig_t as of version 2.18; the library uses its defaults for later fields.
 struct NcclConfig {
   size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
   unsigned version = 21800;
-  int blocking = 0; ///< Calls return at once, so that waits can have limits of our own.
+  int blocking = 0; ///< Calls return at once, so that waits can have our own limits.
   int clusterSize = kUndefined, minBlocks = kUndefined, maxBlocks = kUndefined;
   const char *network = nullptr;
   int splitShare = kUndefined;
@@ -56,14 +56,14 @@ struct NcclEntries {
 
 class Nccl : public NcclEntries {
 public:
-  /// Null where there is none; `whyNot` is then one sentence that says so. The library stays loaded.
+  /// Returns null if NCCL cannot be loaded; `whyNot` is then one sentence with the reason. The library stays loaded.
   static std::shared_ptr<const Nccl> load(std::string *whyNot = nullptr);
-  /// Of these functions, for tests.
+  /// Makes an instance of these functions, for tests.
   static std::shared_ptr<const Nccl> of(const NcclEntries &entries);
 
   /// `2.28.9`.
   std::string getVersion() const;
-  /// Throws spmd::Error `what: text` unless the result is success, or that it goes on.
+  /// Throws spmd::Error `what: text` unless the result is success or "in progress".
   void check(NcclResult result, const char *what) const;
 
 private:

@@ -31,7 +31,7 @@ NcclComm NcclGroup::join(int64_t rank, std::chrono::milliseconds timeout) {
     bool isOver = health && health->isOver(), isLate = std::chrono::steady_clock::now() > deadline;
     bool goesOn = asked == kNcclSuccess && state == kNcclInProgress;
     if (goesOn && !isOver && !isLate) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1)); // Connecting takes some 100 ms.
+      std::this_thread::sleep_for(std::chrono::milliseconds(1)); // Connecting takes about 100 ms.
       continue;
     }
     nccl->CommAbort(comm);

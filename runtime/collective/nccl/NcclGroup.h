@@ -23,20 +23,20 @@ public:
 
   const Nccl &getNccl() const { return *nccl; }
 
-  /// The communicator of a rank. At the first call of each rank it waits for all others; on that device's thread, with
-  /// its GPU current. Throws spmd::Error at the limit, or the verdict when the job is over.
+  /// Returns the communicator of a rank. The first call of each rank waits for all other ranks; call it on that
+  /// device's thread, with its GPU current. Throws spmd::Error at the limit, or the verdict when the job is over.
   NcclComm join(int64_t rank, std::chrono::milliseconds timeout);
 
-  /// Returns when all calls so far stand in their streams: what the caller queues there next comes after them. Throws
-  /// as `check`, and the verdict when the job is over.
+  /// Returns when all calls so far are queued in their streams: work that the caller queues there next comes after
+  /// them. Throws as `check`, and the verdict when the job is over.
   void waitUntilQueued(NcclComm comm) const;
 
-  /// Throws what NCCL has met since the last call, or why another device of this process gave up.
+  /// Throws an error that NCCL reported since the last call, or the reason why another device of this process gave up.
   void check(NcclComm comm) const;
 
-  /// All local devices give up; each aborts its own communicator then.
+  /// Makes all local devices give up; each aborts its own communicator.
   void abort(const std::string &cause);
-  /// Ends what is under way on the communicator of a rank, which is of no use any more. On that device's thread.
+  /// Ends all transfers of a rank; its communicator cannot be used any more. Call it on that device's thread.
   void abortRank(int64_t rank) noexcept;
 
 private:

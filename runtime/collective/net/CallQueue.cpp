@@ -47,7 +47,7 @@ void CallQueue::settle() {
   asyncCalls = 0;
   changed.wait(lock, [&] { return !isRunning; });
   if (!failure)
-    failure = Error("a run of the program failed while its collectives were under way");
+    failure = Error("a run of the program failed while its collectives were in flight");
 }
 
 void CallQueue::serve() {

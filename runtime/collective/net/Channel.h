@@ -1,9 +1,9 @@
 //===- Channel.h - messages between two devices -----------------*- C++ -*-===//
 //
-// A connection of its own for each pair of devices that exchange data. Both make the same calls in the same order, so
-// messages come in the order in which they are expected: straight from the operand into the result, no queues, no
-// thread in between, and a device that is ahead is held up by the connection itself. Used by who runs the device's
-// calls (CallQueue.h).
+// Each pair of devices that exchange data has a connection of its own. Both make the same calls in the same order, so
+// messages arrive in the order in which they are expected: directly from the operand into the result, without queues or
+// other threads, and the connection itself holds up a device that is ahead. Only the thread that runs the device's
+// calls uses a channel (CallQueue.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,36 +19,36 @@ namespace spmd::net {
 class Channel;
 
 struct Outgoing {
-  int64_t member = 0; ///< Of the group: to whom.
+  int64_t member = 0; ///< The receiver, a member of the group.
   Channel *channel = nullptr;
   MessageHeader header;
   const char *data = nullptr;
   size_t bytes = 0;
   size_t ready = 0; ///< Bytes of the data that may be sent already.
-  size_t sent = 0;  ///< With the header.
+  size_t sent = 0;  ///< Bytes sent, with the header.
 };
 
 struct Incoming {
-  int64_t member = 0; ///< From whom.
+  int64_t member = 0; ///< The sender, a member of the group.
   Channel *channel = nullptr;
-  MessageHeader header; ///< What came.
+  MessageHeader header; ///< The received header.
   uint32_t phase = 0;
   char *data = nullptr;
   size_t bytes = 0;
-  size_t received = 0; ///< With the header.
-  /// Bytes of the data that are there.
+  size_t received = 0; ///< Bytes received, with the header.
+  /// Bytes of the data that have been received.
   size_t available() const { return received <= sizeof header ? 0 : received - sizeof header; }
 };
 
 class Channel {
 public:
-  /// `position`: the device at the other end.
+  /// `position`: mesh position of the device at the other end.
   Channel(int64_t position, std::unique_ptr<Stream> stream) : position(position), stream(std::move(stream)) {}
 
   void send(Outgoing &message) { outgoing.push_back(&message); }
   void receive(Incoming &message) { incoming.push_back(&message); }
-  /// Moves what can be moved; true if something was. `check` is called with each header that has come, before its data
-  /// is accepted.
+  /// Sends and receives without blocking; returns whether any bytes moved. Calls `check` with each received header
+  /// before it accepts the message's data.
   template <typename Check> bool progress(const Check &check) {
     bool moved = false;
     while (sendSome())

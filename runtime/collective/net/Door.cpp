@@ -1,4 +1,4 @@
-//===- Door.cpp - where processes of other hosts come in ------------------===//
+//===- Door.cpp - accepts connections of other hosts ----------------------===//
 
 #include "runtime/collective/net/Door.h"
 #include "runtime/support/Error.h"
@@ -27,7 +27,8 @@ namespace {
 
 constexpr std::chrono::seconds strangersTime(5);
 constexpr size_t strangersPlaces = 256;
-/// How long who has greeted waits for the door: a network that is away for longer ends the job in any case.
+/// How long a connecting process waits for the listener after its greeting. A network that fails for longer ends the
+/// job in any case.
 constexpr std::chrono::seconds answerLimit(30);
 
 } // namespace
@@ -48,7 +49,7 @@ Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply, Fai
     throw Error("cannot listen at " + address + " for processes of other hosts: " + systemErrorText(errno));
   port = ntohs(where.family == AF_INET ? reinterpret_cast<sockaddr_in *>(where.storage)->sin_port
                                        : reinterpret_cast<sockaddr_in6 *>(where.storage)->sin6_port);
-  thread = BackgroundThread("spmd-door", [this] { serve(); });
+  thread = BackgroundThread("spmd-listener", [this] { serve(); });
 }
 
 Door::~Door() {
@@ -100,14 +101,14 @@ void Door::serve() {
 }
 
 void Door::accept() {
-  // Some at a time, so that a flood does not starve who is inside.
+  // A limited number at a time, so that a flood of connections does not starve accepted ones.
   for (int i = 0; i < 16; ++i) {
     UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
       int error = errno;
       if (!pause.begin(error))
         return;
-      // No descriptor is free: who has waited longest gives his.
+      // No descriptor is free: drop the unauthenticated connection that has waited longest.
       auto stranger = std::find_if(guests.begin(), guests.end(),
                                    [](const Guest &guest) { return guest.stage != Guest::Stage::Question; });
       if (stranger == guests.end()) {
@@ -204,7 +205,7 @@ bool Door::onInput(Guest &guest) {
   }
   case Guest::Stage::Question: {
     Question question;
-    // Who asks without taking the answers has to wait.
+    // A peer that sends questions without reading the answers is dropped.
     if (!decodeRecord(guest.input.data(), question) || guest.output.size() > 4 * sizeof(Answer))
       return false;
     guest.output += bytesOf(reply(question));
@@ -235,16 +236,16 @@ std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret
   proof.remove_prefix(openingBytes);
   if (!Opening::decode(std::string_view(challenge).substr(0, openingBytes), theirs) ||
       !checkProof(prove(Side::Coordinator, secret.key(), ours, theirs), proof))
-    throw StreamEnded{"who answers there does not know the job's token"};
+    throw StreamEnded{"the process at that address does not know the job's token"};
   Proof mine = prove(Side::Process, secret.key(), ours, theirs);
   writeAll(*stream, std::string(mine.data(), mine.size()) + bytesOf(greeting), deadline, check);
   if (greeting.kind != Greeting::Channel)
     return stream;
-  // The door takes it, or has lost its patience while the network was away and closes.
+  // The listener takes the channel. If the network failed for longer than its time limit, it closes the connection.
   char answer = 0;
   readAll(*stream, &answer, 1, std::max(deadline, Clock::now() + answerLimit), check);
   if (answer != channelTaken)
-    throw StreamEnded{"it answers something else"};
+    throw StreamEnded{"its answer has another format"};
   return stream;
 }
 

@@ -1,9 +1,9 @@
-//===- Door.h - where processes of other hosts come in ----------*- C++ -*-===//
+//===- Door.h - accepts connections of other hosts --------------*- C++ -*-===//
 //
-// One thread per process listens, lets in who knows the job's token, and keeps their connections until the devices that
-// they are for take them. Before that a stranger gets 64 bytes read, five seconds, and one of a bounded number of
-// places: when all are taken, who has waited longest has to go. Questions about devices of this host are answered here,
-// so that an answer never waits for a device.
+// The listener of a process for connections of other hosts. Its thread accepts connections whose peer knows the job's
+// token, and keeps each until the device that it is for takes it. An unauthenticated peer gets 64 bytes read, five
+// seconds, and one of a bounded number of slots; when all slots are in use, the peer that has waited longest is
+// dropped. The thread also answers questions about devices of this host, so that an answer never waits for a device.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,10 +22,10 @@
 
 namespace spmd::net {
 
-/// What the two ends of a connection have in common.
+/// The secret that the two ends of a connection share.
 struct Secret {
-  std::string token; ///< The job's.
-  /// Chosen by the process that listens: a connection meant for another job or process is refused.
+  std::string token; ///< The token of the job.
+  /// Chosen by the listening process, so that a connection meant for another job or process is refused.
   std::string nonce;
   std::string key() const { return token + "|" + nonce; }
 };
@@ -36,16 +36,16 @@ public:
   /// Makes a stream of an accepted socket.
   using Wrap = std::function<std::unique_ptr<Stream>(UniqueFd)>;
 
-  /// Called where nobody can come in any more.
+  /// Called when no more connections can be accepted.
   using Fail = std::function<void(const std::string &why)>;
 
-  /// Listens on a port that the kernel chooses. `reply` and `fail` are called on the door's thread.
+  /// Listens on a port that the kernel chooses. `reply` and `fail` are called on the listener's thread.
   Door(const std::string &address, Secret secret, Wrap wrap, Reply reply, Fail fail);
   ~Door();
 
   uint16_t getPort() const { return port; }
 
-  /// The connection from one device to another, once it is there; null when it has not come after `limit`.
+  /// Returns the connection from one device to another as soon as it exists; null if it has not arrived within `limit`.
   std::unique_ptr<Stream> take(uint64_t communicator, int64_t from, int64_t to, std::chrono::milliseconds limit);
 
 private:
@@ -61,7 +61,7 @@ private:
 
   void serve();
   void accept();
-  /// False when the guest has to go, or has been handed over.
+  /// Returns false if the connection must be closed, or was handed over.
   bool attend(Guest &guest);
   bool onInput(Guest &guest);
   void expect(Guest &guest, Guest::Stage stage, size_t bytes);
@@ -72,7 +72,7 @@ private:
   const Fail fail;
   uint16_t port = 0;
   UniqueFd listener, stopEvent;
-  AcceptPause pause; ///< The thread's, as are its guests.
+  AcceptPause pause; ///< Only the thread uses it and `guests`.
   std::list<Guest> guests;
 
   std::mutex mutex;
@@ -81,7 +81,7 @@ private:
   BackgroundThread thread;
 };
 
-/// Connects and passes the door. Throws StreamEnded, or what `check` throws.
+/// Connects and authenticates. Throws StreamEnded, or whatever `check` throws.
 std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const Door::Wrap &wrap,
                               const Greeting &greeting, Clock::time_point deadline, const StopWaiting &check);
 

@@ -51,7 +51,7 @@ private:
   shm::Backend backend;
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<NetCommunicator>> communicators;
-  Network network; ///< Last: its thread asks for the others.
+  Network network; ///< The last member: its thread uses the others.
 };
 
 } // namespace

@@ -54,7 +54,7 @@ Incoming &NetCall::addIncoming(int64_t member, uint32_t phase) {
   return message;
 }
 
-/// At the first call, when the others are sure to be there soon.
+/// Connects at the first call, when all peers are sure to be there soon.
 void NetCall::connect() {
   std::map<int64_t, Channel *> known;
   auto channelTo = [&](int64_t member) {

@@ -1,8 +1,8 @@
 //===- NetCollectives.h - collectives between hosts -------------*- C++ -*-===//
 //
-// The collectives of a job of one or several hosts. What stays on a host goes through shared memory (shm/); between
-// hosts each byte travels once: hosts reduce whole subtrees before they send, and share what they receive. The bits are
-// the same on every layout. See docs/hosts.md.
+// The collectives of a job on one or several hosts. Data within a host uses shared memory (shm/). Between hosts each
+// byte is sent once: hosts reduce full subtrees before they send, and share the data that they receive. The bits are
+// the same for every layout of processes. See docs/hosts.md.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,18 +12,18 @@
 
 namespace spmd {
 
-/// How the processes of a job reach one another.
+/// The addresses through which the processes of a job reach one another.
 struct NetworkPlace {
-  /// Of each process, the address that its connection to the coordinator comes from.
+  /// For each process, the address from which it connected to the coordinator.
   std::vector<std::string> addresses;
   /// The two ends of this process's own connection to the coordinator.
   std::string own, coordinator;
   std::string token;
-  /// Encrypts the connections; null: none.
+  /// Encrypts the connections; null: no encryption.
   std::shared_ptr<const TlsIdentity> tls = {};
 };
 
-/// As createShmCollectives, for devices of any number of hosts. `network` is looked at only where there are several.
+/// Like createShmCollectives, for devices on any number of hosts. `network` is used only if there are several.
 std::unique_ptr<CollectiveBackend> createCollectives(ShmOptions options, NetworkPlace network);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- NetCommunicator.cpp - devices of several hosts that work together --===//
+//===- NetCommunicator.cpp - communicators of several hosts ---------------===//
 
 #include "runtime/collective/net/NetCommunicator.h"
 #include "runtime/collective/net/NetCall.h"
@@ -11,13 +11,13 @@ namespace spmd::net {
 namespace {
 
 constexpr std::chrono::milliseconds pollInterval(20);
-/// So long nobody asks; a collective of healthy devices rarely takes it.
+/// A device asks its peers only after this time; a collective of healthy devices rarely takes that long.
 constexpr std::chrono::milliseconds patience(50);
 constexpr std::chrono::milliseconds askInterval(100);
 constexpr std::chrono::milliseconds answerLimit(1000);
-/// Who has not answered for so long does not.
+/// A peer that has not answered a question within this time counts as silent.
 constexpr std::chrono::milliseconds silenceLimit(500);
-/// Of one attempt to connect, and of all.
+/// Time limits of one attempt to connect, and of all attempts.
 constexpr std::chrono::seconds attemptLimit(3), connectLimit(30);
 
 } // namespace
@@ -72,7 +72,7 @@ NetEndpoint::NetEndpoint(NetCommunicator &communicator, int64_t position)
 std::unique_ptr<CollectiveCall> NetEndpoint::prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                                      const CallSite &site) {
   if (mesh.deviceCount() != static_cast<int64_t>(communicator.getDevices().size()))
-    return local.prepare(mesh, desc, site); // It says what is wrong.
+    return local.prepare(mesh, desc, site); // Its error says what is wrong.
   Movement movement = computeMovement(mesh, desc, position);
   bool isWithinHost = std::all_of(movement.group.begin(), movement.group.end(),
                                   [&](int64_t member) { return communicator.isOnThisHost(member); });
@@ -85,7 +85,7 @@ Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
     return *known->second;
   auto since = Clock::now();
   auto check = [&] { local.checkJob(); };
-  // The lower position connects; the other side's door takes it in whatever the device there is doing.
+  // The lower position connects; the listener of the other side accepts whatever the device there is doing.
   const Greeting greeting{.communicator = communicator.getKey(), .from = position, .to = peer};
   Network &network = communicator.getNetwork();
   std::unique_ptr<Stream> stream;
@@ -110,8 +110,8 @@ Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
 void NetEndpoint::reserve(int64_t receivedBytes, int64_t sentBytes) {
   if (receivedBytes > 0 && (!received || received->bytes() < receivedBytes)) {
     received.reset();
-    received =
-        allocateFor(local.getDevice(), receivedBytes, [] { return "what a collective receives from other hosts"; });
+    received = allocateFor(local.getDevice(), receivedBytes,
+                           [] { return "the data that a collective receives from other hosts"; });
   }
   if (static_cast<int64_t>(sent.size()) < sentBytes)
     sent = std::vector<char>(static_cast<size_t>(sentBytes));
@@ -119,7 +119,7 @@ void NetEndpoint::reserve(int64_t receivedBytes, int64_t sentBytes) {
 
 void NetEndpoint::pump(const NetCall &call, bool mayWait) {
   if (isFailed)
-    throw Error("the communicator is of no use any more after an error");
+    throw Error("the communicator cannot be used any more after an error");
   Clock::time_point since{};
   auto check = [&](Channel &channel, Incoming &message) { checkHeader(call, channel, message); };
   try {
@@ -140,7 +140,7 @@ void NetEndpoint::pump(const NetCall &call, bool mayWait) {
       waitForAny(call, since);
     }
   } catch (...) {
-    // Messages may have been cut in the middle.
+    // The streams may have stopped in the middle of a message.
     isFailed = true;
     for (auto &[peer, channel] : channels)
       channel->forget();
@@ -149,7 +149,7 @@ void NetEndpoint::pump(const NetCall &call, bool mayWait) {
 }
 
 void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
-  // Spinning saves a wake-up where devices have cores of their own.
+  // Spinning saves a wake-up if devices have cores of their own.
   bool mayYetSpin = Clock::now() - since < local.getDevice().getSpin();
   std::vector<pollfd> fds;
   std::vector<int64_t> pending;
@@ -172,7 +172,7 @@ void NetEndpoint::checkWait(const NetCall &call, Clock::time_point since, const 
   const CollectiveTimeouts &limits = communicator.getBackend().getOptions().timeouts;
   if (limits.collective.count() > 0 && now - call.getBegin() >= limits.collective) {
     throwIfSilent(call, pending);
-    // Peers that answer are held up by others: the two between which nothing moves are to speak before.
+    // Peers that answer are held up by others. The two devices between which no data moves should report first.
     if (now - call.getBegin() >= limits.collective + limits.grace)
       local.throwTimeout(call, pending);
   }
@@ -182,7 +182,7 @@ void NetEndpoint::checkWait(const NetCall &call, Clock::time_point since, const 
   nextQuestion = Clock::now() + askInterval;
 }
 
-/// Throws where peers do not even answer: it is between them and this device that nothing moves.
+/// Throws if peers do not even answer questions: then the connection between them and this device is the problem.
 void NetEndpoint::throwIfSilent(const NetCall &call, const std::vector<int64_t> &pending) {
   std::vector<int64_t> unheard;
   for (int64_t peer : pending)
@@ -192,7 +192,7 @@ void NetEndpoint::throwIfSilent(const NetCall &call, const std::vector<int64_t> 
     return;
   std::string who = communicator.getNetwork().nameOf(communicator.processOf(unheard[0]));
   local.throwTimeout(call, unheard,
-                     "nothing passes between the two hosts, not even a question to " + who +
+                     "no data passes between the two hosts, not even a question to " + who +
                          ", though both reach the coordinator: is the network between them broken?");
 }
 
@@ -201,7 +201,7 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
   auto asked = Clock::now(), deadline = asked + answerLimit;
   auto bound = communicator.getBackend().getOptions().timeouts.collective;
   if (auto end = call.getBegin() + bound; bound.count() > 0 && asked < end)
-    deadline = std::min(deadline, end); // Then there is something else to say.
+    deadline = std::min(deadline, end); // After that the timeout is reported.
   auto check = [&] { local.checkJob(); };
   Answer answer;
   try {
@@ -216,9 +216,9 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
     std::string bytes(sizeof answer, 0);
     readAll(*stream, bytes.data(), bytes.size(), deadline, check);
     if (!decodeRecord(bytes.data(), answer))
-      throw StreamEnded{"it answers something else"};
+      throw StreamEnded{"its answer has another format"};
   } catch (const StreamEnded &) {
-    // It is gone or out of reach: the coordinator finds out, or the data comes after all.
+    // The peer is gone or unreachable: either the coordinator finds out, or the data arrives after all.
     questions.erase(process);
     if (Clock::now() - asked >= silenceLimit)
       silent.insert(process);
@@ -233,7 +233,7 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
   }
   shm::PeerState state{answer.announced,   answer.launchesEnded, answer.isKnown != 0,
                        answer.fingerprint, answer.launch,        textOf(answer.text)};
-  // One that is further, by more than the ring remembers, has made this call.
+  // A peer that is ahead by more calls than its ring holds has made this call.
   if (state.announced <= call.getSequence() || state.isKnown)
     local.checkPeer(peer, state, call, call.getSequence());
 }
@@ -259,7 +259,7 @@ void NetEndpoint::checkHeader(const NetCall &call, Channel &channel, Incoming &m
   }
 }
 
-/// The same call, but one has made more calls before it than the other: the first that differs is looked for.
+/// The calls are the same, but one device made more calls before. Looks for the first call that differs.
 void NetEndpoint::throwOutOfStep(const NetCall &call, int64_t peer, const MessageHeader &header) {
   if (header.sequence > call.getSequence()) {
     askPeer(call, peer);
@@ -273,7 +273,7 @@ void NetEndpoint::throwOutOfStep(const NetCall &call, int64_t peer, const Messag
 }
 
 void NetEndpoint::throwLost(int64_t peer, const std::string &why) {
-  // A closed connection is only a hint: the cause is the coordinator's to tell, or that process's.
+  // A closed connection is only a hint: the coordinator or that process reports the cause.
   auto end = Clock::now() + std::chrono::seconds(1);
   while (Clock::now() < end) {
     local.checkJob();

@@ -1,8 +1,9 @@
-//===- NetCommunicator.h - devices of several hosts that work together -*- C++ -*-===//
+//===- NetCommunicator.h - communicators of several hosts -------*- C++ -*-===//
 //
-// Joins the part of the communicator on this host, which goes through shared memory, to channels to devices of others.
-// A device that waits longer than usual for one of another host asks the process of that one how far it has come: so a
-// divergence, an end of its run, or an abort is learned of although no data comes, at no cost for calls that go well.
+// Combines the part of the communicator on this host, which uses shared memory, with channels to devices of other
+// hosts. A device that waits unusually long for a device of another host asks that device's process for its progress.
+// So it learns of a divergence, the end of a run, or an abort although no data arrives, at no cost for calls that
+// succeed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,27 +33,27 @@ public:
   void endLaunch() override { local.endLaunch(); }
   void settle() override { queue.settle(); }
 
-  // For NetCall, on the device's thread or the queue's, whichever runs it.
+  // Called by NetCall, on the device's thread or the queue's, whichever runs the call.
 
   shm::ShmEndpoint &getLocal() { return local; }
   NetCommunicator &getCommunicator() { return communicator; }
   int64_t getPosition() const { return position; }
   CallQueue &getQueue() { return queue; }
   const char *addressOf(int64_t member, const MemoryLocation &location) { return memory.addressOf(member, location); }
-  /// The connection to a device of another host; made where there is none yet.
+  /// Returns the channel to a device of another host, and creates it if there is none yet.
   Channel &channelTo(const NetCall &call, int64_t position);
 
-  /// Moves messages of this call; with `mayWait`, waits until at least one piece has moved.
+  /// Sends and receives messages of this call; with `mayWait`, waits until some bytes have moved.
   void pump(const NetCall &call, bool mayWait);
 
-  /// Memory for what comes in between the barriers of one call; it grows when calls are prepared.
+  /// Reserves memory for data in transit between the barriers of one call; it grows when calls are prepared.
   void reserve(int64_t receivedBytes, int64_t sentBytes);
   char *getReceived() { return received ? static_cast<char *>(received->data()) : nullptr; }
   char *getSent() { return sent.data(); }
 
 private:
   void waitForAny(const NetCall &call, Clock::time_point since);
-  /// Once per slice of a long wait: throws if there is a reason to stop waiting for these devices.
+  /// Called once per slice of a long wait: throws if there is a reason to stop waiting for these devices.
   void checkWait(const NetCall &call, Clock::time_point since, const std::vector<int64_t> &pending);
   void throwIfSilent(const NetCall &call, const std::vector<int64_t> &pending);
   void askPeer(const NetCall &call, int64_t peer);
@@ -64,11 +65,11 @@ private:
   shm::ShmEndpoint &local;
   const int64_t position;
   std::map<int64_t, std::unique_ptr<Channel>> channels;
-  std::map<int32_t, std::unique_ptr<Stream>> questions; ///< By process.
+  std::map<int32_t, std::unique_ptr<Stream>> questions; ///< Connections for questions, by process.
   std::set<int32_t> silent;                             ///< Processes that have not answered the last question.
   DeviceBufferRef received;
   std::vector<char> sent;
-  size_t turn = 0; ///< Whom to ask next.
+  size_t turn = 0; ///< The next peer to ask.
   Clock::time_point nextQuestion;
   bool isFailed = false;
   shm::PeerMemory memory;
@@ -81,7 +82,7 @@ public:
 
   const std::vector<int64_t> &getDevices() const override { return local->getDevices(); }
   CommunicatorEndpoint &getEndpoint(int64_t position) override;
-  /// Other hosts learn of it when they ask why nothing comes.
+  /// Other hosts learn of the abort when they ask for the device's progress.
   void abort(const std::string &cause) override { local->abort(cause); }
 
   Network &getNetwork() { return network; }

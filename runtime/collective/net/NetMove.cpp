@@ -1,8 +1,9 @@
-//===- NetMove.cpp - collectives between hosts that move and do not reduce ===//
+//===- NetMove.cpp - collectives without a reduction ----------------------===//
 //
-// all_gather, all_to_all, collective_permute, collective_broadcast and exchange: each device sends to each other host
-// what its members need, a box that several need only once. One of them, the carrier, receives it: into its result
-// where it lies there in one piece, else into memory from which it and the others copy.
+// all_gather, all_to_all, collective_permute, collective_broadcast and exchange between hosts. Each device sends to
+// each other host the boxes that its members need; a box that several members need is sent once. One of them, the
+// carrier, receives it: directly into its result if the box is contiguous there, else into memory from which the
+// carrier and the others copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +18,12 @@
 namespace spmd::net {
 namespace {
 
-/// What tells two boxes of one source apart on its side.
+/// Identifies a box of one source by its source side.
 using SourceKey = std::tuple<int64_t, std::vector<int64_t>, std::vector<int64_t>, int64_t>;
 
 SourceKey keyOf(const Box &box) { return {box.sourceOffset, box.counts, box.sourceStrides, box.runBytes}; }
 
-/// The same runs, one after the other, on one side.
+/// Returns the same runs, packed one after the other on one side.
 Box packedAs(const Box &box, int64_t offset, bool isTarget) {
   Box result = box;
   std::vector<int64_t> strides(box.counts.size());
@@ -52,37 +53,38 @@ public:
   }
 
 private:
-  /// A box that travels, and who on the receiving host needs it.
+  /// A box that is sent, and the members of the receiving host that need it.
   struct Parcel {
     Box box;
-    std::vector<std::pair<int64_t, Box>> needers; ///< With the box as each sees it.
+    std::vector<std::pair<int64_t, Box>> needers; ///< Each with the box in terms of its own result.
     int64_t carrier(const HostGroup &hosts, int64_t source) const {
       return needers[hosts.rankOf[source] % needers.size()].first;
     }
   };
-  /// From one device to another host, or from another host's device to this one; in the order in which they travel.
+  /// The boxes from one device to another host, or from another host's device to this host, in the order in which they
+  /// are sent.
   using Parcels = std::vector<Parcel>;
 
   struct Sending {
     Outgoing *message = nullptr;
-    std::vector<Box> boxes; ///< From the operand into what the endpoint has reserved; none: direct.
-    int64_t offset = 0;     ///< There, or in the operand.
+    std::vector<Box> boxes; ///< Copied from the operand to reserved memory before the send; none: sent directly.
+    int64_t offset = 0;     ///< Offset in reserved memory, or in the operand.
     int64_t bytes = 0;
   };
   struct Receiving {
     Incoming *message = nullptr;
     bool isInPlace = false;
-    int64_t offset = 0; ///< In the result, or in what the endpoint has reserved.
+    int64_t offset = 0; ///< Offset in the result, or in reserved memory.
     int64_t bytes = 0;
   };
-  /// What this device copies when all is there.
+  /// A copy that this device makes when all data has arrived.
   struct Copy {
     Box box;
     int64_t from = 0; ///< A member of this host.
     enum { Operand, Result, Received } where = Operand;
   };
 
-  /// Puts what `receiver` needs into the parcels of its source.
+  /// Adds the boxes that `receiver` needs to the parcels of their sources.
   static void addNeeds(std::map<int64_t, Parcels> &bySource, int64_t receiver, const std::vector<Box> &boxes) {
     for (const Box &box : boxes) {
       Parcels &parcels = bySource[box.source];
@@ -96,7 +98,7 @@ private:
 
   void plan(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site) {
     const int64_t here = hosts.selfHost();
-    // All that crosses the border of this host: to it, by source; from it, by host and source.
+    // All data that leaves or enters this host: `arriving` by source, `leaving` by host and source.
     std::map<int64_t, Parcels> arriving;
     std::map<int64_t, std::map<int64_t, Parcels>> leaving;
     for (int64_t member = 0; member < hosts.size(); ++member) {
@@ -121,7 +123,7 @@ private:
       if (auto mine = bySource.find(self); mine != bySource.end())
         planDeparture(mine->second);
     }
-    // Hosts that have nothing to send one another say so.
+    // Hosts without data for one another exchange empty messages, so that each knows that the other is in this call.
     for (int64_t host = 0; host < hosts.hostCount() && self == hosts.leader(here); ++host) {
       if (host != here && !hostsTold.count(host))
         sendings.push_back({&addOutgoing(hosts.leader(host), 1), {}, 0, 0});
@@ -132,7 +134,7 @@ private:
       for (const Box &box : movement.boxes)
         if (hosts.isHere(box.source))
           copies.push_back({box, box.source, Copy::Operand});
-    // Each begins with another source, so that they do not all read one at a time.
+    // Each member begins with another source, so that they do not all read the same memory at a time.
     std::sort(copies.begin(), copies.end(), [&](const Copy &a, const Copy &b) {
       auto turn = [&](const Copy &copy) { return (copy.box.source - self + hosts.size()) % hosts.size(); };
       return std::pair(turn(a), a.box.targetOffset) < std::pair(turn(b), b.box.targetOffset);
@@ -160,13 +162,13 @@ private:
     }
   }
 
-  /// What comes from one device of another host: received by carriers, copied by who needs it.
+  /// Plans the data from one device of another host: carriers receive it, and members that need it copy it.
   void planArrival(int64_t source, const Parcels &parcels) {
     std::map<int64_t, std::vector<const Parcel *>> byCarrier;
     for (const Parcel &parcel : parcels)
       byCarrier[parcel.carrier(hosts, source)].push_back(&parcel);
     for (auto &[carrier, carried] : byCarrier) {
-      // All members of the host lay out each carrier's memory alike.
+      // All members of the host compute the same layout of each carrier's memory.
       int64_t &layout = layouts[carrier];
       auto ownView = [&, carrier = carrier](const Parcel &parcel) {
         return std::find_if(parcel.needers.begin(), parcel.needers.end(),
@@ -205,7 +207,7 @@ private:
       receive(*receiving.message, (receiving.isInPlace ? base : endpoint.getReceived()) + receiving.offset,
               receiving.bytes);
     for (Sending &sending : sendings) {
-      if (sending.boxes.empty()) { // As it lies.
+      if (sending.boxes.empty()) { // Sent directly from the operand.
         send(*sending.message, operand + sending.offset, sending.bytes, sending.bytes);
       } else {
         char *packed = endpoint.getSent() + sending.offset;
@@ -215,7 +217,7 @@ private:
       }
       endpoint.pump(*this, false);
     }
-    // What is on this host already, while the network works.
+    // Data of this host is copied while the network transfers.
     for (const Copy &copy : copies)
       if (copy.where == Copy::Operand) {
         copyInParallel(copy.box, operandOf(copy.from), result);
@@ -232,18 +234,18 @@ private:
         from = isOwn ? base : addressOf(copy.from, recordOf(copy.from).slice);
       else
         from = isOwn ? endpoint.getReceived() : addressOf(copy.from, recordOf(copy.from).received);
-      // What was received in its place; other boxes of this device may be the same elements again.
+      // Skips data that was received in place; other boxes of this device may hold the same elements again.
       if (from + copy.box.sourceOffset != result + copy.box.targetOffset)
         copyInParallel(copy.box, from, result);
     }
-    meet(); // Nobody reads this device's memory any more.
+    meet(); // After the meeting no member reads this device's memory any more.
   }
 
   const int64_t self;
   std::vector<Sending> sendings;
   std::vector<Receiving> receivings;
   std::vector<Copy> copies;
-  std::map<int64_t, int64_t> layouts; ///< By carrier: bytes so far.
+  std::map<int64_t, int64_t> layouts; ///< Bytes used so far, by carrier.
   int64_t sentBytes = 0, receivedBytes = 0;
 };
 

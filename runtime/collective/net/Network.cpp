@@ -22,7 +22,7 @@ std::string hex(const coordinator::Nonce &nonce) {
   return text;
 }
 
-/// Streams of accepted sockets.
+/// Makes streams of accepted sockets.
 Door::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
   return [tls](UniqueFd fd) -> std::unique_ptr<Stream> {
     if (!tls)
@@ -32,7 +32,7 @@ Door::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
   };
 }
 
-/// Streams to a process with this certificate.
+/// Makes streams to a process with this certificate.
 Door::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::string &fingerprint) {
   if (!tls)
     return acceptedStream(nullptr);
@@ -47,7 +47,7 @@ Door::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::st
 std::string doorAddress(const NetworkPlace &place) {
   if (!isLoopback(place.own))
     return place.own;
-  // This process is on the coordinator's host, and may be called from others by any address of it.
+  // This process is on the coordinator's host, so others may reach it by any address of that host.
   bool isAlone = std::all_of(place.addresses.begin(), place.addresses.end(), isLoopback);
   if (isAlone)
     return place.own;
@@ -61,13 +61,14 @@ Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply 
   Secret secret{place.token, hex(coordinator::makeNonce())};
   door =
       std::make_unique<Door>(doorAddress(place), secret, acceptedStream(place.tls), std::move(reply), std::move(fail));
-  // The store is the coordinator's, reached by connections that have been checked.
+  // Only authenticated connections reach the store, which is the coordinator's.
   store.set(keyOf(process),
             std::to_string(door->getPort()) + " " + secret.nonce + (place.tls ? " " + place.tls->fingerprint() : ""));
 }
 
-/// Who reached the coordinator over loopback is on its host: so at the address at which this process found it, or,
-/// where this one is there, too, at the very loopback address, of which a host has many (127.0.0.1, 127.0.1.1, ::1).
+/// A peer that reached the coordinator over loopback is on the coordinator's host. Its address is the one at which this
+/// process reached the coordinator or, if this process is on that host too, the peer's own loopback address: a host has
+/// many (127.0.0.1, 127.0.1.1, ::1).
 std::string addressOfPeer(const NetworkPlace &place, int32_t peer) {
   const std::string &seen = place.addresses.at(static_cast<size_t>(peer));
   return isLoopback(seen) && !isLoopback(place.own) ? place.coordinator : seen;
@@ -85,7 +86,8 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
   uint16_t port = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (code != std::errc() || end == text.data() + text.size() || *end != ' ' || port == 0)
-    throw Error("process " + std::to_string(process) + " gives no address for its data: do both run the same build?");
+    throw Error("process " + std::to_string(process) +
+                " has published no address for data between hosts: do both run the same build?");
   std::string address = addressOfPeer(place, process);
   Peer peer;
   peer.address = SocketAddress::make(address, port);
@@ -95,7 +97,7 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
   peer.fingerprint = rest.substr(std::min(space + 1, rest.size()));
   if (peer.fingerprint.empty() == (place.tls != nullptr))
     throw Error("process " + std::to_string(process) +
-                " tells no certificate for its data: do both run the same build?");
+                " has published no certificate for data between hosts: do both run the same build?");
   peer.name = "process " + std::to_string(process) + " at " +
               (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" + std::to_string(port);
   std::lock_guard lock(mutex);

@@ -12,23 +12,23 @@ namespace spmd::net {
 
 class Network {
 public:
-  /// Opens the door and tells the others where it is.
+  /// Starts the listener and publishes its address.
   Network(int32_t process, Store &store, NetworkPlace place, Door::Reply reply, Door::Fail fail);
 
-  /// One attempt to connect to a process of another host. Throws StreamEnded, or what `check` throws.
+  /// Makes one attempt to connect to a process of another host. Throws StreamEnded, or whatever `check` throws.
   std::unique_ptr<Stream> connect(int32_t peer, const Greeting &greeting, Clock::time_point deadline,
                                   const StopWaiting &check);
-  /// `process 2 at 10.0.0.3:4711`, of a process that has been found.
+  /// `process 2 at 10.0.0.3:4711`, for a process whose address is known.
   const std::string &nameOf(int32_t process) { return find(process, Clock::now()).name; }
   Door &getDoor() { return *door; }
-  /// Who cannot be reached, where, and what may be the reason.
+  /// An error that names the peer, its address, and the likely reason.
   Error unreachable(int32_t peer, const StreamEnded &ended);
 
 private:
   struct Peer {
     SocketAddress address;
     Secret secret;
-    std::string fingerprint; ///< With TLS: of the certificate with which it has joined.
+    std::string fingerprint; ///< With TLS: fingerprint of the certificate with which the process joined.
     std::string name;        ///< For messages.
   };
   const Peer &find(int32_t peer, Clock::time_point deadline);
@@ -40,10 +40,10 @@ private:
   std::map<int32_t, Peer> peers;
 };
 
-/// Where the door of a process is to be: no wider than it has to.
+/// Returns the address at which the listener of a process is opened: as few interfaces as possible.
 std::string doorAddress(const NetworkPlace &place);
 
-/// Where that process's door is found from here.
+/// Returns the address of that process's listener as seen from this process.
 std::string addressOfPeer(const NetworkPlace &place, int32_t peer);
 
 } // namespace spmd::net

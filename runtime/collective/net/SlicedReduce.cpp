@@ -1,10 +1,9 @@
-//===- SlicedReduce.cpp - reductions of much data between hosts -----------===//
+//===- SlicedReduce.cpp - large reductions between hosts ------------------===//
 //
 // Each member owns a region of the elements: its slice of an all_reduce, its result of a reduce_scatter. For a region
 // owned on another host, a deputy on each host reduces its host's subtrees and sends them; the owner finishes the tree.
-// An all_reduce then sends each reduced slice back to the deputies, straight into their results, where the other
-// members of the host copy it from. In pieces, so that computing and sending overlap.
-//
+// An all_reduce then sends each reduced slice back to the deputies, directly into their results, from which the other
+// members of the host copy it. Regions are processed in chunks, so that computing and sending overlap.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/collective/Reduce.h"
@@ -16,10 +15,10 @@
 namespace spmd::net {
 namespace {
 
-/// A piece of a region; its operands and partial results stay in the second-level cache.
+/// Elements of a chunk of a region; its operands and partial results stay in the L2 cache.
 constexpr int64_t pieceElements = 16384;
 
-/// Bytes [begin, end) of a box in packed order: visit(source, target, packed, bytes).
+/// Calls visit(source, target, packed, bytes) for bytes [begin, end) of a box in packed order.
 template <typename Visit> void forEachPart(const Box &box, int64_t begin, int64_t end, const Visit &visit) {
   if (begin >= end)
     return;
@@ -61,16 +60,16 @@ private:
     int64_t elements = 0;
     bool isPacked() const { return !box.counts.empty(); }
   };
-  /// What this device reduces for an owner on another host, and what it gets back.
+  /// The subtrees that this device reduces for an owner on another host, and the slice that it gets back.
   struct Contribution {
     int64_t owner = 0;
     Outgoing *message = nullptr;
     Incoming *slice = nullptr; ///< all_reduce only.
-    int64_t offset = 0;        ///< In what the endpoint has reserved.
+    int64_t offset = 0;        ///< Offset in reserved memory.
     int64_t bytes = 0;
     bool isDirect = false; ///< The operand itself is sent.
   };
-  /// What another host sends for this device's region, and where the result goes.
+  /// The subtrees that another host sends for this device's region, and the destination of the result.
   struct Share {
     int64_t host = 0;
     Incoming *message = nullptr;
@@ -97,8 +96,8 @@ private:
     return region;
   }
 
-  /// What a host sends of a piece: its subtrees one after the other, each rounded up so that the next one's elements
-  /// lie where they may.
+  /// Bytes that a host sends of a chunk: its subtrees one after the other, each rounded up so that the elements of the
+  /// next one are aligned.
   int64_t bytesOf(const HostSubtree &subtree, int64_t elements) const {
     return (elements * (subtree.size == 1 ? elementBytes : reducer.accumulatedBytes()) + 7) / 8 * 8;
   }
@@ -170,7 +169,7 @@ private:
     for (Share &share : shares)
       if (share.slice)
         send(*share.slice, base + mine.box.targetOffset, mine.elements * elementBytes, 0);
-    // To all owners in turn, so that none waits for the rest.
+    // Serves all owners in turn, so that none waits for the rest.
     for (int64_t begin = 0; begin < longest; begin += pieceElements) {
       for (Contribution &contribution : contributions)
         if (!contribution.isDirect && begin < regions[contribution.owner].elements)
@@ -182,12 +181,12 @@ private:
     drain();
     if (isAllReduce)
       shareSlices();
-    meet(); // Nobody reads this device's memory any more.
+    meet(); // After the meeting no member reads this device's memory any more.
   }
 
   char *receivedAt(const Share &share) { return endpoint.getReceived() + share.offset; }
 
-  /// The operands of this host's members at elements of a region; packed where they do not lie in one piece.
+  /// Returns the operands of this host's members at elements of a region, packed if the region is not contiguous.
   void findSources(const Region &region, int64_t begin, int64_t end, std::vector<const char *> &found) {
     found.clear();
     char *place = packed.data();
@@ -281,7 +280,7 @@ private:
     endpoint.pump(*this, false);
   }
 
-  /// all_reduce: copies what the other members of this host have reduced or received.
+  /// all_reduce: copies the slices that the other members of this host have reduced or received.
   void shareSlices() {
     meet();
     if (!isReceiver)

@@ -1,8 +1,8 @@
-//===- SmallAllReduce.cpp - one round between the hosts -------------------===//
+//===- SmallAllReduce.cpp - all_reduce in one round -----------------------===//
 //
 // The first member of each host, its leader, reduces the subtrees of its host, sends them to all other leaders, and
-// finishes the tree with what they send: one message each way. The result travels to the other members in the place of
-// the leader's operand in the control page, which nobody else reads.
+// finishes the tree with the subtrees that they send: one message each way. The other members get the result from the
+// leader's slot in the control page, where it replaces the leader's operand, which no other member reads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ public:
 
 private:
   int64_t bytesOf(const HostSubtree &subtree) const {
-    // Rounded up, so that each begins where its elements may lie.
+    // Rounded up, so that the elements of each subtree are aligned.
     return (count * (subtree.size == 1 ? elementBytes : reducer.accumulatedBytes()) + 7) / 8 * 8;
   }
   int64_t bytesFrom(int64_t host) const {
@@ -62,7 +62,7 @@ private:
       if (subtree.host != hosts.selfHost())
         continue;
       if (subtree.size == 1) {
-        if (movement.operandBytes > 0) // Who only meets others has no operand.
+        if (movement.operandBytes > 0) // A device that only meets the others has no operand.
           std::memcpy(place, sources[subtree.first], movement.operandBytes);
       } else {
         reducer.reduceSubtree(sources.data(), subtree.first, subtree.size, place, count);

@@ -19,7 +19,7 @@
 namespace spmd::net {
 namespace {
 
-/// How often a waiting thread looks whether it should go on.
+/// How often a waiting thread checks whether it should stop.
 constexpr std::chrono::milliseconds pollInterval(20);
 
 [[noreturn]] void throwErrno() { throw StreamEnded{systemErrorText(errno)}; }
@@ -106,7 +106,7 @@ SocketAddress SocketAddress::make(const std::string &text, uint16_t port) {
       v6->sin6_scope_id = if_nametoindex(text.substr(percent + 1).c_str());
     result.length = sizeof *v6;
   } else {
-    throw Error("'" + text + "' is no numeric network address");
+    throw Error("'" + text + "' is not a numeric network address");
   }
   result.family = reinterpret_cast<sockaddr *>(result.storage)->sa_family;
   return result;

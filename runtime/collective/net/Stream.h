@@ -14,22 +14,22 @@ namespace spmd::net {
 
 using Clock = std::chrono::steady_clock;
 
-/// A connected socket that never blocks. Each function throws StreamEnded when the connection is no more.
+/// A connected, non-blocking socket. Each function throws StreamEnded when the connection is closed.
 class Stream {
 public:
   explicit Stream(UniqueFd fd);
   virtual ~Stream() = default;
 
-  /// Bytes moved; 0: none at the moment.
+  /// Returns the number of bytes moved; 0: none at the moment.
   virtual size_t read(char *data, size_t bytes);
   virtual size_t write(const iovec *pieces, int count);
-  /// True once both sides may send. To be called again when the socket is ready.
+  /// Advances the handshake; returns true once both sides may send. Call it again when the socket is ready.
   virtual bool open() { return true; }
 
   int getFd() const { return fd.get(); }
-  /// What poll has to wait for where the caller wants to read or to write.
+  /// Returns the events for which poll has to wait if the caller wants to read or to write.
   virtual short eventsFor(bool reading, bool writing) const;
-  /// Waits for the socket: until it is ready, or `limit`.
+  /// Waits until the socket is ready, or until `limit`.
   void wait(bool forReading, bool forWriting, std::chrono::milliseconds limit) const;
 
 protected:
@@ -38,17 +38,17 @@ protected:
 
 struct StreamEnded {
   std::string why;
-  bool isFinal = false; ///< Trying again will not help.
+  bool isFinal = false; ///< Another attempt cannot succeed.
 };
 
-/// Called often while something waits; throws what should end the waiting.
+/// Called often during a wait; throws if the wait should end.
 using StopWaiting = std::function<void()>;
 
-/// All of it, by the deadline. Throws StreamEnded, also at the deadline.
+/// Reads all bytes by the deadline. Throws StreamEnded, also at the deadline.
 void readAll(Stream &stream, char *data, size_t bytes, Clock::time_point deadline, const StopWaiting &check);
 void writeAll(Stream &stream, const std::string &bytes, Clock::time_point deadline, const StopWaiting &check);
 
-/// A numeric address and a port, as the kernel wants them. Throws spmd::Error for what is no address.
+/// A numeric address and a port, in the kernel's format. Throws spmd::Error for other text.
 struct SocketAddress {
   alignas(8) char storage[128] = {};
   unsigned length = 0;
@@ -58,7 +58,7 @@ struct SocketAddress {
 
 bool isLoopback(const std::string &address);
 
-/// Throws StreamEnded where nobody answers.
+/// Throws StreamEnded if no process answers.
 UniqueFd connectSocket(const SocketAddress &address, Clock::time_point deadline, const StopWaiting &check);
 
 } // namespace spmd::net

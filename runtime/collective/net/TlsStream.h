@@ -8,7 +8,7 @@ namespace spmd::net {
 
 class TlsStream final : public Stream {
 public:
-  /// `session`: of this socket.
+  /// `session` is that of this socket.
   TlsStream(UniqueFd fd, std::unique_ptr<TlsSession> session) : Stream(std::move(fd)), session(std::move(session)) {}
   ~TlsStream() override { session->close(); }
 

@@ -1,8 +1,8 @@
-//===- Wire.h - what travels between hosts ----------------------*- C++ -*-===//
+//===- Wire.h - message formats between hosts -------------------*- C++ -*-===//
 //
-// After the handshake (runtime/coordinator/Handshake.h) a connection greets with what it is for, and then carries
-// either messages of collectives (a header and its data) or questions and answers. All are of fixed size but a
-// message's data, whose size both sides know before: nothing is allocated on the word of a peer. Little-endian.
+// After the handshake (runtime/coordinator/Handshake.h) a connection sends a greeting that names its purpose. Then it
+// carries either messages of collectives (a header and its data) or questions and answers. All have fixed sizes except
+// a message's data, whose size both sides know before: a peer cannot cause an allocation. Little-endian.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,22 +26,23 @@ struct Greeting {
   uint32_t magic = wireMagic;
   uint32_t kind = Channel;
   uint64_t communicator = 0;
-  int64_t from = 0, to = 0; ///< Channel: mesh positions.
+  int64_t from = 0, to = 0; ///< Channel: mesh positions of sender and receiver.
 };
 
-/// What the door says to who greets with a channel, when it has taken it: from then on it is the device's.
+/// The listener's answer to the greeting of a channel, when it has accepted it: from then on the channel belongs to the
+/// device.
 constexpr char channelTaken = 'T';
 
-/// In front of the data of each message. What says which call it belongs to is compared before the data is accepted.
+/// Precedes the data of each message. The fields that identify the call are compared before the data is accepted.
 struct MessageHeader {
   uint32_t magic = wireMagic;
-  uint32_t phase = 0; ///< A call may have several messages from one device to another, in this order.
+  uint32_t phase = 0; ///< Orders the messages of one call from one device to another.
   uint64_t sequence = 0, launch = 0, fingerprint = 0;
   uint64_t bytes = 0;
-  char text[shm::textBytes] = {}; ///< The call in words.
+  char text[shm::textBytes] = {}; ///< Description of the call.
 };
 
-/// How far has the device come that my message is to come from?
+/// Asks for the progress of the device whose message the sender waits for.
 struct Question {
   uint32_t magic = wireMagic;
   uint32_t unused = 0;
@@ -53,8 +54,8 @@ struct Question {
 struct Answer {
   uint32_t magic = wireMagic;
   uint8_t isThere = 0;   ///< The process has this communicator.
-  uint8_t isAborted = 0; ///< For the cause.
-  uint8_t isKnown = 0;   ///< As in shm::PeerState, as are those that follow.
+  uint8_t isAborted = 0; ///< The communicator was aborted; `cause` says why.
+  uint8_t isKnown = 0;   ///< As in shm::PeerState, like the following fields.
   uint8_t unused = 0;
   uint64_t announced = 0, launchesEnded = 0, fingerprint = 0, launch = 0;
   char text[shm::textBytes] = {};
@@ -66,19 +67,19 @@ template <typename Record> std::string bytesOf(const Record &record) {
   return std::string(reinterpret_cast<const char *>(&record), sizeof record);
 }
 
-/// False if the bytes are none of ours. `bytes` has at least sizeof(Record).
+/// Returns false if the bytes are not such a record. `bytes` has at least sizeof(Record).
 template <typename Record> bool decodeRecord(const char *bytes, Record &result) {
   static_assert(std::is_trivially_copyable_v<Record>);
   std::memcpy(&result, bytes, sizeof result);
   return result.magic == wireMagic;
 }
 
-/// Text of a peer, which need not end where it should.
+/// Text of a peer, which need not be terminated.
 template <size_t N> std::string textOf(const char (&text)[N]) { return std::string(text, strnlen(text, N)); }
 
 template <size_t N> void putText(char (&target)[N], const std::string &text) {
   size_t length = std::min(text.size(), N - 1);
-  // As in the control page: the place in the source stands at the end of the text.
+  // As in the control page, long texts keep their end, which is the source location.
   std::memcpy(target, text.data() + (text.size() - length), length);
   target[length] = 0;
 }

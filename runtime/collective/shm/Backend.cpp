@@ -25,7 +25,7 @@ Backend::Backend(ShmOptions given) : options(std::move(given)) {
   for (const DeviceRef &device : options.localDevices) {
     auto *cpu = dynamic_cast<CpuDevice *>(device.get());
     if (!cpu)
-      throw Error("collectives through shared memory need CPU devices, but " + device->str() + " is none");
+      throw Error("collectives through shared memory need CPU devices, but " + device->str() + " is not one");
     localDevices[device->getId()] = cpu;
   }
   for (int64_t device = 0; device < static_cast<int64_t>(options.places.size()); ++device)
@@ -33,7 +33,7 @@ Backend::Backend(ShmOptions given) : options(std::move(given)) {
       throw Error("device " + std::to_string(device) + " belongs to process " +
                   std::to_string(options.places[device].process) + " by the job's topology, but not on process " +
                   std::to_string(options.process) + " itself");
-  // Peers are served as soon as there are any on this host.
+  // This process serves its segments as soon as there are peers on this host.
   bool hasPeers = false;
   for (const DevicePlace &place : options.places)
     if (place.process == options.process)
@@ -93,7 +93,7 @@ void Backend::checkPlaces(const std::vector<int64_t> &devices) const {
       throw Error("device " + std::to_string(sorted[i]) + " does not exist; the job has " +
                   std::to_string(options.places.size()) + " devices");
     if (i > 0 && sorted[i] == sorted[i - 1])
-      throw Error("device " + std::to_string(sorted[i]) + " stands twice in a mesh");
+      throw Error("device " + std::to_string(sorted[i]) + " is twice in a mesh");
   }
 }
 
@@ -126,7 +126,7 @@ std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> 
   uint64_t key = hashDevices(devices);
   auto count = static_cast<int64_t>(devices.size());
   std::shared_ptr<Segment> control;
-  // The process of the first device on this host makes the control page, and says so through the store.
+  // The process of the first device on this host creates the control page, and announces it in the store.
   int32_t leader =
       processOf(*std::find_if(devices.begin(), devices.end(), [&](int64_t device) { return isOnThisHost(device); }));
   if (leader == options.process) {
@@ -144,7 +144,8 @@ std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> 
   }
   ControlPage page(control);
   if (!page.isValid(count))
-    throw Error("process " + std::to_string(leader) + " has another form of control page: do both run the same build?");
+    throw Error("process " + std::to_string(leader) +
+                " has another layout of the control page: do both run the same build?");
   auto made = std::make_shared<ShmCommunicator>(*this, devices, page);
   std::lock_guard lock(mutex);
   return communicators.try_emplace(devices, made).first->second;

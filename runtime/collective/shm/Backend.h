@@ -1,6 +1,6 @@
 //===- Backend.h - one process's side of shared memory ----------*- C++ -*-===//
 //
-// Finds memory: this process's own devices directly, those of peers by mapping their segments at first use.
+// Maps device memory: that of this process's own devices directly, that of peers through their segments, at first use.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +14,7 @@ namespace spmd::shm {
 
 class ShmCommunicator;
 
-/// A number for a list of devices, the same on all processes.
+/// Returns a hash of a list of devices, the same on all processes.
 uint64_t hashDevices(const std::vector<int64_t> &devices);
 
 class Backend final : public CollectiveBackend {
@@ -26,8 +26,8 @@ public:
                                              std::chrono::milliseconds timeout) override;
   void leave() override;
 
-  /// The part of a communicator that is on this host: it has all devices, but only those of this host can work through
-  /// it. Collective among the processes of this host that have one of them.
+  /// Returns the part of a communicator that is on this host: it lists all devices, but only those of this host can
+  /// work through it. Collective among the processes of this host that have one of them.
   std::shared_ptr<ShmCommunicator> onThisHost(const std::vector<int64_t> &devices, std::chrono::milliseconds timeout);
 
   const ShmOptions &getOptions() const { return options; }
@@ -37,7 +37,7 @@ public:
   bool isLocal(int64_t device) const { return localDevices.count(device) != 0; }
   CpuDevice &getLocalDevice(int64_t device) const { return *localDevices.at(device); }
 
-  /// The address in this process of a piece of any device's memory. Slow; endpoints keep what they learn.
+  /// Returns the address in this process of a segment of any device's memory. Slow; endpoints cache the result.
   std::shared_ptr<Segment> mapSegment(int64_t device, int32_t segment);
 
 private:
@@ -49,7 +49,7 @@ private:
   std::map<int64_t, CpuDevice *> localDevices;
   std::mutex mutex;
   std::map<std::pair<int64_t, int32_t>, std::shared_ptr<Segment>> mapped;
-  std::map<uint64_t, std::shared_ptr<Segment>> controls; ///< Those that this process made.
+  std::map<uint64_t, std::shared_ptr<Segment>> controls; ///< The control pages that this process created.
   std::map<std::vector<int64_t>, std::shared_ptr<ShmCommunicator>> communicators;
   std::unique_ptr<SegmentClient> client;
   std::unique_ptr<SegmentServer> server;

@@ -1,14 +1,14 @@
-//===- ControlPage.h - what the devices of a communicator share -*- C++ -*-===//
+//===- ControlPage.h - shared state of a host's devices ---------*- C++ -*-===//
 //
-// The layout of the one segment through which the devices of a communicator find and wait for one another. It is
-// mapped by every process; all words that two devices may touch at once are atomics.
+// The layout of the segment through which the devices of a communicator find and wait for one another. Every process
+// maps it; all words that two devices may access at once are atomics.
 //
 //   Header      abort flag and its cause
 //   Group[]     one per set of devices that do collectives together: its barriers
-//   Slot[]      one per device: what it is about to do, and small operands themselves
+//   Slot[]      one per device: the calls that it announces, and small operands
 //
-// A device announces its calls in a ring, so that several may be under way. An entry is used again only when every
-// reader of the old one is through (`consumed`); then a small collective needs one barrier and no second.
+// A device announces its calls in a ring, so that several may be in flight. An entry is reused only when every reader
+// of the old call is done (`consumed`); so a small collective needs one barrier instead of two.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,13 +23,13 @@
 namespace spmd::shm {
 
 constexpr uint64_t controlMagic = 0x314c5443444d5053u; // "SPMDCTL1"
-/// Calls of a device that may be under way.
+/// Calls of a device that may be in flight.
 constexpr int64_t ringSize = 8;
-/// Barriers of a group that may be under way: a call has at most three.
+/// Barriers of a group that may be in flight: a call has at most three.
 constexpr int64_t barrierRing = 32;
-/// launchesEnded of a device whose process makes no more runs.
+/// Value of launchesEnded of a device whose process starts no more runs.
 constexpr uint64_t hasLeft = UINT64_MAX;
-/// Operands up to here travel in the slot itself.
+/// Operands up to this size are copied into the slot itself.
 constexpr int64_t stagedBytes = 16 << 10;
 constexpr int64_t textBytes = 256;
 constexpr int64_t groupCapacity = 16384;
@@ -38,20 +38,20 @@ constexpr int64_t groupCapacity = 16384;
 struct Record {
   std::atomic<uint64_t> sequence{0}; ///< Number of the call plus one; 0: never used.
   std::atomic<uint64_t> fingerprint{0}, launch{0};
-  MemoryLocation operand; ///< Not used when staged.
-  /// all_reduce: where this device's reduced slice lies. Between hosts: its result, as far as it came from others.
+  MemoryLocation operand; ///< Unused when the operand is staged.
+  /// all_reduce: this device's reduced slice. Between hosts: its result, as far as other hosts have sent it.
   MemoryLocation slice;
-  MemoryLocation received; ///< Between hosts: what this device received for others of its host.
+  MemoryLocation received; ///< Between hosts: data that this device received for other members of its host.
   char text[textBytes] = {};
-  /// Number plus one of the last call in this entry that this device has read all operands of.
+  /// Number plus one of the last call in this entry of which this device has read all operands.
   alignas(64) std::atomic<uint64_t> consumed{0};
   alignas(64) char staged[stagedBytes];
 };
 
 struct Slot {
-  alignas(64) std::atomic<uint64_t> announced{0}; ///< Calls so far.
+  alignas(64) std::atomic<uint64_t> announced{0}; ///< Number of calls so far.
   std::atomic<uint64_t> launchesBegun{0}, launchesEnded{0};
-  /// Counts up whenever `consumed` of a record changes; a futex word.
+  /// Futex word: incremented whenever `consumed` of a record changes.
   alignas(64) std::atomic<uint32_t> progress{0};
   std::atomic<uint32_t> progressSleepers{0};
   Record ring[ringSize];
@@ -61,7 +61,7 @@ struct Group {
   alignas(64) std::atomic<uint64_t> key{0}; ///< Hash of the members; 0: free.
   std::atomic<uint32_t> wake{0};            ///< Futex word: counts completed barriers.
   std::atomic<uint32_t> sleepers{0};
-  /// Arrivals at barrier b count up arrived[b % barrierRing]; it is complete at members * (b / barrierRing + 1).
+  /// Arrivals at barrier b increment arrived[b % barrierRing]; it is complete at members * (b / barrierRing + 1).
   alignas(64) std::atomic<uint32_t> arrived[barrierRing] = {};
 };
 
@@ -69,15 +69,15 @@ struct Header {
   uint64_t magic = controlMagic;
   int64_t deviceCount = 0;
   int64_t totalBytes = 0;
-  /// 0: all is well; 1: a cause is being written; 2: the communicator is over.
+  /// 0: no abort; 1: a cause is being written; 2: the communicator is aborted.
   std::atomic<uint32_t> aborted{0};
   char cause[2048] = {};
 };
 
-/// What one device has told the others about one of its calls, as far as it has come.
+/// The announcement of one call of a device, and the device's progress.
 struct PeerState {
   uint64_t announced = 0, launchesEnded = 0;
-  /// The call of the asked number is still in the ring; what follows is about it.
+  /// The requested call is still in the ring; the following fields describe it.
   bool isKnown = false;
   uint64_t fingerprint = 0, launch = 0;
   std::string text;
@@ -89,7 +89,7 @@ public:
   static int64_t bytesFor(int64_t deviceCount) {
     return slotsOffset() + deviceCount * static_cast<int64_t>(sizeof(Slot));
   }
-  /// Initialises a fresh segment. New memory is zero, which is the initial state of all but the header.
+  /// Initialises a new segment. New memory is zero, which is the initial state of everything but the header.
   static void initialize(Segment &segment, int64_t deviceCount) {
     auto *header = reinterpret_cast<Header *>(segment.data());
     header->deviceCount = deviceCount;
@@ -105,7 +105,7 @@ public:
   Header &header() const { return *reinterpret_cast<Header *>(segment->data()); }
   Group &group(int64_t index) const { return reinterpret_cast<Group *>(segment->data() + groupsOffset())[index]; }
   Slot &slot(int64_t position) const { return reinterpret_cast<Slot *>(segment->data() + slotsOffset())[position]; }
-  /// Whether a device makes this very call: the usual answer, for which nothing is copied or allocated.
+  /// Whether a device makes exactly this call: the usual case, in which nothing is copied or allocated.
   bool makesCall(int64_t position, uint64_t sequence, uint64_t fingerprint, uint64_t launch) const {
     Slot &slot = this->slot(position);
     if (slot.announced.load(std::memory_order_acquire) <= sequence)

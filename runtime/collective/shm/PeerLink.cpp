@@ -1,4 +1,4 @@
-//===- PeerLink.cpp - descriptors between the processes of a host ---------===//
+//===- PeerLink.cpp - memory segments of a host's processes ---------------===//
 
 #include "runtime/collective/shm/PeerLink.h"
 #include "runtime/support/Error.h"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint32_t linkMagic = 0x4b4c5053; // "SPLK"
 
-/// Messages are of one size, over SOCK_SEQPACKET: anything else is not from us.
+/// All messages have one size, over SOCK_SEQPACKET; other messages are refused.
 struct Request {
   uint32_t magic = linkMagic;
   uint32_t kind = 0; ///< A SegmentKind, or checkKind.
@@ -34,7 +34,7 @@ struct Reply {
   uint32_t isFound = 0;
 };
 
-/// The proof segment: word 0 is the server's nonce, the words after it are written by its clients.
+/// The segment for the proof: word 0 is the server's nonce, clients write the following words.
 constexpr int64_t proofBytes = 64 << 10;
 constexpr int64_t proofWords = proofBytes / 8;
 
@@ -42,7 +42,7 @@ uint64_t randomWord() {
   uint64_t word = 0;
   while (word == 0)
     if (getrandom(&word, sizeof word, 0) != sizeof word)
-      throw Error("shared memory: the kernel gives no random numbers");
+      throw Error("shared memory: the kernel returns no random numbers");
   return word;
 }
 
@@ -90,7 +90,7 @@ SegmentServer::SegmentServer(int32_t process, Store &store, Find find, Fail fail
   if (!listener || !stopEvent || bind(listener.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
       listen(listener.get(), 1024) != 0)
     throw Error(std::string("shared memory: a local socket could not be opened: ") + systemErrorText(errno));
-  // Throws where the job is over: no thread runs yet that would have to be ended.
+  // Throws if the job is over; no thread runs yet that would have to end.
   store.set(socketKey(process), name + " " + hex(nonce));
   thread = BackgroundThread("spmd-segments", [this] { serve(); });
 }
@@ -125,7 +125,7 @@ void SegmentServer::serve() {
     close(fds[i].fd);
 }
 
-/// A connection of this user, or -1.
+/// Returns a connection of this user, or -1.
 int SegmentServer::accept() {
   int connection = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (connection < 0) {
@@ -183,7 +183,7 @@ namespace {
 
 enum class Received { Ok, Closed, TimedOut };
 
-/// Waits for a reply in slices, so that a verdict is seen.
+/// Waits for a reply in slices, so that a verdict is noticed.
 Received receive(int fd, Reply &reply, int &descriptor, Health *health,
                  std::chrono::steady_clock::time_point deadline) {
   descriptor = -1;
@@ -210,8 +210,8 @@ Received receive(int fd, Reply &reply, int &descriptor, Health *health,
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
   if (length != sizeof reply || reply.magic != linkMagic)
     return Received::Closed;
-  if (message.msg_flags & MSG_CTRUNC) // It was sent, and there was no place for it here.
-    throw Error("shared memory: memory of another process cannot be taken: " + systemErrorText(EMFILE));
+  if (message.msg_flags & MSG_CTRUNC) // The descriptor was sent, but this process had no free one for it.
+    throw Error("shared memory: memory of another process cannot be received: " + systemErrorText(EMFILE));
   return Received::Ok;
 }
 
@@ -232,7 +232,7 @@ SegmentClient::Connection &SegmentClient::connectionTo(int32_t peer) {
 }
 
 void SegmentClient::fail(int32_t peer, const std::string &what) {
-  // A peer that is gone is for the coordinator to judge; all processes should give the same cause.
+  // The coordinator judges a peer that is gone, so that all processes report the same cause.
   auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
   while (health && !health->isOver() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -256,10 +256,10 @@ void SegmentClient::connect(Connection &connection, int32_t peer, std::chrono::s
   socklen_t length = abstractAddress(name, address);
   if (::connect(fd, reinterpret_cast<sockaddr *>(&address), length) != 0)
     fail(peer, "cannot be reached through a local socket (" + systemErrorText(errno) +
-                   "); processes of one host must share a network name space, or be told apart as hosts");
+                   "); processes of one host must share a network namespace, or be distinct hosts of the job");
   if (!isSameUser(fd))
     fail(peer, "belongs to another user; all processes of a host must run as one user");
-  // The proof: we read the server's nonce in its memory, it reads ours.
+  // The proof: this process reads the server's nonce in its memory, and the server reads ours.
   auto exchange = [&](const Request &request, int &descriptor) {
     Reply reply;
     return send(fd, &request, sizeof request, MSG_NOSIGNAL) == sizeof request &&

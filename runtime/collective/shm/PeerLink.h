@@ -1,9 +1,9 @@
-//===- PeerLink.h - descriptors between the processes of a host -*- C++ -*-===//
+//===- PeerLink.h - memory segments of a host's processes -------*- C++ -*-===//
 //
-// A process serves its segments on a Unix socket with an abstract name (nothing in the file system, gone with the
-// process), whose name it tells the others through the job's store. Peers of another user are turned away by the
-// credentials that the kernel vouches for. At the first contact both sides prove that memory handed over is the same
-// memory: each writes a nonce where the other reads it.
+// Passes memory segments between the processes of a host. A process serves its segments on a Unix socket with an
+// abstract name (not in the file system; it disappears with the process), and publishes the name in the job's store.
+// Peers of another user are refused by the credentials that the kernel reports. At first contact both sides prove that
+// they see the same memory: each writes a nonce that the other reads.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,18 +26,18 @@ namespace spmd::shm {
 
 enum class SegmentKind : uint32_t { Proof, Device, Control };
 
-/// What a peer asks for: (Device, device id, segment number) or (Control, key, 0).
+/// The segment that a peer requests: (Device, device id, segment number) or (Control, key, 0).
 struct SegmentName {
   SegmentKind kind = SegmentKind::Device;
   uint64_t a = 0, b = 0;
 };
 
-/// Hands out this process's segments.
+/// Serves this process's segments.
 class SegmentServer {
 public:
-  /// `find` is called on the server's thread; null means there is no such segment.
+  /// `find` is called on the server's thread; it returns null if there is no such segment.
   using Find = std::function<std::shared_ptr<Segment>(const SegmentName &)>;
-  /// Called on the server's thread, where it cannot serve any more.
+  /// Called on the server's thread when it cannot serve any more.
   using Fail = std::function<void(const std::string &why)>;
 
   SegmentServer(int32_t process, Store &store, Find find, Fail fail);
@@ -50,7 +50,7 @@ private:
 
   Find find;
   Fail fail;
-  AcceptPause pause; ///< The thread's.
+  AcceptPause pause; ///< Only the server's thread uses it.
   std::shared_ptr<Segment> proof;
   UniqueFd listener, stopEvent;
   BackgroundThread thread;

@@ -9,9 +9,9 @@
 namespace spmd::shm {
 namespace {
 
-/// Below this it does not pay to share work among the threads of a device.
+/// Below this size distributing work over the threads of a device does not pay.
 constexpr int64_t parallelBytes = 256 << 10;
-/// Runs shorter than this many elements are packed before they are reduced.
+/// Runs of fewer elements are packed before they are reduced.
 constexpr int64_t shortRun = 64;
 constexpr int64_t packedElements = 1024;
 
@@ -31,7 +31,7 @@ ShmCall::ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh
     pointers.resize(threads * members);
   }
   sources.resize(members);
-  // Each device begins with another peer, so that they do not all read one at a time.
+  // Each device begins with another peer, so that they do not all read the same memory at a time.
   std::sort(movement.boxes.begin(), movement.boxes.end(), [&](const Box &a, const Box &b) {
     auto turn = [&](const Box &box) { return (box.source - movement.self + members) % members; };
     return std::pair(turn(a), a.targetOffset) < std::pair(turn(b), b.targetOffset);
@@ -59,7 +59,7 @@ MemoryLocation ShmCall::locate(const void *data, int64_t bytes, DeviceBufferRef 
 }
 
 int64_t ShmCall::sliceStart(int64_t member) const {
-  // Slices begin on cache lines of the operand, as far as its own start does.
+  // Slices begin on cache lines of the operand, relative to its start.
   auto members = static_cast<int64_t>(group.members.size());
   int64_t lines = (movement.operandBytes + 63) / 64, perMember = (lines + members - 1) / members;
   return std::min(member * perMember * 64, movement.operandBytes);
@@ -153,7 +153,7 @@ void ShmCall::copyInParallel(const Box &box, const char *source, char *target) {
 
 void ShmCall::copyAll() {
   for (const Box &box : movement.boxes) {
-    // A group of one may be given the same buffer on both sides.
+    // A group of one may have the same buffer on both sides.
     if (sources[box.source] + box.sourceOffset == result + box.targetOffset && box.counts.empty())
       continue;
     copyInParallel(box, sources[box.source], result);

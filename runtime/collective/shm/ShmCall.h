@@ -1,9 +1,9 @@
 //===- ShmCall.h - one prepared collective of one device --------*- C++ -*-===//
 //
-// Small operands (Movement::operandBytes up to `stagedBytes`) travel in the control page: the device copies its own
-// there, and each reads all; one barrier. Larger ones are read where they lie: one barrier before, one after. A large
-// all_reduce is cut into as many slices as there are members: each reduces one, a barrier, and copies the others; the
-// tree is the same, and so are the bits.
+// Small operands (Movement::operandBytes up to `stagedBytes`) are copied to the control page, where each device reads
+// all of them; one barrier. Larger operands are read in place, with one barrier before and one after. A large
+// all_reduce has as many slices as members: each member reduces one, waits at a barrier, and copies the others. The
+// reduction tree is the same, and so are the bits.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,7 +32,7 @@ public:
 
 private:
   bool isAlone() const { return group.members.size() == 1; }
-  /// Announces where `data` lies, staging it if it is not in the device's memory.
+  /// Returns the location to announce for `data`, which is copied to `staging` if it is not in the device's memory.
   MemoryLocation locate(const void *data, int64_t bytes, DeviceBufferRef &staging, bool isRead);
   void readSources();
   void copyAll();
@@ -56,7 +56,7 @@ private:
   std::vector<const void *> pointers;
   DeviceBufferRef operandStaging, sliceStaging;
 
-  // The call under way.
+  // State of the call in flight.
   const char *operand = nullptr;
   char *result = nullptr;
   uint64_t sequence = 0;

@@ -1,6 +1,6 @@
 //===- ShmCollectives.h - collectives through shared memory -----*- C++ -*-===//
 //
-// Collectives between all CPU devices of a job on one host, of one process or of several: one code path. Each device
+// Collectives between all CPU devices of a job on one host, of one process or of several, in one code path. Each device
 // reads its peers' buffers directly; see docs/executor.md.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ struct ShmOptions {
   std::vector<DevicePlace> places;
   /// This process's devices; they must be CPU devices and outlive the backend.
   std::vector<DeviceRef> localDevices;
-  /// Needed as soon as a communicator spans processes.
+  /// Required as soon as a communicator spans processes.
   Store *store = nullptr;
   /// May be null: then only deadlines and aborts end a wait.
   Health *health = nullptr;

@@ -1,4 +1,4 @@
-//===- ShmCommunicator.cpp - devices of one host that work together -------===//
+//===- ShmCommunicator.cpp - communicators of one host --------------------===//
 
 #include "runtime/collective/shm/ShmCommunicator.h"
 #include "runtime/collective/CollectiveIdentity.h"
@@ -11,7 +11,7 @@
 namespace spmd::shm {
 namespace {
 
-/// How often a sleeping waiter looks at the health of the job.
+/// How often a sleeping waiter checks the health of the job.
 constexpr std::chrono::milliseconds pollInterval(20);
 
 uint64_t hashMembers(const std::vector<int64_t> &members, BarrierUse use) {
@@ -49,7 +49,7 @@ uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, cons
 
 void setText(Record &record, const std::string &text) {
   size_t length = std::min(text.size(), static_cast<size_t>(textBytes - 1));
-  // What does not fit is cut at the front of the text: the place in the source stands at its end.
+  // Long texts are cropped at the front, because the source location is at their end.
   std::memcpy(record.text, text.data() + (text.size() - length), length);
   record.text[length] = 0;
 }
@@ -106,7 +106,7 @@ GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members, BarrierUs
   auto known = groups.find({use, members});
   if (known != groups.end())
     return known->second;
-  // The first to come takes a free entry for the group; all find it by its key.
+  // The first member takes a free entry for the group; all others find it by its key.
   uint64_t key = hashMembers(members, use);
   for (int64_t probe = 0; probe < groupCapacity; ++probe) {
     Group &entry = communicator.getPage().group(static_cast<int64_t>((key + probe) % groupCapacity));
@@ -134,7 +134,7 @@ Record &ShmEndpoint::nextRecord(const AnnouncedCall &call, uint64_t &number) {
   InFlight &old = inFlight[number % ringSize];
   if (AnnouncedCall *before = old.call.load(std::memory_order_acquire))
     before->finish();
-  // Readers of the old operand may still be at it.
+  // Other devices may still read the old operand.
   if (old.group)
     for (int64_t member : old.group->members) {
       if (member == position)
@@ -254,7 +254,7 @@ void ShmEndpoint::checkJob() {
     throwAborted();
 }
 
-/// Who waits is not to blame for who does not come: the coordinator is told of that one, and throws.
+/// The device that waits is not to blame. The coordinator is told which process is missing, and the call throws.
 void ShmEndpoint::reportMissing(int32_t process, const std::string &cause) {
   Health *health = communicator.getBackend().getOptions().health;
   if (!health)
@@ -290,7 +290,7 @@ void ShmEndpoint::checkMembers(const GroupState &group, const AnnouncedCall &cal
 
 void ShmEndpoint::checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t number) {
   if (state.announced <= number) {
-    // Not there yet; if its run is over, it never comes.
+    // The call is not there yet; if the peer's run is over, it never will be.
     if (state.launchesEnded >= launches && launches > 0)
       throwDivergence(member,
                       state.launchesEnded == hasLeft ? "has made its last run and left the job without it"
@@ -327,7 +327,7 @@ void ShmEndpoint::throwAborted() {
 }
 
 void ShmEndpoint::throwDivergence(int64_t member, const std::string &theirs, const std::string &ours) {
-  // Named in the order of positions, so that both sides say the same.
+  // Named in the order of positions, so that both sides print the same.
   std::string mine = nameOf(position) + " calls " + ours, other = nameOf(member) + " " + theirs;
   std::string cause = "the processes do not run the same program: " + (position < member ? mine : other) + ", but " +
                       (position < member ? other : mine) + "; all processes must make the same calls in the same order";

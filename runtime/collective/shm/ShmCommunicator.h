@@ -1,6 +1,6 @@
-//===- ShmCommunicator.h - devices of one host that work together -*- C++ -*-===//
+//===- ShmCommunicator.h - communicators of one host ------------*- C++ -*-===//
 //
-// Announcing, waiting, and recognising what goes wrong; ShmCall.cpp moves the data.
+// Announces calls, waits for peers, and detects errors; ShmCall.cpp moves the data.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,14 +17,14 @@ class ShmCommunicator;
 /// A call as its endpoint sees it.
 class AnnouncedCall : public CollectiveCall {
 public:
-  /// done, unless that has happened already.
+  /// Calls done, unless that has happened already.
   virtual void finish() = 0;
   virtual uint64_t getFingerprint() const = 0;
-  /// What it is, and where in the source.
+  /// Description of the call with its source location.
   virtual std::string describe() const = 0;
 };
 
-/// For AnnouncedCall, the same for all backends.
+/// The text of AnnouncedCall::describe, the same for all backends.
 std::string describeCall(const CollectiveDesc &desc, const CallSite &site);
 uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site);
 void setText(Record &record, const std::string &text);
@@ -36,10 +36,10 @@ struct GroupState {
   uint32_t nextBarrier = 0;
 };
 
-/// Who uses the barriers of a set of devices. Each counts its own, for each may be another thread.
+/// The users of the barriers of a set of devices. Each has its own barrier counter, because each may be another thread.
 enum class BarrierUse : uint64_t { Calls, NetReady, NetMeet };
 
-/// Where the memory of other devices of this host is mapped; for one thread at a time.
+/// Maps the memory of other devices of this host; for one thread at a time.
 class PeerMemory {
 public:
   explicit PeerMemory(ShmCommunicator &communicator);
@@ -58,32 +58,32 @@ public:
                                           const CallSite &site) override;
   void beginLaunch() override;
   void endLaunch() override;
-  void settle() override {} // What is read here is read by `done`.
+  void settle() override {} // Nothing to wait for: `done` has read all data.
 
-  // For ShmCall, on the device's thread. NetCall waits, checks and marks on another one, too.
+  // Called by ShmCall on the device's thread; NetCall also waits, checks and marks on another thread.
 
   CpuDevice &getDevice() const { return device; }
   int64_t getPosition() const { return position; }
-  /// Takes the number of this device's next call; its record is free to be written. Finishes the call that many before
-  /// it, if it is still under way.
+  /// Takes the number of this device's next call and returns its record, which is free to be written. Finishes the call
+  /// that used the record before, if it is still in flight.
   Record &nextRecord(const AnnouncedCall &call, uint64_t &sequence);
   void announce(AnnouncedCall &call, GroupState &group, uint64_t sequence);
-  /// This device has read all that it needs of the call.
+  /// Declares that this device has read all data that it needs of the call.
   void markConsumed(uint64_t sequence);
   void forget(const AnnouncedCall &call);
 
   void arrive(GroupState &group, uint32_t barrier);
   void wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t sequence);
-  /// Throws where a member announces something else under this number, or never will.
+  /// Throws if a member announces another call under this number, or never will announce one.
   void checkMembers(const GroupState &group, const AnnouncedCall &call, uint64_t sequence);
 
-  /// Throws if a member, here or on another host, that is in this state will not make this call.
+  /// Throws if a member in this state, here or on another host, will not make this call.
   void checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t sequence);
-  /// `theirs` says what the member does, `ours` what this device calls.
+  /// `theirs` describes what the member does, `ours` what this device calls.
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
   /// Throws if the job is over or the communicator was aborted.
   void checkJob();
-  /// Ends the wait for these members. `reason`: what else is known of it.
+  /// Ends the wait for these members with an error. `reason` adds what is known of the cause.
   [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
                                  const std::string &reason = "a process hangs, or the limit (--collective-timeout) is "
                                                              "too short");
@@ -103,7 +103,7 @@ private:
   template <typename IsReady>
   void waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
               const AnnouncedCall &call, uint64_t sequence, IsReady &&isReady);
-  /// Once per slice of a long wait: throws if there is a reason to stop waiting.
+  /// Called once per slice of a long wait: throws if there is a reason to stop waiting.
   void checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t sequence,
                  std::chrono::steady_clock::time_point deadline);
   void reportMissing(int32_t process, const std::string &cause);
@@ -132,7 +132,7 @@ public:
   const ControlPage &getPage() const { return page; }
   std::string nameOf(int64_t member) const;
   int32_t processOf(int64_t member) const { return backend.processOf(devices[member]); }
-  /// Whether devices of other processes take part, here or on other hosts.
+  /// Whether devices of other processes take part, on this host or on others.
   bool spansProcesses() const { return endpoints.size() < devices.size(); }
 
 private:

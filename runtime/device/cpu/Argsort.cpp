@@ -1,8 +1,8 @@
-//===- Argsort.cpp - the order of elements along a dimension --------------===//
+//===- Argsort.cpp - argsort along a dimension ----------------------------===//
 //
-// Every element becomes an unsigned key whose order is the wanted one, and the key stands beside its position: sorting
-// pairs by both is stable. Ascending, zeros of both signs are the same, and all NaN are the same and last; descending
-// is by the complement, and goes by the sign of zeros and of NaN, too.
+// Maps every element to an unsigned key whose order is the requested one, and sorts pairs of key and position, which
+// makes the sort stable. In ascending order, zeros of both signs are equal, and all NaN are equal and last. Descending
+// order uses the complement of the key, and also distinguishes the signs of zeros and of NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ template <typename Index> struct KeyedPosition {
   }
 };
 
-/// The order of floats as that of unsigned integers.
+/// Maps a float to an unsigned integer with the same order.
 uint64_t keyOfFloat(double value, bool isTotal) {
   if (std::isnan(value))
     return isTotal && std::signbit(value) ? 0 : ~uint64_t(0);
@@ -42,7 +42,7 @@ template <typename T> uint64_t keyOf(T value, bool isTotal) {
     return value;
 }
 
-/// `read(i)` is the key of element i of the operand.
+/// `read(i)` returns the key of element i of the operand.
 template <typename Index, typename Read>
 void sortLines(const LibraryCall &call, ParallelFor &parallelFor, Index *result, Read read) {
   int64_t size = call.sizes[1], inner = call.sizes[2];

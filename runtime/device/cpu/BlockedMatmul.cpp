@@ -1,4 +1,4 @@
-//===- BlockedMatmul.cpp - rows x panels, whoever multiplies --------------===//
+//===- BlockedMatmul.cpp - loop over rows x panels ------------------------===//
 
 #include "runtime/device/cpu/BlockedMatmul.h"
 
@@ -22,7 +22,7 @@ void BlockedMatmul::setBlocking(const Blocking &newBlocking) {
   panels = ceilDiv(shape.n, blocking.panelColumns);
 }
 
-/// Many small products: one thread does a whole one. Only who computes what depends on it.
+/// With many small products each thread computes entire products. That affects the work of threads only, not the bits.
 bool BlockedMatmul::isBatchParallel() const {
   return shape.batch > 1 && (threads == 1 || shape.batch >= 4 * threads || rowBlocks * panels < 2 * threads);
 }

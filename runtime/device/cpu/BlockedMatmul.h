@@ -1,6 +1,6 @@
-//===- BlockedMatmul.h - rows x panels, whoever multiplies ------*- C++ -*-===//
+//===- BlockedMatmul.h - loop over rows x panels ----------------*- C++ -*-===//
 //
-// The loop over blocks that all ways of multiplying share: pack the right side panel by panel, multiply block by
+// The loop over blocks that several matrix multiplications share: pack the right side panel by panel, multiply block by
 // block, call back when a block of rows is complete.
 //
 //===----------------------------------------------------------------------===//
@@ -19,18 +19,19 @@ public:
 protected:
   struct Blocking {
     int64_t rowBlock = 1, panelColumns = 1;
-    int64_t packedPanelBytes = 0;   ///< 0: the right side is read where it lies.
-    int64_t threadScratchBytes = 0; ///< For multiplyBlock.
+    int64_t packedPanelBytes = 0;   ///< 0: the right side is read in place.
+    int64_t threadScratchBytes = 0; ///< Scratch memory for multiplyBlock.
   };
   BlockedMatmul(const MatmulShape &shape, int threads) : shape(shape), threads(threads) {}
   void setBlocking(const Blocking &newBlocking);
 
   /// Packs one panel of one batch element.
   virtual void packPanel(const char *rhs, int64_t panel, char *packed, int thread) = 0;
-  /// Rows [row, row + rows) x one panel. `rhs` is the batch element's whole right side, `packed` the packed panel.
+  /// Multiplies rows [row, row + rows) with one panel. `rhs` is the full right side of the batch element, `packed` the
+  /// packed panel.
   virtual void multiplyBlock(const char *lhs, const char *rhs, const char *packed, char *result, int64_t row,
                              int64_t rows, int64_t panel, int thread, char *threadScratch) = 0;
-  /// Throws what went wrong in the blocks, if anything did.
+  /// Throws an error that a block reported, if any.
   virtual void checkErrors() {}
 
   const MatmulShape shape;
@@ -44,9 +45,9 @@ private:
                   char *packed, char *threadScratch, int thread, RowsDone rowsDone);
 };
 
-/// Our own kernels (Gemm.h); null where they do not know these element types.
+/// Our own kernels (Gemm.h); null if they do not support these element types.
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads);
-/// oneDNN; null where it has no fast implementation of this shape and these types.
+/// oneDNN; null if it has no fast implementation of this shape and these types.
 std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads);
 
 } // namespace spmd

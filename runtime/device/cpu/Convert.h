@@ -1,6 +1,6 @@
 //===- Convert.h - half-width floats and f32 --------------------*- C++ -*-===//
 //
-// bf16 and f16 to f32 (exact) and back (to nearest, ties to even, NaN stays NaN), vectorised.
+// Converts bf16 and f16 to f32 (exact) and back (to nearest, ties to even, NaN stays NaN), vectorised.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,4 +1,4 @@
-//===- CpuDevice.cpp - a share of this host's cores as a device -----------===//
+//===- CpuDevice.cpp - cores of this host as a device ---------------------===//
 
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/device/DeviceBuffers.h"
@@ -11,7 +11,7 @@
 namespace spmd {
 namespace {
 
-/// Gives its memory back when it goes; the memory outlives the device if it must.
+/// Frees its memory in the destructor; keeps the device's memory alive beyond the device if necessary.
 class CpuBuffer final : public DeviceBuffer {
 public:
   CpuBuffer(std::shared_ptr<CpuMemory> memory, int64_t bytes)

@@ -1,7 +1,7 @@
-//===- CpuDevice.h - a share of this host's cores as a device ---*- C++ -*-===//
+//===- CpuDevice.h - cores of this host as a device -------------*- C++ -*-===//
 //
-// A CPU device is one thread (and its pool for parallel loops, where its share of the cores is more than one) and
-// memory in sealed memfds, which other processes of the host map to read its buffers directly.
+// A CPU device is one thread (with a pool for parallel loops, if it has more than one core) and memory in sealed
+// memfds, which other processes of the host map to read its buffers directly.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,16 +18,16 @@
 namespace spmd {
 
 struct CpuDeviceOptions {
-  /// Devices of the whole job on this host: what the cores are shared by.
+  /// Devices of the job on this host, which share its cores.
   int hostDeviceCount = 1;
-  /// Threads of each device; 0: cores this process may use / hostDeviceCount, at least 1.
+  /// Threads of each device; 0: cores that this process may use / hostDeviceCount, at least 1.
   int threadsPerDevice = 0;
 };
 
 /// Cores this process may run on (its affinity mask).
 int availableCores();
 
-/// How many threads a device gets with these options.
+/// Returns the number of threads of each device with these options.
 int threadsPerCpuDevice(const CpuDeviceOptions &options);
 
 class CpuDevice final : public Device {
@@ -45,15 +45,15 @@ public:
   int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
 
   CpuMemory &getMemory() { return *memory; }
-  /// Only for the device's own thread.
+  /// For the device's own thread only.
   ParallelFor &getParallelFor() { return *parallelFor; }
   int getThreadCount() const { return parallelFor->getThreadCount(); }
-  /// How long it pays this device's thread to spin.
+  /// How long spinning is worthwhile for this device's thread.
   std::chrono::nanoseconds getSpin() const { return spin; }
 
 private:
-  /// The queue and the thread that works it off; the thread keeps it alive, for the last reference to a device may go
-  /// on that very thread.
+  /// The queue and the thread that executes it. The thread keeps it alive, because the last reference to a device may
+  /// be dropped on that very thread.
   struct Worker {
     std::mutex mutex;
     std::deque<std::function<void()>> queue;
@@ -64,13 +64,13 @@ private:
   };
 
   const std::chrono::nanoseconds spin;
-  std::shared_ptr<CpuMemory> memory; ///< Buffers keep it alive.
+  std::shared_ptr<CpuMemory> memory; ///< Buffers share the ownership.
   std::unique_ptr<ParallelFor> parallelFor;
   std::shared_ptr<Worker> worker = std::make_shared<Worker>();
   BackgroundThread thread;
 };
 
-/// The CPU devices of this process, with these ids.
+/// Creates the CPU devices of this process, with these ids.
 std::vector<DeviceRef> createCpuDevices(const std::vector<int64_t> &ids, const CpuDeviceOptions &options);
 
 } // namespace spmd

@@ -1,7 +1,7 @@
-//===- CpuIsa.h - which vector instructions this machine has ----*- C++ -*-===//
+//===- CpuIsa.h - vector instructions of this machine -----------*- C++ -*-===//
 //
-// Our own inner loops are compiled for three levels (CpuVariants.inc) and chosen at run time. (Function
-// multi-versioning of the compiler resolves before the sanitizers are up, so we choose ourselves.)
+// Our own inner loops are compiled for three levels (CpuVariants.inc) and selected at run time. (The compiler's
+// function multi-versioning resolves before the sanitizers are initialised, so we select the level ourselves.)
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,7 +19,7 @@ inline CpuIsa detectIsa() {
   return avx2 ? CpuIsa::Avx2 : CpuIsa::Baseline;
 }
 
-/// Of three things that were made for the three levels, the one for this machine.
+/// Returns the argument for this machine's level.
 template <typename T> T forThisCpu(T baseline, T avx2, T avx512) {
   switch (detectIsa()) {
   case CpuIsa::Avx512:

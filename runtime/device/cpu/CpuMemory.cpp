@@ -12,18 +12,18 @@ namespace {
 
 constexpr int64_t lineBytes = 64;
 constexpr int64_t pageBytes = 4096;
-/// From here on a block starts on a page of its own, so that its pages can be given back.
+/// Blocks from this size on start on a page of their own, so that their pages can be returned to the kernel.
 constexpr int64_t largeBytes = 64 << 10;
-/// Address space only; pages are taken when touched.
+/// Address space only; pages are allocated at first access.
 constexpr int64_t segmentBytes = int64_t(1) << 30;
-/// Free memory that keeps its pages, beyond as much again as is in use.
+/// Free memory that may keep its pages, in addition to as much as is in use.
 constexpr int64_t warmBytes = int64_t(256) << 20;
-/// Requests from this size on are compared with what the machine has left: a clear error instead of a killed process.
+/// Requests from this size on are compared with the machine's free memory: a clear error instead of a killed process.
 constexpr int64_t checkedBytes = int64_t(64) << 20;
 
 int64_t roundUp(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
-/// What the kernel says can still be had, or -1.
+/// Returns the memory that the kernel reports as available, or -1.
 int64_t availableBytes() {
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
@@ -44,7 +44,7 @@ int32_t CpuMemory::addSegment(int64_t bytes) {
   try {
     segment = Segment::create(name, std::max(segmentBytes, roundUp(bytes, pageBytes)));
   } catch (const Error &) {
-    // Address space may be limited: ask for no more than is needed.
+    // Address space may be limited, so the fallback requests no more than is needed.
     segment = Segment::create(name, roundUp(bytes, pageBytes));
   }
   auto index = static_cast<int32_t>(areas.size());
@@ -62,12 +62,12 @@ void *CpuMemory::allocate(int64_t bytes) {
     int64_t available = availableBytes();
     if (available >= 0 && wanted > available + warmFree)
       throw Error("device cpu:" + std::to_string(deviceId) + ": " + std::to_string(bytes) +
-                  " bytes were asked for, but this host has only " + std::to_string(available) +
+                  " bytes were requested, but this host has only " + std::to_string(available) +
                   " bytes of memory left; use more hosts, a finer sharding or a smaller program");
   }
   int64_t alignment = wanted >= largeBytes ? pageBytes : lineBytes;
   auto fit = freeBlocks.lower_bound({wanted, 0, 0});
-  // A free block that begins within a page may be too short once the start is aligned.
+  // A free block that begins within a page may be too short after its start is aligned.
   auto fits = [&](const FreeKey &key) {
     auto [size, area, offset] = key;
     return offset + size >= roundUp(offset, alignment) + wanted;

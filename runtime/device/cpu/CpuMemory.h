@@ -1,8 +1,8 @@
 //===- CpuMemory.h - the memory of one CPU device ---------------*- C++ -*-===//
 //
-// A best-fit allocator over few large shared segments. Freed memory keeps its pages, so that the next call of a
-// program finds them warm (taking a page from the kernel costs as much as several passes over it); what is free
-// beyond a measure is given back.
+// A best-fit allocator over few large shared segments. Freed memory keeps its pages, so that the next call of a program
+// finds them mapped (the first access to a page costs as much as several passes over it). Free memory beyond a limit is
+// returned to the kernel.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace spmd {
 
-/// Where a piece of device memory lies: what another process needs to find it.
+/// The location of a range of device memory, as other processes find it.
 struct MemoryLocation {
   int32_t segment = 0;
   int64_t offset = 0;
@@ -27,11 +27,11 @@ class CpuMemory {
 public:
   explicit CpuMemory(int64_t deviceId) : deviceId(deviceId) {}
 
-  /// 64-byte aligned; never null. Throws spmd::Error.
+  /// Returns 64-byte aligned memory, never null. Throws spmd::Error.
   void *allocate(int64_t bytes);
   void free(void *pointer);
 
-  /// Where this memory lies, if it is this device's.
+  /// Returns the location of this memory if it belongs to this device.
   std::optional<MemoryLocation> locate(const void *pointer, int64_t bytes) const;
   std::shared_ptr<Segment> getSegment(int32_t index) const;
 
@@ -46,7 +46,7 @@ private:
   };
   struct Area {
     std::shared_ptr<Segment> segment;
-    std::map<int64_t, Block> blocks; ///< By offset; they cover the segment.
+    std::map<int64_t, Block> blocks; ///< By offset; the blocks cover the segment.
   };
   /// (bytes, segment, offset) of every free block.
   using FreeKey = std::tuple<int64_t, int32_t, int64_t>;

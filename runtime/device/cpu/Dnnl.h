@@ -1,8 +1,8 @@
 //===- Dnnl.h - oneDNN, found at run time -----------------------*- C++ -*-===//
 //
-// The library is opened by name, so that a binary runs with or without it. Of version 2 the matmul primitive is
-// used; later versions changed that interface, and only their sgemm, which stayed, is used. It is always called
-// single-threaded: parallelFor alone decides about threads.
+// The library is opened by name, so that a binary runs with or without it. The matmul primitive is used of version 2;
+// later versions changed that interface, and of them only sgemm, which did not change, is used. oneDNN always runs
+// single-threaded: parallelFor alone distributes work over threads.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,7 +16,7 @@ namespace spmd {
 
 class Dnnl {
 public:
-  /// Null where there is no usable library; `whyNot` then says what was tried.
+  /// Returns null if there is no usable library; `whyNot` then lists the attempts.
   static std::shared_ptr<const Dnnl> load(std::string *whyNot = nullptr);
   ~Dnnl();
   Dnnl(const Dnnl &) = delete;
@@ -24,7 +24,7 @@ public:
 
   bool hasPrimitives() const { return engine != nullptr; }
   dnnl_engine_t getEngine() const { return engine; }
-  /// For the calling thread; must be called before primitives are created or run on it.
+  /// For the calling thread; call it before primitives are created or run on that thread.
   void useOneThread() const {
     if (setThreads)
       setThreads(1);

@@ -11,7 +11,7 @@
 namespace spmd {
 namespace {
 
-/// f32 by dnnl_sgemm: small products, and all of them where the library is a later version.
+/// f32 with dnnl_sgemm: small products, and all products if the library is a later version.
 class SgemmMatmul final : public BlockedMatmul {
 public:
   SgemmMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads)
@@ -48,16 +48,16 @@ private:
   std::atomic<bool> failed{false};
 };
 
-/// Up to so many columns the right side is one panel.
+/// Up to this number of columns the right side is one panel.
 constexpr int64_t singlePanelColumns = 1536;
 
-/// The matmul primitive over blocks, the right side packed into the layout that the primitive asks for.
+/// The matmul primitive on blocks, with the right side packed into the layout that the primitive requests.
 class PrimitiveMatmul final : public BlockedMatmul {
 public:
   PrimitiveMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads)
       : BlockedMatmul(shape, threads), library(std::move(library)) {}
 
-  /// False where oneDNN has only its reference implementation.
+  /// Returns false if oneDNN has only its reference implementation.
   bool prepare();
   ~PrimitiveMatmul() override;
   std::string getMethod() const override { return "onednn"; }
@@ -74,7 +74,7 @@ protected:
 private:
   struct Primitive {
     dnnl_primitive_t primitive = nullptr;
-    dnnl_memory_desc_t descs[4] = {};    ///< Source, weights, destination, scratch; reorder: from, to.
+    dnnl_memory_desc_t descs[4] = {};    ///< Source, weights, destination, scratch; for a reorder: from, to.
     std::vector<dnnl_memory_t> memories; ///< Four for each thread.
   };
   static constexpr int sourceArg = 0, weightsArg = 1, resultArg = 2, scratchArg = 3;
@@ -165,7 +165,7 @@ bool PrimitiveMatmul::createReorder(int64_t columns, const dnnl_memory_desc_t &t
   if (status != dnnl_success)
     return false;
   result.descs[scratchArg] = *lib.primitiveDescQueryMd(desc, dnnl_query_scratchpad_md, 0);
-  // A reorder that wants scratch of its own is no plain copy into another layout: none of ours.
+  // A reorder that needs scratch of its own is not a plain copy into another layout; it is not supported.
   bool isOk = lib.memoryDescGetSize(&result.descs[scratchArg]) == 0 &&
               lib.primitiveCreate(&result.primitive, desc) == dnnl_success;
   lib.primitiveDescDestroy(desc);
@@ -189,10 +189,10 @@ bool PrimitiveMatmul::prepare() {
   for (dnnl_stream_t &stream : streams)
     if (lib.streamCreate(&stream, lib.getEngine(), dnnl_stream_default_flags) != dnnl_success)
       return false;
-  // Packing costs a pass over the right side: not worth it for a few rows.
+  // Packing costs a pass over the right side, which is not worth it for a few rows.
   isPacked = shape.m >= 16;
   int64_t rowBlock = std::min<int64_t>(shape.m, 128);
-  // Packing a transposed side goes along its columns: the fewer at a time, the better they stay in cache.
+  // Packing a transposed side walks along its columns: with fewer columns at a time they stay in cache.
   int64_t panelColumns = shape.transposeRhs ? 512 : 1024;
   if (shape.n <= singlePanelColumns)
     panelColumns = shape.n;
@@ -291,18 +291,18 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
     return nullptr;
   if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
     return nullptr;
-  // What is small our own kernels do as fast (64^3: 5.9 us and 5.3), without the 30 ms for which sgemm generates code
-  // at its first call.
+  // Small products are as fast in our own kernels (64^3: 5.9 us and 5.3), which avoid the 30 ms that sgemm needs to
+  // generate code at its first call.
   bool isSmall =
       shape.m * shape.n * shape.k <= 128 * 128 * 128 || shape.m == 1 || (shape.m <= 4 && !shape.transposeRhs);
   if (isF32 && isSmall)
     return nullptr;
-  // For few rows packing the whole right side first does not pay: sgemm does without (16 x 2048 x 2048: 2.4 ms
-  // against 7).
+  // For few rows packing the full right side first does not pay: sgemm works without (16 x 2048 x 2048: 2.4 ms against
+  // 7).
   if (isF32 && (shape.m < 48 || !library->hasPrimitives()))
     return std::make_unique<SgemmMatmul>(shape, library, threads);
-  // Beyond one panel our own kernels are faster, since they pack no more at a time than the second cache holds
-  // (256 x 2048 x 2048: 99 GFLOP/s against 77 to 89; 512 x 512 x 4096: 105 against 96).
+  // Beyond one panel our own kernels are faster, because they pack no more at a time than the L2 cache holds (256 x
+  // 2048 x 2048: 99 GFLOP/s against 77 to 89; 512 x 512 x 4096: 105 against 96).
   if (isF32 && shape.n > singlePanelColumns)
     return nullptr;
   if (!library->hasPrimitives())

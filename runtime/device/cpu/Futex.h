@@ -1,6 +1,6 @@
 //===- Futex.h - wait for a word of memory to change ------------*- C++ -*-===//
 //
-// Spin shortly, then sleep in the kernel. The words may lie in memory shared between processes.
+// Spins briefly, then sleeps in the kernel. The words may be in memory that processes share.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +18,7 @@ namespace spmd {
 
 static_assert(sizeof(std::atomic<uint32_t>) == 4 && std::atomic<uint32_t>::is_always_lock_free);
 
-/// Sleeps while `word` is `expected`, at most `timeout`; may return early.
+/// Sleeps while `word` equals `expected`, at most `timeout`; may return early.
 inline void futexWait(const std::atomic<uint32_t> &word, uint32_t expected, std::chrono::nanoseconds timeout) {
   timespec limit{static_cast<time_t>(timeout.count() / 1'000'000'000),
                  static_cast<long>(timeout.count() % 1'000'000'000)};
@@ -31,7 +31,7 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
 
 inline void cpuRelax() { __builtin_ia32_pause(); }
 
-/// Calls `isReady` until it holds or about `limit` has passed; the last answer.
+/// Calls `isReady` until it returns true or about `limit` has passed; returns its last result.
 template <typename Predicate> bool spinUntil(Predicate &&isReady, std::chrono::nanoseconds limit) {
   if (isReady())
     return true;
@@ -48,8 +48,9 @@ template <typename Predicate> bool spinUntil(Predicate &&isReady, std::chrono::n
   return isReady();
 }
 
-/// How long it pays to spin before sleeping when `runners` threads want these cores: going to sleep and being woken
-/// costs some 10 us, but a thread that spins on a core that another one needs holds up what it waits for.
+/// Returns how long spinning before a sleep is worthwhile when `runners` threads compete for these cores. A sleep and a
+/// wake-up cost about 10 us, but a thread that spins on a core that another thread needs delays the event that it waits
+/// for.
 inline std::chrono::nanoseconds spinLimit(int runners, int cores) {
   return std::chrono::nanoseconds(runners <= cores ? 30'000 : 0);
 }

@@ -1,4 +1,4 @@
-//===- Library.cpp - steps that are no kernels ----------------------------===//
+//===- Library.cpp - steps of the runtime library -------------------------===//
 
 #include "runtime/device/cpu/Library.h"
 
@@ -8,7 +8,7 @@
 namespace spmd {
 namespace {
 
-/// Bytes worth giving to another thread.
+/// Number of bytes that is worth another thread.
 constexpr int64_t kGrainBytes = 1 << 18;
 
 int64_t product(const int64_t *sizes, size_t count) {
@@ -18,7 +18,7 @@ int64_t product(const int64_t *sizes, size_t count) {
   return result;
 }
 
-/// The first input's bytes, into the result.
+/// Copies the first input into the result.
 void copyOperand(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
   int64_t elements = call.function == LibraryFunction::UpdateSlice ? product(call.sizes.data(), call.sizes.size() / 2)
                                                                    : call.sizes[0] * call.sizes[1] * call.sizes[3];
@@ -34,12 +34,12 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
   const int64_t *shape = call.sizes.data(), *window = shape + rank;
   if (product(window, rank) == 0)
     return;
-  // Trailing dimensions that are written whole are part of one piece.
+  // Trailing dimensions that the window covers in full size form one contiguous run.
   size_t outer = rank;
   int64_t piece = byteSize(call.dtype);
   while (outer > 0 && window[outer - 1] == shape[outer - 1])
     piece *= shape[--outer];
-  int64_t pitch = piece; // of the dimension that is cut last
+  int64_t pitch = piece; // Byte stride of the last dimension that the window does not cover.
   if (outer > 0)
     piece *= window[--outer];
   std::vector<int64_t> starts(rank);

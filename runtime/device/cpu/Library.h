@@ -1,7 +1,7 @@
-//===- Library.h - steps that are no kernels --------------------*- C++ -*-===//
+//===- Library.h - steps of the runtime library -----------------*- C++ -*-===//
 //
-// Sorting, adding at indices, writing a window at a position known at run time. Bits do not depend on the number of
-// threads: each element of a result is made by one thread, in one order.
+// Sorts, scatters, and updates of a window at a run-time position. Bits do not depend on the number of threads: one
+// thread computes each element of a result, in one order.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,17 +11,17 @@
 
 namespace spmd {
 
-/// Runs on these arrays. Where the function changes its first input in place and `result` is other memory, the input
-/// is copied there first. Indices outside are clamped or dropped, whatever they hold.
+/// Runs the call on these arrays. If the function updates its first input in place and `result` is other memory, the
+/// input is copied to it first. Indices out of range are clamped or dropped, whatever their value.
 void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
 
-/// Its parts.
+/// The functions that runLibrary dispatches to.
 void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result);
 void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
                 void *result);
 void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
 
-/// Calls `use` with an int32_t or an int64_t, the type that positions of this dtype have in memory.
+/// Calls `use` with an int32_t or an int64_t, according to the dtype of the positions.
 template <typename Use> void visitIndexType(DType dtype, const Use &use) {
   if (dtype == DType::I64)
     use(int64_t());

@@ -1,4 +1,4 @@
-//===- Matmul.cpp - the choice of a way to multiply -----------------------===//
+//===- Matmul.cpp - selects a matrix multiplication -----------------------===//
 
 #include "runtime/device/cpu/Matmul.h"
 #include "runtime/device/cpu/BlockedMatmul.h"
@@ -8,7 +8,7 @@
 namespace spmd {
 namespace {
 
-/// bf16 and f16 where nothing multiplies them directly: widened to f32 (exact), multiplied, rounded once.
+/// bf16 and f16 without direct support: widened to f32 (exact), multiplied, rounded once.
 class WidenedMatmul final : public Matmul {
 public:
   WidenedMatmul(const MatmulShape &shape, std::unique_ptr<Matmul> inner) : shape(shape), inner(std::move(inner)) {}

@@ -1,12 +1,12 @@
-//===- Matmul.h - (batched) matrix products on one CPU device ---*- C++ -*-===//
+//===- Matmul.h - (batched) matrix products on one CPU ----------*- C++ -*-===//
 //
-// A product is cut into blocks of rows x panels of columns by its shape alone, k never is; parallelFor hands the
-// blocks out. So the bits depend on neither the number of threads nor their timing. When all panels of a block of
-// rows are done, the epilogue runs on these rows while they are in cache.
+// The shape alone determines how a product is split into blocks of rows x panels of columns; k is never split.
+// parallelFor distributes the blocks. So the bits depend on neither the number of threads nor their timing. When all
+// panels of a block of rows are done, the epilogue runs on these rows while they are in cache.
 //
 // Measured (Zen 4, 2048^3 f32, one core): dnnl_sgemm in one call 109 GFLOP/s, in blocks of 128 rows 97 (it packs the
 // right side again for each); the matmul primitive with the right side packed once 111, in blocks of 128 rows 109.
-// So: the primitive with a packed right side; sgemm for few rows; our own kernels for what is small.
+// So: the primitive with a packed right side; sgemm for few rows; our own kernels for small products.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +21,7 @@ namespace spmd {
 
 class Dnnl;
 
-/// What is done with finished rows: called with [begin, end) of batch * m rows, on any thread.
+/// Callback for finished rows: called with [begin, end) of batch * m rows, on any thread.
 struct RowsDone {
   void (*function)(const void *context, int64_t begin, int64_t end) = nullptr;
   const void *context = nullptr;
@@ -31,20 +31,21 @@ struct RowsDone {
   }
 };
 
-/// A product of one shape, prepared once. Immutable but for per-thread state: used by one device thread at a time.
+/// A product of one shape, prepared once. Immutable except for per-thread state: one device thread uses it at a time.
 class Matmul {
 public:
   virtual ~Matmul() = default;
 
-  /// `library` may be null: then our own kernels do everything. Throws spmd::Error for element types that cannot be
-  /// multiplied.
+  /// `library` may be null: then our own kernels compute everything. Throws spmd::Error for element types that cannot
+  /// be multiplied.
   static std::unique_ptr<Matmul> create(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads);
 
   /// Bytes of 64-byte aligned scratch that `run` needs.
   virtual int64_t getScratchBytes() const = 0;
   virtual void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratch,
                    RowsDone rowsDone = {}) = 0;
-  /// Which way was chosen, for profiles and tests: `onednn`, `onednn-sgemm`, `own`, `widened onednn`, ...
+  /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own`, `widened onednn`,
+  /// ...
   virtual std::string getMethod() const = 0;
 };
 

@@ -13,16 +13,16 @@ namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t alignUp(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 
-/// A stretch of rows at a time, k in blocks: the left side's block is packed once for all, then each task packs the
-/// right side's block of its columns and multiplies tile by tile. A tile of the left side stays in the first cache,
-/// the task's right side in the second.
+/// Processes a band of rows at a time, with k in blocks. The left side's block is packed once for all tasks. Then each
+/// task packs the right side's block of its columns and multiplies tile by tile. A tile of the left side stays in the
+/// L1 cache, the task's right side in the L2 cache.
 class OwnMatmul final : public Matmul {
 public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
       : shape(shape), threads(threads), kernel(kernel) {
     int64_t bytes = kernel.packedElementBytes;
     kBlock = kernel.canAccumulate ? std::min(shape.k, tileBlockBytes / bytes) : shape.k;
-    // Even stretches: each packs the whole right side again.
+    // Bands of equal size, because each packs the full right side again.
     int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
     stretchTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, stretchRows), 1));
     groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
@@ -30,7 +30,7 @@ public:
     lhsBytes = alignUp(stretchTiles * kernel.tileRows * kBlock * bytes);
     packedBytes = alignUp(groupColumns * kBlock * bytes);
     rhsBytes = 2 * packedBytes;
-    // Enough tasks for all threads, by rows where the columns are too few.
+    // Splits rows if there are too few column groups to give all threads tasks.
     int64_t cuts = threads == 1 ? 1 : std::min(stretchTiles, ceilDiv(4 * threads, groups));
     chunkTiles = ceilDiv(stretchTiles, cuts);
   }
@@ -58,8 +58,8 @@ public:
       });
     } else {
       auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + threads * rhsBytes);
-      // A single thread takes a whole loop in one piece, so that it always knows what it packs next; the loops
-      // themselves look whether to stop.
+      // A single thread runs the loop in one call, so that it always knows the next block to pack; the loops themselves
+      // check whether to stop.
       auto parallel = [&](int64_t extent, auto body) {
         threads == 1 ? body(int64_t(0), extent, 0) : parallelFor.run(extent, 1, body);
       };
@@ -70,10 +70,10 @@ public:
 
 private:
   using Counter = std::atomic<int64_t>;
-  /// Bytes of one tile's row or column of a block of k: 12 rows are 24 KiB, the first cache has 32 or more.
+  /// Bytes of one tile's row or column of a block of k: 12 rows are 24 KiB, the L1 cache has 32 or more.
   static constexpr int64_t tileBlockBytes = 2048;
-  /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512;
-  /// while they are multiplied the next ones are packed beside them).
+  /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512; the next
+  /// panels are packed beside them meanwhile).
   static constexpr int64_t stretchRows = 1152, groupPanels = 4;
 
   struct Element {
@@ -98,13 +98,14 @@ private:
     return view;
   }
 
-  /// Many small products: one thread does a whole one. Only who computes what depends on it.
+  /// With many small products each thread computes entire products. That affects the work of threads only, not the
+  /// bits.
   bool isBatchParallel() const {
     return shape.batch > 1 && (threads == 1 || shape.batch >= 4 * threads || shape.m * shape.n < 1 << 14);
   }
 
-  /// One product. `loop(extent, body)` spreads body(begin, end, thread); with `counters` the tasks of a stretch may
-  /// run at once, and the last one at a chunk of rows reports it.
+  /// Computes one product. `loop(extent, body)` distributes body(begin, end, thread). With `counters` the tasks of a
+  /// band may run concurrently, and the last task of a chunk of rows reports the rows.
   template <typename Loop>
   void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *lhsPacked, char *rhsPacked,
                 Counter *counters, RowsDone rowsDone) const {
@@ -162,13 +163,14 @@ private:
                           result + (row * shape.n + j) * byteSize(shape.result), shape.n, ahead, steps);
   }
 
-  /// The whole panels of the columns of a task, to be packed on the way; none where the right side lies in columns.
+  /// Returns the full panels of a task's columns, to be packed along with tiles; none if the right side is
+  /// column-major.
   PackAhead packAhead(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, void *packed) const {
     int64_t panels = std::min(groupColumns, shape.n - column) / kernel.tileColumns;
     return {at(rhs, kBegin, column), packed, k, rhs.columnStride == 1 ? panels : 0};
   }
 
-  /// The columns of a task beyond its whole panels.
+  /// Packs the columns of a task beyond its full panels.
   void packRest(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, char *packed) const {
     int64_t columns = std::min(groupColumns, shape.n - column),
             whole = columns / kernel.tileColumns * kernel.tileColumns;
@@ -183,7 +185,7 @@ private:
   int64_t kBlock, stretchTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes;
 };
 
-/// A few rows: the right side is read once, where it lies.
+/// For a few rows: reads the right side once, in place.
 class FewRowsMatmul final : public BlockedMatmul {
 public:
   FewRowsMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)

@@ -36,7 +36,7 @@ void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, con
   thunk = newThunk;
   context = newContext;
   extent = newExtent;
-  // A few chunks per thread even out cores that others use too.
+  // A few chunks per thread balance the load on cores that other processes use, too.
   int64_t pieces = 4 * int64_t(getThreadCount());
   chunk = std::max<int64_t>({grain, (newExtent + pieces - 1) / pieces, 1});
   next.store(0, std::memory_order_relaxed);

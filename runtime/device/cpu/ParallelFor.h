@@ -1,8 +1,9 @@
 //===- ParallelFor.h - one device's parallel loops --------------*- C++ -*-===//
 //
-// Kernels are range functions; this spreads a range over the threads of one device. Often that is one thread: then it
-// is a plain call. How a range is cut never changes bits: every iteration is computed alone. The helpers spin
-// shortly after a loop, then sleep, so that devices which share cores do not hold one another up.
+// Kernels are functions of a range; ParallelFor distributes a range over the threads of one device. A device often has
+// one thread: then it is a plain call. The split of a range never changes bits, because every iteration is computed
+// independently. The helpers spin briefly after a loop, then sleep, so that devices which share cores do not delay one
+// another.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +22,7 @@ namespace spmd {
 /// The calling convention of generated kernels (Plan.h).
 using KernelFunction = void (*)(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates);
 
-/// Asked between pieces of work: is it of no use any more?
+/// Called between chunks of work; returns true if the rest is not needed any more.
 struct StopCheck {
   bool (*function)(const void *context) = nullptr;
   const void *context = nullptr;
@@ -38,8 +39,8 @@ public:
 
   int getThreadCount() const { return static_cast<int>(helpers.size()) + 1; }
 
-  /// body(begin, end, thread) over [0, extent), no piece shorter than `grain` but the last; `thread` counts from 0 and
-  /// serves to give each its own scratch. Called by one thread at a time. `body` must not throw.
+  /// Runs body(begin, end, thread) over [0, extent), in chunks of at least `grain` iterations except the last. `thread`
+  /// counts from 0 and selects scratch memory. One thread calls it at a time. `body` must not throw.
   template <typename Body> void run(int64_t extent, int64_t grain, const Body &body) {
     if (helpers.empty() || extent <= grain) {
       if (!stop.function) {
@@ -60,8 +61,8 @@ public:
         &body);
   }
 
-  /// From now on loops are left, their rest undone, as soon as the check holds; who sets it looks at it after each
-  /// loop too.
+  /// From now on loops end early, with iterations left undone, as soon as the check returns true. The caller must
+  /// repeat the check after each loop.
   void setStopCheck(StopCheck check) { stop = check; }
   bool shouldStop() const { return stop(); }
 
@@ -78,14 +79,14 @@ private:
   void helperMain(int thread);
   void stopHelpers();
 
-  /// Pieces of a loop on one thread, where it can be stopped between them.
+  /// Chunks of a loop on one thread, which can stop between them.
   static constexpr int64_t soloPieces = 64;
 
   const std::chrono::nanoseconds spin;
   StopCheck stop;
   std::vector<BackgroundThread> helpers;
 
-  // The loop under way; written before `generation` goes up.
+  // The current loop; written before `generation` is incremented.
   Thunk thunk = nullptr;
   const void *context = nullptr;
   int64_t extent = 0, chunk = 0;

@@ -1,8 +1,8 @@
-//===- ScatterAdd.cpp - adds where indices say ----------------------------===//
+//===- ScatterAdd.cpp - adds updates at indices ---------------------------===//
 //
-// A piece of the result belongs to one thread, which walks all indices and adds those that fall into its piece, in
-// their order: the same bits for any number of threads, and no atomics. Half precision is summed in f32 and rounded
-// once, in a scratch as large as the piece.
+// One thread owns a block of the result. It walks all indices and adds the updates that fall into its block, in their
+// order: the same bits for any number of threads, and no atomics. Half precision is summed in f32 and rounded once, in
+// scratch memory as large as the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 namespace spmd {
 namespace {
 
-/// Elements of a piece of the result, and additions that are worth giving to another thread.
+/// Elements of a block of the result, and number of additions that is worth another thread.
 constexpr int64_t kPieceElements = 1 << 16, kGrainAdditions = 1 << 14;
 
 struct Sizes {
@@ -36,7 +36,7 @@ void addRow(T *target, const U *source, int64_t count, const Widen &widen) {
   }
 }
 
-/// Everything that falls into rows [first, last) of line `outer`; `target` is row `first`.
+/// Adds all updates of rows [first, last) of line `outer`; `target` is row `first`.
 template <typename Index, typename T, typename U, typename Widen>
 void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const Index *indices,
               const U *updates, T *target, const Widen &widen) {
@@ -56,7 +56,7 @@ void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, in
     }
 }
 
-/// Pieces of rows: enough for the threads, no larger than what stays in a cache (and in the scratch).
+/// Splits rows into blocks: enough for the threads, and small enough for a cache (and for the scratch).
 template <typename Body>
 void forEachPiece(const Sizes &sizes, ParallelFor &parallelFor, bool isHalf, const Body &body) {
   int64_t additions = sizes.outer * sizes.count * sizes.inner;

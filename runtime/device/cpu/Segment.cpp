@@ -24,13 +24,13 @@ namespace {
 } // namespace
 
 std::shared_ptr<Segment> Segment::create(const std::string &name, int64_t bytes) {
-  // Not executable where the kernel knows the flag (6.3); it warns when neither is said.
+  // Not executable if the kernel has the flag (since 6.3); such kernels warn if a caller chooses neither.
   constexpr unsigned noExec = 0x0008U;
   UniqueFd fd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | noExec));
   if (!fd && errno == EINVAL)
     fd = UniqueFd(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd)
-    fail("making a segment of", bytes);
+    fail("creating a segment of", bytes);
   if (ftruncate(fd.get(), bytes) != 0 || fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     fail("sizing a segment of", bytes);
   return map(std::move(fd), bytes, /*writable=*/true);
@@ -49,7 +49,7 @@ std::shared_ptr<Segment> Segment::map(UniqueFd fd, int64_t bytes, bool writable)
   void *base = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd.get(), 0);
   if (base == MAP_FAILED)
     fail("mapping", bytes);
-  // Takes effect where /sys/kernel/mm/transparent_hugepage/shmem_enabled allows it.
+  // Takes effect if /sys/kernel/mm/transparent_hugepage/shmem_enabled allows it.
   madvise(base, bytes, MADV_HUGEPAGE);
   madvise(base, bytes, MADV_DONTDUMP);
   return std::shared_ptr<Segment>(new Segment(std::move(fd), static_cast<char *>(base), bytes));

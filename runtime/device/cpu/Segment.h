@@ -1,8 +1,8 @@
 //===- Segment.h - one memfd, mapped ----------------------------*- C++ -*-===//
 //
-// Memory without a name: it needs no /dev/shm, it can be handed to another process as a file descriptor, and the
-// kernel frees it with its last user, however that one ends. Its size is sealed, so that no process can make another
-// one fault. Pages are only taken when they are touched, so a segment may be larger than what is used of it.
+// Memory without a name: it needs no /dev/shm, it can be passed to another process as a file descriptor, and the kernel
+// frees it with its last user, however that process ends. Its size is sealed, so that no process can make another one
+// fault. Pages are allocated at first access, so a segment may be larger than its used part.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,9 +18,9 @@ namespace spmd {
 
 class Segment {
 public:
-  /// A new sealed segment, mapped for reading and writing. Throws spmd::Error.
+  /// Creates a sealed segment, mapped for reading and writing. Throws spmd::Error.
   static std::shared_ptr<Segment> create(const std::string &name, int64_t bytes);
-  /// Maps a segment of another process, whose descriptor this takes over. Throws if it is not sealed against
+  /// Maps a segment of another process and takes ownership of the descriptor. Throws if it is not sealed against
   /// shrinking.
   static std::shared_ptr<Segment> open(int fd, bool writable);
   ~Segment();

@@ -1,6 +1,6 @@
-//===- BoxEntry.h - a box of bytes, as kernels move it ----------*- C++ -*-===//
+//===- BoxEntry.h - a box of bytes for kernels ------------------*- C++ -*-===//
 //
-// Included by kernels/Boxes.cu and by the host code that fills tables of them.
+// Included by kernels/Boxes.cu and by the host code that fills tables of boxes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace spmd::cuda {
 
-/// Loops of a box: as many as an array has dimensions (runtime/collective/Movement.cpp).
+/// Loops of a box: the greatest rank of an array (runtime/collective/Movement.cpp).
 inline constexpr uint32_t kBoxRank = 16;
 
-/// For each index of `counts` a run of `run` units, `units` in all. Offsets and strides are in units, too.
+/// For each index of `counts` a run of `run` units, `units` in total. Offsets and strides are in units, too.
 struct BoxEntry {
   int64_t source, target, run, units;
   int64_t rank;

@@ -25,12 +25,12 @@ constexpr int kOperationT = 1;                                                  
 constexpr int kCompute32F = 68, kCompute64F = 70;                                               // cublasComputeType_t
 constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;                         // cudaDataType
 
-/// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: where an algorithm splits k, it sums the parts in f32, never in
-/// a 16-bit type.
+/// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: an algorithm that splits k adds the partial sums in f32, never
+/// in a 16-bit type.
 constexpr uint32_t kSumsInF32 = 3;
-/// What an algorithm may use as workspace: 32 MiB is what cuBLAS itself takes on sm_90.
+/// Largest workspace of an algorithm: cuBLAS itself uses 32 MiB on sm_90.
 constexpr uint64_t kWorkspaceBytes = 32 << 20;
-/// Of all arrays of a plan (Plan.h).
+/// Alignment of all arrays of a plan (Plan.h).
 constexpr uint32_t kAlignment = 16;
 
 struct Algorithm {
@@ -80,7 +80,7 @@ struct CublasLtEntries {
   Status (*matmul)(CublasLt::Handle *, Opaque, const void *, const void *, Opaque, const void *, Opaque, const void *,
                    const void *, Opaque, void *, Opaque, const Algorithm *, void *, size_t, Stream) = nullptr;
 
-  /// False where the library lacks one.
+  /// Returns false if the library lacks one of the functions.
   bool resolve(void *library) {
     auto find = [&](const char *symbol, auto &function) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
@@ -153,7 +153,7 @@ struct CublasLtProduct::State {
       api.descDestroy(operation);
   }
 
-  /// A row-major matrix, which the library sees as its transpose in columns.
+  /// Describes a row-major matrix, which the library sees as its column-major transpose.
   bool makeLayout(Opaque &layout, int type, int64_t rows, int64_t columns, int64_t batch) {
     const CublasLtEntries &api = library->getEntries();
     if (api.layoutCreate(&layout, type, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows), columns) !=
@@ -167,7 +167,7 @@ struct CublasLtProduct::State {
            api.layoutSet(layout, kBatchStride, &stride, sizeof stride) == kBlasSuccess;
   }
 
-  /// False where the library cannot.
+  /// Returns false if the library does not support the product.
   bool prepare(const MatmulShape &shape) {
     const CublasLtEntries &api = library->getEntries();
     std::optional<int> operand = typeOf(shape.operand), result = typeOf(shape.result);
@@ -177,7 +177,7 @@ struct CublasLtProduct::State {
     int scale = isF64 ? kReal64F : kReal32F;
     if (api.descCreate(&operation, isF64 ? kCompute64F : kCompute32F, scale) != kBlasSuccess)
       return false;
-    // D^T [n, m] = op(rhs)^T op(lhs)^T, all in columns: the library's A is rhs, its B is lhs.
+    // D^T [n, m] = op(rhs)^T op(lhs)^T, all column-major: the library's A is rhs, its B is lhs.
     int transpose = kOperationT;
     if (shape.transposeRhs && api.descSet(operation, kTransposeA, &transpose, sizeof transpose) != kBlasSuccess)
       return false;

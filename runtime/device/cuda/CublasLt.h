@@ -1,7 +1,7 @@
-//===- CublasLt.h - matrix products by cuBLASLt, found at run time -*- C++ -*-===//
+//===- CublasLt.h - matrix products by cuBLASLt -----------------*- C++ -*-===//
 //
-// cuBLASLt comes with the CUDA toolkit or with Python's packages, and is opened by name. A product is prepared once for
-// its shape: the library's heuristic chooses the algorithm by shape and card, never by a measurement, so the same
+// cuBLASLt comes with the CUDA toolkit or with Python packages, and is opened by name. A product is prepared once for
+// its shape: the library's heuristic selects the algorithm by shape and GPU, never by a measurement, so the same
 // product gives the same bits each time. f32 is multiplied in f32 (no TF32), 16-bit types are summed in f32.
 //
 //===----------------------------------------------------------------------===//
@@ -17,11 +17,11 @@ namespace spmd::cuda {
 
 struct CublasLtEntries;
 
-/// The library, with a handle for the GPU that was current when it was loaded. May be used from any thread.
+/// The library, with a handle for the GPU that was current when it was loaded. Thread-safe.
 class CublasLt {
 public:
-  /// Null where there is none; `whyNot` is then one sentence that says where it was looked for. `toolkit`: the folder
-  /// of a CUDA toolkit to look in as well; may be empty.
+  /// Returns null if there is no library; `whyNot` is then one sentence that lists where it was searched. `toolkit` is
+  /// the folder of a CUDA toolkit to search as well; it may be empty.
   static std::shared_ptr<const CublasLt> load(const std::string &toolkit, std::string *whyNot = nullptr);
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
@@ -30,7 +30,7 @@ public:
   const CublasLtEntries &getEntries() const { return *entries; }
   struct Handle;
   Handle *getHandle() const { return handle; }
-  /// `13.0.2`, as the library says.
+  /// `13.0.2`, as the library reports it.
   std::string getVersion() const;
 
 private:
@@ -42,7 +42,7 @@ private:
 /// A product of one shape.
 class CublasLtProduct {
 public:
-  /// Null where the library has no algorithm for the shape and its types.
+  /// Returns null if the library has no algorithm for the shape and its types.
   static std::unique_ptr<CublasLtProduct> create(std::shared_ptr<const CublasLt> library, const MatmulShape &shape);
   ~CublasLtProduct();
   CublasLtProduct(const CublasLtProduct &) = delete;

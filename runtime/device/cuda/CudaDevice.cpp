@@ -12,7 +12,7 @@ namespace spmd {
 
 namespace {
 
-/// Gives its memory back when it goes.
+/// Frees its memory in the destructor.
 class CudaBuffer final : public DeviceBuffer {
 public:
   CudaBuffer(std::shared_ptr<cuda::StreamMemory> owner, cuda::DevicePointer pointer, int64_t bytes)
@@ -23,12 +23,12 @@ private:
   std::shared_ptr<cuda::StreamMemory> owner;
 };
 
-/// Host memory that the card reads and writes directly, as long as this lives.
+/// Host memory that the GPU accesses directly, as long as this object lives.
 class StagingBuffer final : public DeviceBuffer {
 public:
   StagingBuffer(std::shared_ptr<cuda::Gpu> gpu, DeviceBufferRef memory)
       : DeviceBuffer(memory->data(), memory->bytes()), gpu(std::move(gpu)), memory(std::move(memory)) {
-    // Where the system refuses (a limit of locked memory), the driver copies through memory of its own.
+    // If the system refuses (a limit of locked memory), the driver copies through its own memory.
     isPinned = bytes() > 0 && this->gpu->getDriver().MemHostRegister(data(), static_cast<size_t>(bytes()),
                                                                      cuda::kHostPortable) == cuda::kSuccess;
   }
@@ -52,9 +52,9 @@ CudaDevice::CudaDevice(std::shared_ptr<cuda::Gpu> givenGpu, std::shared_ptr<cons
 
 CudaDevice::~CudaDevice() {
   try {
-    gpu->makeCurrent(); // The library's kernels are unloaded.
+    gpu->makeCurrent(); // Its destructor unloads the library's kernels.
   } catch (const Error &) {
-    // A card with an error has none any more.
+    // The GPU of a context with an error has no memory to free.
   }
   library.reset();
 }

@@ -1,7 +1,7 @@
 //===- CudaDevice.h - a GPU as a device of the job --------------*- C++ -*-===//
 //
-// A stream of a GPU, and a part of the host that serves it: a CpuDevice, whose thread queues the work, and in whose
-// memory, which the processes of this host share, values are staged for collectives between devices.
+// A stream of a GPU, and a CpuDevice that serves it: its thread queues the work, and its memory, which the processes of
+// this host share, stages values for collectives between devices.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -33,7 +33,7 @@ public:
   int64_t bytesInUse() const override { return memory->bytesInUse(); }
   int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
 
-  /// Memory of the host that collectives reach without a copy, and the GPU directly where the system allows it.
+  /// Returns host memory that collectives access without a copy, and the GPU directly if the system allows it.
   DeviceBufferRef allocateStaging(int64_t bytes);
 
   const cuda::Gpu &getGpu() const { return *gpu; }
@@ -50,12 +50,12 @@ private:
 
 struct CudaDeviceOptions {
   CpuDeviceOptions host;
-  /// Several devices may work on one GPU, device i on GPU i modulo their number: for tests of programs for more devices
-  /// than there are.
+  /// Several devices may use one GPU, device i GPU i modulo their number: for tests of programs for more devices than
+  /// there are.
   bool sharesGpus = false;
 };
 
-/// Devices with these ids, on the GPUs of these numbers. Throws spmd::Error that says what is missing.
+/// Creates devices with these ids, on the GPUs of these numbers. Throws spmd::Error that names what is missing.
 std::vector<DeviceRef> createCudaDevices(const std::vector<int64_t> &ids, const std::vector<int32_t> &gpus,
                                          const CudaDeviceOptions &options);
 

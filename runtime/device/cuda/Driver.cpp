@@ -25,7 +25,7 @@ std::shared_ptr<const Driver> Driver::make(const DriverEntries &entries) {
   return driver;
 }
 
-/// Returns why there is none, or nothing.
+/// Returns why the driver cannot be used, or an empty text.
 std::string Driver::open() {
   // Never closed: the driver has threads of its own.
   void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -42,9 +42,9 @@ std::string Driver::open() {
   else if (result != kSuccess)
     return "NVIDIA's driver does not start: " + describe(result);
   if (Result result = DriverGetVersion(&version); result != kSuccess)
-    return "NVIDIA's driver does not say its version: " + describe(result);
+    return "NVIDIA's driver does not return its version: " + describe(result);
   if (Result result = DeviceGetCount(&gpuCount); result != kSuccess)
-    return "NVIDIA's driver does not count its GPUs: " + describe(result);
+    return "NVIDIA's driver does not return its number of GPUs: " + describe(result);
   if (gpuCount == 0)
     return "NVIDIA's driver finds no GPU (CUDA_VISIBLE_DEVICES may hide them)";
   isLoaded = true;

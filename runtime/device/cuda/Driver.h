@@ -1,7 +1,7 @@
 //===- Driver.h - NVIDIA's driver, found at run time ------------*- C++ -*-===//
 //
-// libcuda.so.1 comes with the driver of the card and is opened by name, so that one binary runs with or without a GPU.
-// All members may be used from any thread.
+// libcuda.so.1 comes with the driver of the GPU and is opened by name, so that one binary runs with or without a GPU.
+// All members are thread-safe.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,15 +22,15 @@ struct DriverEntries {
 
 class Driver : public DriverEntries {
 public:
-  /// Null where there is no driver, or none that has all functions, or no GPU; `whyNot` is then one sentence that says
-  /// so. The library stays loaded.
+  /// Returns null if there is no driver, if it lacks a function, or if there is no GPU; `whyNot` is then one sentence
+  /// with the reason. The library stays loaded.
   static std::shared_ptr<const Driver> load(std::string *whyNot = nullptr);
-  /// A driver with these functions, for tests without a GPU: the functions that are called must be there.
+  /// Makes a driver of these functions, for tests without a GPU: functions that are called must not be null.
   static std::shared_ptr<const Driver> make(const DriverEntries &entries);
 
-  /// The GPUs that this process may use (CUDA_VISIBLE_DEVICES is heeded by the driver).
+  /// The number of GPUs that this process may use (the driver applies CUDA_VISIBLE_DEVICES).
   int getGpuCount() const { return gpuCount; }
-  /// Whether it is the system's driver, which NVIDIA's libraries work on, and not one of `make`.
+  /// Whether it is the system's driver, with which NVIDIA's libraries work, and not one of `make`.
   bool isSystems() const { return isLoaded; }
   /// 13000 is CUDA 13.0.
   int getVersion() const { return version; }

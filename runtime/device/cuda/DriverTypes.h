@@ -1,7 +1,7 @@
 //===- DriverTypes.h - the types of CUDA's driver API -----------*- C++ -*-===//
 //
-// Declared here, so that a machine without the CUDA toolkit builds a binary that works where there is a GPU. The names
-// in comments are CUDA's own; numbers are those of its header and never change.
+// Declared here, so that a machine without the CUDA toolkit can build a binary for GPUs. The names in comments are
+// CUDA's own; numbers are those of its header and never change.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,4 +1,4 @@
-//===- ExplainGpus.cpp - what this machine has for GPU programs -----------===//
+//===- ExplainGpus.cpp - GPU support of this machine ----------------------===//
 
 #include "runtime/device/cuda/ExplainGpus.h"
 

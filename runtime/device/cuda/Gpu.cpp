@@ -9,7 +9,7 @@
 namespace spmd::cuda {
 namespace {
 
-/// For one who is asked for more memory than there is.
+/// For errors about missing memory: how much is free.
 std::string memoryText(const Driver &driver) {
   size_t free = 0, total = 0;
   if (driver.MemGetInfo(&free, &total) != kSuccess)
@@ -41,7 +41,7 @@ Gpu::Gpu(std::shared_ptr<const Driver> given, int ordinal) : driver(std::move(gi
   driver->check(driver->DevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain");
   makeCurrent();
   driver->check(driver->DeviceGetDefaultMemPool(&pool, handle), "cuDeviceGetDefaultMemPool");
-  // What is freed stays with this process: taking memory from the card again costs more than a small step.
+  // Freed memory stays with this process: allocating it from the driver again costs more than a small step.
   uint64_t threshold = UINT64_MAX;
   driver->check(driver->MemPoolSetAttribute(pool, kPoolReleaseThreshold, &threshold), "cuMemPoolSetAttribute");
 }
@@ -66,7 +66,7 @@ DevicePointer Gpu::allocate(int64_t bytes, Stream stream) const {
   auto size = static_cast<size_t>(bytes > 0 ? bytes : 1); // No array is at address 0.
   Result result = driver->MemAllocFromPoolAsync(&pointer, size, pool, stream);
   if (result == kOutOfMemory) {
-    // The pool may hold pieces that do not fit together.
+    // The free memory of the pool may be fragmented: return it to the driver, and allocate again.
     driver->check(driver->StreamSynchronize(stream), "cuStreamSynchronize");
     driver->check(driver->MemPoolTrimTo(pool, 0), "cuMemPoolTrimTo");
     result = driver->MemAllocFromPoolAsync(&pointer, size, pool, stream);

@@ -1,7 +1,7 @@
 //===- Gpu.h - one GPU of this process --------------------------*- C++ -*-===//
 //
-// The card itself: its primary context, which libraries of the process share, its pool of memory, and what it is able
-// to do. Devices of the job (CudaDevice) work on it, each with a stream of its own; mostly there is one for a card.
+// The GPU itself: its primary context, which libraries of the process share, its memory pool, and its capabilities.
+// Devices of the job (CudaDevice) use it, each with a stream of its own; usually there is one device for each GPU.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace spmd::cuda {
 
-/// All members may be used from any thread.
+/// All members are thread-safe.
 class Gpu {
 public:
-  /// Number `ordinal` of those that the driver shows. Throws spmd::Error.
+  /// Opens GPU number `ordinal` of those that the driver lists. Throws spmd::Error.
   Gpu(std::shared_ptr<const Driver> driver, int ordinal);
   ~Gpu();
   Gpu(const Gpu &) = delete;
@@ -36,12 +36,13 @@ public:
   /// Without architecture-specific instructions: `sm_90`.
   std::string getArchitecture() const { return "sm_" + std::to_string(capability); }
 
-  /// The calling thread uses this GPU from now on.
+  /// Makes this GPU current for the calling thread.
   void makeCurrent() const { driver->check(driver->CtxSetCurrent(context), "cuCtxSetCurrent"); }
 
-  /// Memory that is there when the stream has come so far. Throws spmd::Error where there is none left.
+  /// Returns memory that is available from this point of the stream on. Throws spmd::Error if there is none left.
   DevicePointer allocate(int64_t bytes, Stream stream) const;
-  /// For when the stream has come so far. Never throws: a card with an error has lost its memory anyway.
+  /// Frees memory when the stream has reached this point. Never throws: a context with an error has lost its memory
+  /// anyway.
   void free(DevicePointer pointer, Stream stream) const noexcept;
 
 private:

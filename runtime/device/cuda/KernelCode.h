@@ -8,17 +8,17 @@
 
 namespace spmd::cuda {
 
-/// A module of kernels, loaded into the current context. The functions are valid as long as this lives.
+/// A module of kernels, loaded into the current context. The functions are valid as long as this object lives.
 class KernelCode {
 public:
-  /// `ptx` is text, or a cubin. Throws spmd::Error with what the driver's assembler says; `name` is what messages call
-  /// the code. The context must be current, here and in the destructor.
+  /// `ptx` is text, or a cubin. Throws spmd::Error with the log of the driver's assembler; messages call the code
+  /// `name`. The context must be current, here and in the destructor.
   KernelCode(std::shared_ptr<const Driver> driver, const std::string &ptx, const std::string &name);
   ~KernelCode();
   KernelCode(const KernelCode &) = delete;
   KernelCode &operator=(const KernelCode &) = delete;
 
-  /// Throws spmd::Error where there is none of this name.
+  /// Throws spmd::Error if there is none of this name.
   Function getFunction(const std::string &symbol) const;
 
 private:

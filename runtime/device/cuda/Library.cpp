@@ -1,4 +1,4 @@
-//===- Library.cpp - steps that are no generated kernels ------------------===//
+//===- Library.cpp - library steps on a GPU -------------------------------===//
 
 #include "runtime/device/cuda/Library.h"
 
@@ -19,7 +19,7 @@ Sort makeSort(const LibraryCall &call) {
   return Sort(keys, keys.bits, call.sizes[0] * call.sizes[2], call.sizes[1]);
 }
 
-/// Of the first input.
+/// Returns the bytes of the first input.
 int64_t countBytes(const LibraryCall &call) {
   int64_t bytes = byteSize(call.dtype);
   if (call.function != LibraryFunction::UpdateSlice)

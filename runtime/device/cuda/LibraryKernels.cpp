@@ -19,7 +19,7 @@ private:
   void exchange() { driver.check(driver.ThreadExchangeStreamCaptureMode(&mode), "cuThreadExchangeStreamCaptureMode"); }
 
   const Driver &driver;
-  int mode = kCaptureRelaxed; ///< The one before.
+  int mode = kCaptureRelaxed; ///< The previous mode.
 };
 
 } // namespace

@@ -10,17 +10,17 @@
 
 namespace spmd::cuda {
 
-/// The PTX of a module of kernels/Kernels.cmake; empty where there is none of this name.
+/// Returns the PTX of a module of kernels/Kernels.cmake; empty if there is none of this name.
 std::string_view findLibraryPtx(std::string_view module);
 
-/// Loads modules into the current context when they are first asked for. All members may be used from any thread with
-/// that context.
+/// Loads modules into the current context at their first use. All members are thread-safe, for threads with that
+/// context.
 class LibraryKernels {
 public:
   explicit LibraryKernels(std::shared_ptr<const Driver> driver) : driver(std::move(driver)) {}
 
   const Driver &getDriver() const { return *driver; }
-  /// Valid as long as this lives.
+  /// The function is valid as long as this object lives.
   Function find(const std::string &module, const std::string &symbol) const;
 
 private:
@@ -30,12 +30,12 @@ private:
   mutable std::map<std::pair<std::string, std::string>, Function> functions;
 };
 
-/// Launches on one stream.
+/// Launches kernels on one stream.
 class LibraryLauncher {
 public:
   LibraryLauncher(const LibraryKernels &kernels, Stream stream) : kernels(kernels), stream(stream) {}
 
-  /// Launches `blocks` blocks of kBlockThreads threads, or nothing where that is 0. Arguments are integers and device
+  /// Launches `blocks` blocks of kBlockThreads threads, or nothing if that is 0. Arguments are integers and device
   /// pointers, which all have 64 bits in the kernels.
   template <typename... Arguments>
   void launch(const std::string &module, const std::string &symbol, int64_t blocks, Arguments... arguments) const {
@@ -45,8 +45,8 @@ public:
       pointers[i] = &words[i];
     launch(module, symbol, blocks, pointers);
   }
-  /// As above, with a last argument: in how many blocks the kernel divides `units` pieces of work, `blockUnits` of
-  /// which a block does at a time.
+  /// As above, with a last argument: the number of blocks over which the kernel distributes `units` units of work; a
+  /// block processes `blockUnits` at a time.
   template <typename... Arguments>
   void launchOver(int64_t units, int64_t blockUnits, const std::string &module, const std::string &symbol,
                   Arguments... arguments) const {
@@ -58,7 +58,7 @@ public:
   void fill(DevicePointer target, unsigned char value, int64_t bytes) const;
 
 private:
-  /// Enough for any GPU to be busy to the end, few enough for a grid (2^31 - 1).
+  /// Enough to keep any GPU busy to the end, few enough for a grid (2^31 - 1).
   static constexpr int64_t kMostBlocks = 1 << 20;
   void launch(const std::string &module, const std::string &symbol, int64_t blocks, void **arguments) const;
 

@@ -9,11 +9,12 @@
 namespace spmd::cuda {
 namespace {
 
-/// Blocks that a larger tile must leave: half of a large GPU's multiprocessors, for one computes a tile of four times
-/// the size in less than twice the time.
+/// Least number of blocks for the larger tile: half of a large GPU's multiprocessors, because one block computes a tile
+/// of four times the size in less than twice the time.
 constexpr int64_t kLeastTiles = 66;
 
-/// The module of kernels/Kernels.cmake, or nothing: the pairs of runtime/device/cpu/Gemm.cpp, and 16-bit types.
+/// Returns the module of kernels/Kernels.cmake, or an empty text: supported are the pairs of
+/// runtime/device/cpu/Gemm.cpp, and 16-bit types.
 std::string nameModule(DType operand, DType result) {
   bool isSame = operand == result;
   switch (operand) {
@@ -67,7 +68,7 @@ void Product::prepare(const LibraryKernels &kernels) const { kernels.find(module
 
 void Product::runFewRows(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs,
                          DevicePointer result) const {
-  // As the kernel: where rows or columns of the larger side lie together, a lane takes one of them.
+  // As in the kernel: if rows or columns of the larger side are contiguous, each lane takes one of them.
   bool isLhsFew = shape.m <= shape.n, liesAcross = isLhsFew ? !shape.transposeRhs : shape.transposeLhs;
   int64_t places = liesAcross ? 32 : 8, many = std::max(shape.m, shape.n);
   int64_t parts = std::min(shape.m, shape.n) > 0 ? (many + places - 1) / places : 0;

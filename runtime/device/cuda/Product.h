@@ -9,7 +9,7 @@ namespace spmd::cuda {
 /// One (batched) matrix product of any supported pair of element types.
 class Product {
 public:
-  /// Throws spmd::Error for a pair of types that is not supported.
+  /// Throws spmd::Error for an unsupported pair of types.
   explicit Product(const MatmulShape &shape);
 
   void prepare(const LibraryKernels &kernels) const;
@@ -22,7 +22,7 @@ private:
 
   MatmulShape shape;
   std::string module;
-  bool hasFewRows; ///< Or few columns.
+  bool hasFewRows; ///< Few rows or few columns.
   int64_t tile = kSmallTile;
 };
 

@@ -1,4 +1,4 @@
-//===- Scatter.cpp - adds where indices say, on a GPU ---------------------===//
+//===- Scatter.cpp - adds updates at indices, on a GPU --------------------===//
 
 #include "runtime/device/cuda/Scatter.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// The atomic kernel of these elements, or nothing where additions have an order. (A GPU has no atomic addition of
-/// 8 bits.)
+/// Returns the atomic kernel for this type, or an empty text if the order of additions matters or the type has 8 bits
+/// (a GPU has no atomic addition of those).
 std::string nameAtomicKernel(DType dtype) {
   switch (dtype) {
   case DType::I64:
@@ -29,7 +29,7 @@ std::string nameAtomicKernel(DType dtype) {
 
 constexpr const char *kIndices = "ScatterIndices";
 
-/// kWide elements (ScatterRuns.cu).
+/// Bytes of kWide elements (ScatterRuns.cu).
 constexpr int64_t kWideBytes = 16;
 
 } // namespace
@@ -48,9 +48,9 @@ Scatter::Scatter(const LibraryCall &call)
     method = Method::Atomic;
     return;
   }
-  // Columns of a row of the result are added together where they lie together in the updates, too.
+  // Neighboring columns of a result row are added together if they are contiguous in the updates, too.
   isWide = !isAlong && inner * elementBytes % kWideBytes == 0;
-  // 8-bit integers are added as unsigned ones.
+  // 8-bit integers are added as unsigned integers.
   module = "ScatterRuns_" + std::string(call.dtype == DType::U8 ? "i8" : dtypeName(call.dtype));
   if (count <= kFewUpdates) {
     method = Method::Few;
@@ -60,7 +60,7 @@ Scatter::Scatter(const LibraryCall &call)
   if (rows >= UINT32_MAX)
     throw Error("scatter_add into " + std::to_string(rows) + " rows: a GPU adds to up to " +
                 std::to_string(UINT32_MAX - 1));
-  // Keys are rows, and `rows` for what is outside.
+  // Keys are rows, and `rows` for indices out of range.
   sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count);
 }
 

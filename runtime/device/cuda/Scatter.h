@@ -1,4 +1,4 @@
-//===- Scatter.h - adds where indices say, on a GPU -------------*- C++ -*-===//
+//===- Scatter.h - adds updates at indices, on a GPU ------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/device/LibraryCall.h"
@@ -8,19 +8,19 @@
 
 namespace spmd::cuda {
 
-/// One scatter_add or scatter_add_along: how its additions are done.
+/// One scatter_add or scatter_add_along, and the method of its additions.
 class Scatter {
 public:
   explicit Scatter(const LibraryCall &call);
 
   void prepare(const LibraryKernels &kernels) const;
   int64_t getScratchBytes() const;
-  /// Changes `result`, which holds the operand.
+  /// Updates `result`, which holds the operand.
   void run(const LibraryLauncher &launcher, DevicePointer indices, DevicePointer updates, DevicePointer result,
            DevicePointer scratch) const;
 
 private:
-  /// Integers in any order; a few updates by comparing them; all others by sorting their indices.
+  /// Atomic: integers, in any order. Few: compares the indices of a few updates. Sorted: sorts the indices.
   enum class Method { Nothing, Atomic, Few, Sorted };
   struct Layout {
     int64_t keys, sortedKeys, positions, sort, bytes;
@@ -32,7 +32,7 @@ private:
 
   int64_t outer, rows, count, inner, indexBytes, elementBytes;
   bool isAlong, isWide = false;
-  int64_t lines = 1; ///< That are sorted: a column's indices, or those of all columns.
+  int64_t lines = 1; ///< Lines that are sorted: one for each column's indices, or one for all columns.
   Method method = Method::Nothing;
   std::string module, atomicKernel;
   std::optional<Sort> sort;

@@ -1,4 +1,4 @@
-//===- Slice.cpp - writes a window at a position known at run time --------===//
+//===- Slice.cpp - update_slice on a GPU ----------------------------------===//
 
 #include "runtime/device/cuda/Slice.h"
 
@@ -16,7 +16,7 @@ Slice::Slice(const LibraryCall &call) {
     units *= window[d];
   if (units == 0)
     return;
-  // From the last dimension: those written at full size become one with the next, in front of it.
+  // From the last dimension on: a dimension that the window covers in full size is merged with the one before it.
   std::vector<Dimension> merged;
   int64_t stride = 1, full = 1;
   for (size_t d = rank; d-- > 0; stride *= shape[d]) {
@@ -34,7 +34,7 @@ Slice::Slice(const LibraryCall &call) {
   if (merged.size() > kSliceRank)
     throw Error("update_slice: more than " + std::to_string(kSliceRank) +
                 " dimensions that cannot be merged are not supported on a GPU");
-  // As many bytes at a time as lie together in both arrays, wherever the window starts.
+  // Moves the largest unit that is contiguous in both arrays, wherever the window starts.
   unitBytes = byteSize(call.dtype);
   bool hasRows = !merged.empty() && merged[0].start < 0;
   int64_t rowUnits = hasRows ? merged[0].shape : 1, factor = 1;
@@ -63,7 +63,7 @@ void Slice::run(const LibraryLauncher &launcher, DevicePointer update, const Dev
     return;
   auto startOf = [&](const Dimension &d) { return d.start < 0 ? 0 : starts[d.start]; };
   auto launch = [&]<size_t... word>(std::index_sequence<word...>) {
-    // Five words a dimension.
+    // Five words per dimension.
     auto read = [&](size_t i) -> uint64_t {
       const Dimension &d = dimensions[i / 5];
       const uint64_t words[] = {static_cast<uint64_t>(d.shape), static_cast<uint64_t>(d.window),

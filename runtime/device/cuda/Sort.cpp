@@ -12,9 +12,8 @@ namespace {
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Elements whose digits a block counts before it adds them to the counts of the line: many enough that clearing its
-/// counters and adding them up does not count, and few enough chunks to keep a GPU of some hundred multiprocessors
-/// busy.
+/// Elements whose digits a block counts before it adds them to the counts of the line: enough to amortise clearing and
+/// adding its counters, and few enough that the chunks keep a GPU of some hundred multiprocessors busy.
 constexpr int64_t kLeastChunk = 16384, kMostChunks = 1024;
 
 } // namespace
@@ -82,7 +81,7 @@ Sort::Layout Sort::layOut() const {
   layout.trivial = layout.counts + alignUp(lines * passes * kDigitValues * sizeof(uint32_t));
   layout.states = layout.trivial + alignUp(lines * int64_t(sizeof(uint32_t)));
   layout.cleared = layout.bytes = layout.states + alignUp(lines * lineTiles * kDigitValues * sizeof(uint64_t));
-  // What is between two passes.
+  // Keys and positions between two passes.
   for (int64_t i = 0; i < 2; ++i) {
     bool isUsed = passes > i + 1;
     layout.keys[i] = layout.bytes;

@@ -1,4 +1,4 @@
-//===- StreamMemory.cpp - the memory that one stream uses -----------------===//
+//===- StreamMemory.cpp - memory of one stream ----------------------------===//
 
 #include "runtime/device/cuda/StreamMemory.h"
 
@@ -10,8 +10,7 @@
 namespace spmd::cuda {
 namespace {
 
-/// Blocks have sizes that are multiples of it: the driver aligns to it anyway, and sizes that differ a little share
-/// blocks.
+/// Block sizes are multiples of it: the driver aligns to it anyway, and sizes that differ a little share blocks.
 constexpr int64_t kGranule = 512;
 
 int64_t blockBytes(int64_t bytes) { return std::max<int64_t>(1, (bytes + kGranule - 1) / kGranule) * kGranule; }
@@ -29,7 +28,7 @@ StreamMemory::~StreamMemory() {
     release();
     gpu->getDriver().StreamDestroy(stream);
   } catch (const Error &) {
-    // A card with an error has lost them anyway.
+    // A context with an error has lost its memory anyway.
   }
 }
 
@@ -53,7 +52,7 @@ DevicePointer StreamMemory::allocate(int64_t bytes) {
     } catch (const Error &) {
       if (freed.empty())
         throw;
-      release(); // Blocks of other sizes make room.
+      release(); // Frees blocks of other sizes, then tries again.
       pointer = gpu->allocate(size, stream);
     }
   }

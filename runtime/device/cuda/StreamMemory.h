@@ -1,8 +1,8 @@
-//===- StreamMemory.h - the memory that one stream uses ---------*- C++ -*-===//
+//===- StreamMemory.h - memory of one stream --------------------*- C++ -*-===//
 //
-// All use of it is in the order of the stream, so what is freed can be given out again at once, without waiting for the
-// GPU. A size gets the block of that size that was freed last: then a program that is called again and again finds its
-// arrays at the same addresses, which the graphs of its steps hold (runtime/exec/cuda/GraphCache.h).
+// All uses are in stream order, so freed memory can be reused at once, without waiting for the GPU. A request gets the
+// block of its size that was freed last. So a program that is called repeatedly finds its arrays at the same addresses,
+// which the graphs of its steps contain (runtime/exec/cuda/GraphCache.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,10 +16,10 @@
 
 namespace spmd::cuda {
 
-/// All members may be used from any thread.
+/// All members are thread-safe.
 class StreamMemory {
 public:
-  /// Makes the stream.
+  /// Creates the stream.
   explicit StreamMemory(std::shared_ptr<Gpu> gpu);
   ~StreamMemory();
   StreamMemory(const StreamMemory &) = delete;
@@ -27,9 +27,10 @@ public:
 
   Stream getStream() const { return stream; }
 
-  /// Aligned to 256 bytes; for what is queued on the stream from now on. Throws spmd::Error where there is none left.
+  /// Returns memory aligned to 256 bytes, for work that is queued on the stream from now on. Throws spmd::Error if
+  /// there is none left.
   DevicePointer allocate(int64_t bytes);
-  /// `bytes` as it was allocated; nothing that is queued later may use it.
+  /// `bytes` as in allocate; work that is queued later must not use the memory.
   void free(DevicePointer pointer, int64_t bytes) noexcept;
 
   int64_t bytesInUse() const;

@@ -1,4 +1,4 @@
-//===- CpuFeatures.cpp - does this CPU run that code? ---------------------===//
+//===- CpuFeatures.cpp - can this CPU run the code? -----------------------===//
 
 #include "runtime/exec/cpu/CpuFeatures.h"
 #include "runtime/support/Error.h"
@@ -13,15 +13,15 @@
 namespace spmd {
 namespace {
 
-/// LLVM's name without punctuation -> the kernel's, where they differ by more than that.
+/// LLVM's name without punctuation -> the kernel's, if they differ by more than that.
 constexpr std::pair<const char *, const char *> aliases[] = {
     {"sse3", "pni"},     {"bmi", "bmi1"},    {"lzcnt", "abm"}, {"pclmul", "pclmulqdq"}, {"sha", "shani"},
     {"rdrnd", "rdrand"}, {"crc32", "sse42"}, {"fma4", "fma4"}, {"xop", "xop"},          {"prfchw", "3dnowprefetch"},
     {"cx8", "cx8"},      {"sahf", "lahflm"},
 };
 
-/// Names whose instructions a compiler may emit for ordinary code. Any other name that starts with avx or amx counts
-/// as one too: it is newer than this list.
+/// Features whose instructions a compiler may emit for ordinary code. Any other name that starts with avx or amx counts
+/// as well: it is newer than this list.
 constexpr const char *emitted[] = {"sse",  "sse2", "sse3",   "ssse3", "sse41",      "sse42", "sse4a", "popcnt", "fma",
                                    "fma4", "f16c", "bmi",    "bmi2",  "lzcnt",      "movbe", "adx",   "tbm",    "xop",
                                    "aes",  "vaes", "pclmul", "gfni",  "vpclmulqdq", "sha",   "cx16",  "crc32",  "sahf"};
@@ -34,11 +34,11 @@ std::string normalize(const std::string &name) {
   return text;
 }
 
-/// The flags that the kernel reports for the first processor; it leaves out what it did not enable.
+/// The flags that the kernel reports for the first processor; they exclude features that the kernel did not enable.
 std::set<std::string> machineFlags() {
   std::ifstream file("/proc/cpuinfo");
   if (!file)
-    throw Error("what this CPU can do is not known: /proc/cpuinfo: " + systemErrorText(errno));
+    throw Error("the features of this CPU are unknown: /proc/cpuinfo: " + systemErrorText(errno));
   std::string line;
   std::set<std::string> flags;
   while (std::getline(file, line)) {

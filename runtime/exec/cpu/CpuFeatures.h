@@ -1,4 +1,4 @@
-//===- CpuFeatures.h - does this CPU run that code? -------------*- C++ -*-===//
+//===- CpuFeatures.h - can this CPU run the code? ---------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -8,11 +8,11 @@
 
 namespace spmd {
 
-/// Those of LLVM's feature names (with or without a leading `+`) that this machine lacks. Names that do not change
-/// which instructions are emitted (tuning) are not looked at.
+/// Returns those of LLVM's feature names (with or without a leading `+`) that this machine lacks. Ignores names that
+/// only affect tuning.
 std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &features);
 
-/// Throws spmd::Error, which names what is missing, if code for this target cannot run here.
+/// Throws spmd::Error that names the missing features if code for this target cannot run here.
 void checkTarget(const TargetInfo &target);
 
 } // namespace spmd

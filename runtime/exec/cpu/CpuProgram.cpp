@@ -13,7 +13,7 @@
 
 namespace spmd {
 
-/// Takes the pages of fresh memory now and on this thread: near this core, and not in the first run.
+/// Allocates the pages of new memory now and on this thread: near this core, and before the first run.
 static void touch(const DeviceBufferRef &buffer) {
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -21,7 +21,7 @@ static void touch(const DeviceBufferRef &buffer) {
   constexpr uintptr_t page = 4096;
   auto begin = reinterpret_cast<uintptr_t>(buffer->data()) & ~(page - 1);
   auto end = (reinterpret_cast<uintptr_t>(buffer->data()) + buffer->bytes() + page - 1) & ~(page - 1);
-  // Older kernels do not know it; then the first run pays.
+  // Kernels before 5.14 do not support it; then the first run allocates the pages.
   madvise(reinterpret_cast<void *>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
@@ -147,7 +147,7 @@ void CpuProgram::finishPreparation() {
 }
 
 void CpuProgram::beginRun() {
-  // Long loops are left when the job is over; checkVerdict then throws.
+  // Long loops end early when the job is over; checkVerdict then throws.
   StopCheck stop;
   if (context.health)
     stop = {[](const void *health) { return static_cast<const Health *>(health)->isOver(); }, context.health};

@@ -12,10 +12,10 @@
 
 namespace spmd {
 
-/// What the CPU devices of a process share.
+/// State that the CPU devices of a process share.
 struct CpuCode {
   std::shared_ptr<const KernelModule> module;
-  std::shared_ptr<const Dnnl> dnnl; ///< Null: none, or not needed.
+  std::shared_ptr<const Dnnl> dnnl; ///< Null: not installed, or not needed.
   const char *constants = nullptr;
 };
 

@@ -16,7 +16,7 @@ namespace spmd {
 namespace {
 
 int createCodeFile(const std::string &code, const std::string &name) {
-  // Executable where the kernel wants to be told (6.3).
+  // Requests an executable memfd; kernels since 6.3 expect the flag.
   constexpr unsigned exec = 0x0010U;
   int fd = memfd_create(name.c_str(), MFD_CLOEXEC | exec);
   if (fd < 0 && errno == EINVAL)
@@ -43,13 +43,13 @@ KernelModule::KernelModule(const Artifact &artifact) {
   checkTarget(artifact.plan.target);
   if (artifact.plan.kernels.empty())
     return;
-  // The descriptor stays open as long as the object is loaded: the loader knows objects by path, and a number that is
-  // used again would give the wrong one.
+  // The descriptor stays open as long as the object is loaded: the loader identifies objects by path, and a reused
+  // descriptor number would give the wrong object.
   fd = createCodeFile(artifact.code, artifact.plan.name);
   handle = dlopen(("/proc/self/fd/" + std::to_string(fd)).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     std::string why = dlerror();
-    if (why.find(std::strerror(EMFILE)) != std::string::npos) // It tells by its text alone.
+    if (why.find(std::strerror(EMFILE)) != std::string::npos) // dlerror reports it only as text.
       why = systemErrorText(EMFILE);
     close(fd);
     throw Error("the kernels of '" + artifact.plan.name + "' cannot be loaded: " + why);

@@ -8,10 +8,10 @@
 
 namespace spmd {
 
-/// A shared object opened from memory. The functions are valid as long as this lives.
+/// A shared object that is loaded from memory. The functions are valid as long as this object lives.
 class KernelModule {
 public:
-  /// Throws spmd::Error: this CPU cannot run the code, it cannot be opened, a symbol is missing.
+  /// Throws spmd::Error if this CPU cannot run the code, if it cannot be loaded, or if a symbol is missing.
   explicit KernelModule(const Artifact &artifact);
   ~KernelModule();
   KernelModule(const KernelModule &) = delete;

@@ -12,14 +12,14 @@
 namespace spmd {
 namespace {
 
-/// Throws where code for `sm_90` (or sm_90a, which no other card takes) does not run on this GPU.
+/// Throws if code for `sm_90` (or sm_90a, which runs on no other architecture) does not run on this GPU.
 void checkArchitecture(const Plan &plan, const cuda::Gpu &gpu) {
   std::string_view name = plan.target.cpu;
   int wanted = 0;
   if (!name.starts_with("sm_") ||
       std::from_chars(name.data() + 3, name.data() + name.size(), wanted).ptr == name.data())
     throw Error("the artifact '" + plan.name + "' is compiled for '" + plan.target.cpu +
-                "', which is no GPU architecture; compile it again");
+                "', which is not a GPU architecture; compile it again");
   bool isSpecific = name.ends_with("a");
   if (isSpecific ? wanted != gpu.getCapability() : wanted > gpu.getCapability())
     throw Error("the artifact '" + plan.name + "' is compiled for " + plan.target.cpu + ", but GPU " +
@@ -39,7 +39,7 @@ public:
       gpu.makeCurrent();
       CudaCode &code = codes[&gpu];
       code.device = std::static_pointer_cast<CudaDevice>(ref);
-      if (plan.kernels.empty()) // It only moves data.
+      if (plan.kernels.empty()) // The plan only moves data.
         continue;
       checkArchitecture(plan, gpu);
       code.module = std::make_unique<cuda::KernelCode>(gpu.getSharedDriver(), artifact->code, plan.name);
@@ -60,7 +60,7 @@ public:
         gpu->makeCurrent();
         code.module.reset();
       } catch (const Error &) {
-        // A card with an error has no modules any more.
+        // A context with an error has no modules any more.
       }
   }
 

@@ -91,7 +91,7 @@ struct CudaProgram::Copy final : PreparedStep {
   }
 };
 
-/// Orders two streams.
+/// Makes one stream wait for another.
 class StreamOrder {
 public:
   /// The driver outlives it.
@@ -102,7 +102,7 @@ public:
   StreamOrder(const StreamOrder &) = delete;
   StreamOrder &operator=(const StreamOrder &) = delete;
 
-  /// What `wait` waits for is what is queued on the stream so far.
+  /// `wait` waits for all work that is queued on the stream so far.
   cuda::Result record(cuda::Stream stream) { return driver.EventRecord(event, stream); }
   cuda::Result wait(cuda::Stream stream) { return driver.StreamWaitEvent(stream, event, 0); }
 
@@ -140,7 +140,7 @@ CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, Cu
     : DeviceProgram(context, device, position), code(code), device(device), driver(device.getGpu().getDriver()),
       stream(device.getStream()), target(stream) {
   device.getGpu().makeCurrent();
-  // Before all that may fail on this device alone: the others wait here for it.
+  // Before anything that may fail on this device alone, because the other devices wait here for it.
   if (context.gpuTransport && std::any_of(context.stepInfo->begin(), context.stepInfo->end(), [](const StepInfo &step) {
         return step.collective == StepInfo::Collective::Start;
       })) {
@@ -177,11 +177,11 @@ CudaProgram::~CudaProgram() {
   try {
     device.getGpu().makeCurrent();
   } catch (const Error &) {
-    // A card with an error has lost what belongs to this program.
+    // The memory of a context with an error is lost already.
   }
   if (driver.StreamSynchronize(stream) != cuda::kSuccess ||
       (transfers && driver.StreamSynchronize(transfers) != cuda::kSuccess))
-    return; // The card is lost, and its events with it.
+    return; // The context is lost, and its events with it.
   for (cuda::Event event : events)
     driver.EventDestroy(event);
   if (transfers)
@@ -295,7 +295,7 @@ void CudaProgram::beginRun() {
 void CudaProgram::endRun() { wait(); }
 
 void CudaProgram::wait() {
-  // Asking costs about a microsecond; a wait that is longer than a small step may as well sleep between two questions.
+  // A query costs about a microsecond; longer waits sleep between queries.
   constexpr auto spin = std::chrono::microseconds(200);
   constexpr auto nap = std::chrono::microseconds(20);
   auto began = std::chrono::steady_clock::now();
@@ -371,7 +371,7 @@ int64_t CudaProgram::mark() {
   if (eventCount == 0) // Nothing is queued yet: the event happens now.
     firstMarkNs = nowNs();
   check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
-  return static_cast<int64_t>(++eventCount); // 0 stands for none.
+  return static_cast<int64_t>(++eventCount); // 0 means no event.
 }
 
 void CudaProgram::resolveMarks(std::vector<ProfileEvent> &profile) {
@@ -381,7 +381,7 @@ void CudaProgram::resolveMarks(std::vector<ProfileEvent> &profile) {
       return;
     if (driver.EventElapsedTime(&milliseconds, events[0], events[static_cast<size_t>(time) - 1]) == cuda::kSuccess)
       time = firstMarkNs + static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
-    else // The run failed before it came so far.
+    else // The run failed before this event.
       time = nowNs();
   };
   for (ProfileEvent &event : profile) {

@@ -1,7 +1,7 @@
 //===- CudaProgram.h - a plan resolved for one GPU --------------*- C++ -*-===//
 //
-// Steps are queued on the device's stream and run one after the other there; the host waits where it needs a value (a
-// predicate, a print, the operand of a collective) and at the end of a run.
+// Steps are queued on the device's stream and run there in order. The host waits when it needs a value (a predicate, a
+// print, the operand of a collective) and at the end of a run.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,11 +19,11 @@
 
 namespace spmd {
 
-/// What the devices on one GPU share.
+/// State that the devices on one GPU share.
 struct CudaCode {
-  std::shared_ptr<CudaDevice> device; ///< One of them: it keeps the GPU.
+  std::shared_ptr<CudaDevice> device; ///< One of these devices; it keeps the GPU alive.
   std::unique_ptr<cuda::KernelCode> module;
-  std::vector<cuda::Function> kernels; ///< As in the plan.
+  std::vector<cuda::Function> kernels; ///< In the plan's order.
 };
 
 class CudaProgram final : public DeviceProgram {
@@ -70,40 +70,42 @@ private:
     return scratch ? reinterpret_cast<cuda::DevicePointer>(scratch->data()) : 0;
   }
   void launch(int32_t kernel, size_t firstPointer, size_t count);
-  /// `mlp.spmd:5:7: cuda:0`: where the run has come to.
+  /// `mlp.spmd:5:7: cuda:0`: the location of the current step.
   std::string describePlace() const;
-  /// Throws spmd::Error with that place unless the result is success.
+  /// Throws spmd::Error with that location unless the result is success.
   void check(cuda::Result result, const char *what) const;
-  /// Returns when the stream has come so far; throws when the job is over.
+  /// Returns when the stream has executed all queued work; throws when the job is over.
   void wait();
 
   const CudaCode &code;
   CudaDevice &device;
   const cuda::Driver &driver;
   const cuda::Stream stream;
-  cuda::Stream target; ///< Where steps are queued: `stream`, or one that records them.
+  cuda::Stream target; ///< Receives the steps: `stream`, or a stream that captures them.
   std::unique_ptr<GraphCache> graphs;
-  std::shared_ptr<cuda::NcclGroup> group; ///< Null: no collective is the device's own.
+  std::shared_ptr<cuda::NcclGroup> group; ///< Null: no collective runs on the device itself.
   cuda::NcclComm comm = nullptr;
-  /// Transfers go on while the steps behind their start compute; those of all collectives one after the other, in the
-  /// plan's order.
+  /// The stream of transfers, which overlap with the steps after their start. The transfers of all collectives run one
+  /// after the other, in the plan's order.
   cuda::Stream transfers = nullptr;
   DeviceBufferRef transferScratch;
   int64_t transferScratchBytes = 0;
-  std::vector<void *> runAddresses; ///< Of arguments and results of the run under way.
+  std::vector<void *> runAddresses; ///< Addresses of arguments and results of the current run.
   DeviceBufferRef arena, constants, scratch, coordinatesOnDevice;
-  DeviceBufferRef control; ///< Host memory for a value that the host decides by.
+  DeviceBufferRef control; ///< Host memory for a value on which control flow depends.
   int64_t scratchBytes = 0;
   std::shared_ptr<const cuda::CublasLt> blas;
   bool hasLookedForBlas = false;
-  std::map<MatmulShape, std::shared_ptr<const cuda::CublasLtProduct>> products; ///< Null: by our own kernel.
-  std::vector<void *> parameters;                                               ///< Of the launch that is being queued.
+  /// Null: our own kernel computes the product.
+  std::map<MatmulShape, std::shared_ptr<const cuda::CublasLtProduct>> products;
+  /// Parameters of the launch that is being queued.
+  std::vector<void *> parameters;
   void *coordinatesAddress = nullptr;
 
-  std::vector<std::vector<char>> mirrors; ///< By BufferId: copies for the host.
+  std::vector<std::vector<char>> mirrors; ///< Copies for the host, by BufferId.
   std::vector<void *> mirrorAddresses;
 
-  std::vector<cuda::Event> events; ///< Of the run's profile; kept for the next.
+  std::vector<cuda::Event> events; ///< Events of the run's profile; reused by the next run.
   size_t eventCount = 0;
   int64_t firstMarkNs = 0;
 };

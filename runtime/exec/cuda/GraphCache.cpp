@@ -7,8 +7,8 @@
 namespace spmd {
 namespace {
 
-/// Sets of addresses that are remembered for the same steps: enough for loops whose buffers take turns, few enough that
-/// programs whose addresses never come back keep no graphs.
+/// Sets of addresses that are kept for the same steps: enough for loops that alternate between buffers, few enough that
+/// programs whose addresses never repeat keep no graphs.
 constexpr size_t kMostEntries = 8;
 
 } // namespace

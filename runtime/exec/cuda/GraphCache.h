@@ -1,8 +1,8 @@
 //===- GraphCache.h - steps of a program as CUDA graphs ---------*- C++ -*-===//
 //
-// Queueing a kernel costs the host 2 to 4 us; a graph of a hundred costs as much as a few. A graph holds the addresses
-// of arguments and results, so there is one for each set of addresses that comes back: mostly one, or two that take
-// turns in a training loop.
+// Queueing a kernel costs the host 2 to 4 us; a graph of a hundred kernels costs as much as a few kernels. A graph
+// contains the addresses of arguments and results, so there is one for each set of addresses that repeats: usually one,
+// or two that alternate in a training loop.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,22 +20,22 @@ namespace spmd {
 /// For the thread of one device.
 class GraphCache {
 public:
-  /// Throws where a call of the driver has failed.
+  /// Throws if a driver call failed.
   using Check = std::function<void(cuda::Result result, const char *what)>;
   GraphCache(const cuda::Driver &driver, Check check);
   ~GraphCache();
   GraphCache(const GraphCache &) = delete;
   GraphCache &operator=(const GraphCache &) = delete;
 
-  /// Queues what `queue(s)` queues on a stream s, for these steps with these addresses, on `stream`. The first time
-  /// that addresses are seen, it is queued as it is; when they come back, as a graph.
+  /// Queues on `stream` the work of these steps with these addresses, which `queue(s)` queues on a stream s. The first
+  /// time a set of addresses occurs, the work is queued directly; when the set repeats, as a graph.
   void run(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses, cuda::Stream stream,
            const std::function<void(cuda::Stream)> &queue);
 
 private:
   struct Entry {
     std::vector<void *> addresses;
-    cuda::GraphExec graph = nullptr; ///< Null: seen once.
+    cuda::GraphExec graph = nullptr; ///< Null: the set occurred once.
     uint64_t lastUse = 0;
   };
   cuda::GraphExec capture(const std::function<void(cuda::Stream)> &queue);
@@ -43,7 +43,8 @@ private:
 
   const cuda::Driver &driver;
   const Check check;
-  /// Nothing runs on it: what other threads queue for the device meanwhile does not become part of a graph.
+  /// Captures graphs. No work runs on it, so that work that other threads queue for the device does not become part of
+  /// a graph.
   cuda::Stream captureStream = nullptr;
   std::map<const PreparedStep *, std::vector<Entry>> entries; ///< By the first step.
   uint64_t uses = 0;

@@ -1,4 +1,4 @@
-//===- Identity.cpp - who this process is, from files ---------------------===//
+//===- Identity.cpp - this process's identity, from files -----------------===//
 
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
@@ -26,7 +26,7 @@ Error wrong(const char *what, const std::string &file, const std::string &why) {
   return Error(std::string("TLS ") + what + " file " + file + " " + why, Error::Kind::Usage);
 }
 
-/// OpenSSL does not say well why a file cannot be read.
+/// OpenSSL's errors do not explain why a file cannot be read.
 void checkReadable(const char *what, const std::string &file, bool isSecret) {
   UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd)
@@ -77,12 +77,12 @@ private:
   void setUp() {
     SSL_CTX *raw = context.get();
     ssl.SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_3_VERSION, nullptr);
-    // Connections are few and long: no session is ever taken up again.
+    // Connections are few and long, so sessions are never resumed.
     ssl.SSL_CTX_ctrl(raw, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
     ssl.SSL_CTX_set_num_tickets(raw, 0);
-    // Several records with one call to the system.
+    // Reads several records with one system call.
     ssl.SSL_CTX_set_default_read_buffer_len(raw, 65536);
-    // Nobody is asked for a pass phrase.
+    // Never asks the user for a pass phrase.
     ssl.SSL_CTX_set_default_passwd_cb(raw, [](char *, int, int, void *) { return -1; });
   }
 
@@ -109,14 +109,14 @@ private:
     ssl.ERR_clear_error();
   }
 
-  /// Such as a key that is too small for OpenSSL's configuration.
+  /// For example a key that is too small for OpenSSL's configuration.
   std::string reason() const {
     unsigned long code = ssl.ERR_peek_error();
     const char *text = ERR_GET_LIB(code) == ERR_LIB_SSL ? ssl.ERR_reason_error_string(code) : nullptr;
     return text ? std::string(" that can be used (") + text + ")" : "";
   }
 
-  /// As the other side will, if it has the same authority.
+  /// Checks the certificate as a peer with the same authority will.
   void check(X509 *own, const char *purpose) const {
     std::unique_ptr<X509_STORE_CTX, decltype(ssl.X509_STORE_CTX_free)> state(ssl.X509_STORE_CTX_new(),
                                                                              ssl.X509_STORE_CTX_free);

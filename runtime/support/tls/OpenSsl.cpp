@@ -1,4 +1,4 @@
-//===- OpenSsl.cpp - the functions of libssl, opened at run time ----------===//
+//===- OpenSsl.cpp - libssl, opened at run time ---------------------------===//
 
 #include "runtime/support/tls/OpenSsl.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *library = "libssl.so.3";
 
-// OpenSSL's own socket method writes in a way that a closed connection kills the process (SIGPIPE).
+// OpenSSL's own socket method raises SIGPIPE on a closed connection, which kills the process.
 
 int fdOf(BIO *bio) { return static_cast<int>(reinterpret_cast<intptr_t>(openSsl().BIO_get_data(bio))); }
 
@@ -56,7 +56,7 @@ OpenSsl load() {
     throw fail("it has no " #name);
   SPMD_OPENSSL_FUNCTIONS(SPMD_FIND)
 #undef SPMD_FIND
-  // The job's connection may be used to the very end of the process: nothing is to be cleaned up before it.
+  // The job's connection may be used to the very end of the process, so OpenSSL must not clean up before it.
   if (functions.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1)
     throw fail("it does not start");
   functions.socketMethod = functions.BIO_meth_new(BIO_TYPE_SOURCE_SINK | 127, "socket");

@@ -1,4 +1,4 @@
-//===- OpenSsl.h - the functions of libssl, opened at run time ---*- C++ -*-===//
+//===- OpenSsl.h - libssl, opened at run time -------------------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace spmd::tls {
 
-// The library is not linked: it is large, few need it, and where it is found the distribution keeps it free of known
-// holes. Only functions whose interface is the same in all of OpenSSL 3 stand here.
+// The library is not linked: it is large, few programs need it, and the distribution's copy gets security updates. The
+// list has only functions whose interface is the same in all versions of OpenSSL 3.
 #define SPMD_OPENSSL_FUNCTIONS(X)                                                                                      \
   X(ASN1_TIME_print)                                                                                                   \
   X(BIO_clear_flags)                                                                                                   \
@@ -89,11 +89,11 @@ struct OpenSsl {
   SPMD_OPENSSL_FUNCTIONS(SPMD_MEMBER)
 #undef SPMD_MEMBER
 
-  /// A socket as OpenSSL wants it.
+  /// OpenSSL's interface to a socket.
   BIO_METHOD *socketMethod = nullptr;
 };
 
-/// Opens the library at the first call. Throws spmd::Error where there is none; then the next call tries again.
+/// Opens the library at the first call. Throws spmd::Error if it cannot; the next call tries again then.
 const OpenSsl &openSsl();
 
 } // namespace spmd::tls

@@ -1,4 +1,4 @@
-//===- Reasons.cpp - why a connection is not trusted, in words ------------===//
+//===- Reasons.cpp - reasons of TLS errors in words -----------------------===//
 
 #include "runtime/support/tls/Reasons.h"
 
@@ -11,7 +11,7 @@
 namespace spmd::tls {
 namespace {
 
-/// What `print` writes, without spaces at the end.
+/// Returns the output of `print`, without trailing spaces.
 template <typename Print> std::string printed(const OpenSsl &ssl, const Print &print) {
   std::unique_ptr<BIO, decltype(ssl.BIO_free)> out(ssl.BIO_new(ssl.BIO_s_mem()), ssl.BIO_free);
   std::string text(1024, '\0');
@@ -77,7 +77,7 @@ std::string problemOf(const OpenSsl &ssl, long code, X509 *certificate, const st
 }
 
 std::string complaintOf(int reason, const std::string &certificate) {
-  auto says = [&](const std::string &what) { return "it does not take " + certificate + " (--tls-cert): " + what; };
+  auto says = [&](const std::string &what) { return "it rejects " + certificate + " (--tls-cert): " + what; };
   switch (reason) {
   case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     return says("it is not signed by the authority that the other side has (--tls-ca)");
@@ -89,9 +89,9 @@ std::string complaintOf(int reason, const std::string &certificate) {
   case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
   case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
   case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
-    return says("the other side finds it wrong");
+    return says("the other side reports it as invalid");
   case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-    return says("it has not come with it");
+    return says("the other side did not receive it");
   case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
   case SSL_R_UNSUPPORTED_PROTOCOL:
     return "it does not speak TLS 1.3";

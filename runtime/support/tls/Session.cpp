@@ -1,4 +1,4 @@
-//===- Session.cpp - one end of an encrypted connection -------------------===//
+//===- Session.cpp - one end of a TLS connection --------------------------===//
 
 #include "runtime/support/tls/Session.h"
 
@@ -14,7 +14,7 @@
 
 namespace spmd::tls {
 
-constexpr size_t recordBytes = 16384; // TLS has no larger ones.
+constexpr size_t recordBytes = 16384; // TLS has no larger records.
 
 Session::Session(const OpenSsl &ssl, SSL_CTX *context, std::shared_ptr<const Setup> setup, int fd, bool accepts,
                  TlsPeer expected)
@@ -30,7 +30,7 @@ void Session::begin() {
   connection = ssl.SSL_new(context);
   BIO *bio = connection ? ssl.BIO_new(ssl.socketMethod) : nullptr;
   if (!bio)
-    throw TlsEnded{"there is no memory for it"};
+    throw TlsEnded{"there is no memory for the connection"};
   ssl.BIO_set_data(bio, reinterpret_cast<void *>(static_cast<intptr_t>(fd)));
   ssl.BIO_set_init(bio, 1);
   ssl.SSL_set_bio(connection, bio, bio);
@@ -47,7 +47,7 @@ void Session::begin() {
   X509_VERIFY_PARAM *param = ssl.SSL_get0_param(connection);
   ssl.X509_VERIFY_PARAM_set_hostflags(param,
                                       X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-  // Of a link-local address, the interface is this machine's business.
+  // In a link-local address, the interface is only meaningful on this machine.
   std::string name = expected.name.substr(0, expected.name.find('%'));
   in6_addr numeric;
   bool isNumeric =
@@ -55,10 +55,10 @@ void Session::begin() {
   int ok = isNumeric ? ssl.X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str())
                      : ssl.X509_VERIFY_PARAM_set1_host(param, name.data(), name.size());
   if (ok != 1)
-    throw TlsEnded{"'" + name + "' is no name that a certificate can have", true};
+    throw TlsEnded{"'" + name + "' is not a name that a certificate can have", true};
 }
 
-/// Whether the other side has begun to speak; throws if what it speaks is not TLS.
+/// Whether the other side has sent its first bytes; throws if they are not TLS.
 bool Session::isTlsThere() const {
   unsigned char first = 0;
   ssize_t size = ::recv(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -76,7 +76,7 @@ bool Session::isTlsThere() const {
 bool Session::handshake() {
   if (isOpen)
     return true;
-  // Who connects speaks first.
+  // The connecting side speaks first.
   if ((accepts || hasSpoken) && !hasHeard && !(hasHeard = isTlsThere()))
     return false;
   if (!connection)
@@ -95,7 +95,7 @@ bool Session::handshake() {
   return true;
 }
 
-/// OpenSSL asks for each certificate of the chain; what is wrong is known only now.
+/// OpenSSL calls it for each certificate of the chain; the error of a certificate is only known here.
 int Session::noteProblem(int isGood, X509_STORE_CTX *state) {
   const OpenSsl &ssl = openSsl();
   auto *connection =
@@ -154,7 +154,8 @@ size_t Session::write(const iovec *pieces, int count) {
 
 void Session::close() {
   if (isOpen && pending == 0)
-    ssl.SSL_shutdown(connection); // What does not fit now is not worth waiting for: the protocol inside says goodbye.
+    // Data that does not fit is not worth waiting for: the inner protocol has a goodbye of its own.
+    ssl.SSL_shutdown(connection);
 }
 
 void Session::explain(int result) {
@@ -185,7 +186,7 @@ void Session::throwHandshakeFailure(int reason) {
   if (std::string complaint = complaintOf(reason, setup->files.certificate); !complaint.empty())
     throw TlsEnded{complaint, true};
   const char *text = ssl.ERR_reason_error_string(ssl.ERR_peek_error());
-  throw TlsEnded{std::string("what it sends is no TLS of ours (") + (text ? text : "no reason given") + ")"};
+  throw TlsEnded{std::string("it sends invalid TLS data (") + (text ? text : "no reason given") + ")"};
 }
 
 } // namespace spmd::tls

@@ -1,4 +1,4 @@
-//===- Session.h - one end of an encrypted connection -----------*- C++ -*-===//
+//===- Session.h - one end of a TLS connection ------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/tls/OpenSsl.h"
@@ -6,7 +6,7 @@
 
 namespace spmd::tls {
 
-/// What all connections of an identity have in common.
+/// The state that all connections of an identity share.
 struct Setup {
   TlsFiles files;
   uint64_t bytesPerKey = 0;
@@ -14,7 +14,8 @@ struct Setup {
 
 class Session final : public TlsSession {
 public:
-  /// `context` and `setup` belong to the identity, which must outlive no session: OpenSSL counts who uses the context.
+  /// `context` and `setup` belong to the identity, which sessions may outlive: OpenSSL counts references to the
+  /// context.
   Session(const OpenSsl &ssl, SSL_CTX *context, std::shared_ptr<const Setup> setup, int fd, bool accepts,
           TlsPeer expected);
   ~Session() override;
@@ -30,7 +31,7 @@ private:
   bool isTlsThere() const;
   void checkFingerprint();
   static int noteProblem(int isGood, X509_STORE_CTX *state);
-  /// After a call that did not go through; returns if it only has to wait.
+  /// Call it after an OpenSSL call that did not succeed; it returns if the session only has to wait, else throws.
   void explain(int result);
   [[noreturn]] void throwHandshakeFailure(int reason);
 
@@ -40,12 +41,12 @@ private:
   const int fd;
   const bool accepts;
   const TlsPeer expected;
-  SSL *connection = nullptr; ///< Made when the first bytes come: who connects and is silent costs nothing.
+  SSL *connection = nullptr; ///< Created when the first bytes arrive, so that a silent peer costs nothing.
   bool isOpen = false, hasSpoken = false, hasHeard = false, wantsToWrite = false;
-  uint64_t written = 0; ///< With this key.
-  size_t pending = 0;   ///< Bytes of a write that moved nothing.
-  std::string problem;  ///< Of the other side's certificate.
-  std::string record;   ///< Small pieces, put together.
+  uint64_t written = 0; ///< Bytes written with the current key.
+  size_t pending = 0;   ///< Bytes of a write that must be repeated.
+  std::string problem;  ///< The error of the other side's certificate.
+  std::string record;   ///< Small writes, combined to a record.
 };
 
 } // namespace spmd::tls

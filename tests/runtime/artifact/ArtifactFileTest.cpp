@@ -23,7 +23,7 @@ std::string decodeMessage(const std::string &bytes) {
   return messageOf([&] { decodeArtifact(bytes, "a.spmdx"); });
 }
 
-/// Puts the checksum right after the content was changed on purpose.
+/// Recomputes the checksum after the content was changed on purpose.
 void seal(std::string &bytes) {
   std::string_view view = bytes;
   Sha256Digest digest = sha256({view.substr(0, 24), view.substr(56)});
@@ -43,7 +43,7 @@ TEST(ArtifactFile, round_trip_is_exact) {
   EXPECT_EQ(encodeArtifact(again), bytes);
 }
 
-// The text is checked by its own content, not only against itself: the order of keys is part of the format.
+// The text is compared with a literal, not only with itself: the order of keys is part of the format.
 TEST(ArtifactFile, json_has_fixed_order_and_names) {
   std::string text = writePlanJson(exampleArtifact());
   EXPECT_THAT(
@@ -55,7 +55,7 @@ TEST(ArtifactFile, json_has_fixed_order_and_names) {
   EXPECT_THAT(text, HasSubstr(R"("kind":"all_reduce","reduction":"max","dtype":"f32")"));
 }
 
-// The strongest promise: whatever single byte is changed, the file is refused with a sentence and without a crash.
+// If any single byte is changed, the file is refused with a one-sentence error and without a crash.
 TEST(ArtifactFile, every_flipped_byte_is_refused) {
   const std::string bytes = encodeArtifact(exampleArtifact());
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -91,7 +91,7 @@ TEST(ArtifactFile, other_files_are_no_artifacts) {
   EXPECT_EQ(decodeMessage(""), "'a.spmdx' is not an artifact (a .spmdx file written by `spmdc compile`)");
 }
 
-// A table whose checksum is right but whose sizes lie must not make the reader allocate or read beyond the file.
+// Sizes in the table that are wrong, with a right checksum, must not make the reader allocate or read beyond the file.
 TEST(ArtifactFile, sections_outside_of_the_file_are_refused) {
   const std::string bytes = encodeArtifact(exampleArtifact());
   for (size_t section = 0; section < 3; ++section)
@@ -100,12 +100,12 @@ TEST(ArtifactFile, sections_outside_of_the_file_are_refused) {
         std::string damaged = bytes;
         std::memcpy(&damaged[64 + 32 * section + field], &value, 8);
         seal(damaged);
-        EXPECT_THAT(decodeMessage(damaged), HasSubstr("lies outside of the file"));
+        EXPECT_THAT(decodeMessage(damaged), HasSubstr("is outside of the file"));
       }
 }
 
-// Damage below the checksum (a program that writes artifacts itself): every fifth byte of the plan replaced, with the
-// checksum put right. Many of these are still valid plans; none may crash or hang.
+// Damage below the checksum (as of a program that writes artifacts itself): replaces every fifth byte of the plan and
+// recomputes the checksum. Many of the results are still valid plans; none may crash or hang.
 TEST(ArtifactFile, resealed_damage_to_the_plan_never_crashes) {
   const std::string bytes = encodeArtifact(exampleArtifact());
   size_t refused = 0, tried = 0;
@@ -170,7 +170,7 @@ TEST(ArtifactFile, files_are_written_whole_and_read_back) {
   std::filesystem::remove_all(folder);
 }
 
-// The same program from another folder is the same program; another constant, kernel or step is not.
+// The same program from another folder has the same fingerprint; another constant, kernel or step changes it.
 TEST(ArtifactFile, fingerprint_is_of_what_is_executed) {
   Artifact artifact = exampleArtifact();
   std::string print = fingerprint(artifact);

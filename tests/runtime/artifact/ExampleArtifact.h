@@ -5,8 +5,8 @@
 
 namespace spmd {
 
-/// A plan over the mesh (a=4, b=2) that no compiler would write but whose every field is set to something of its own:
-/// a round trip that loses one shows it. It passes the verifier.
+/// A plan over the mesh (a=4, b=2) that no compiler would write. Every field has a value of its own, so that a test
+/// notices when a round trip loses a field. The plan passes the verifier.
 inline Artifact exampleArtifact() {
   Artifact artifact;
   artifact.compilerVersion = "0.1.0-test";

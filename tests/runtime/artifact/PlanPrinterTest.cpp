@@ -6,7 +6,7 @@
 
 using namespace spmd;
 
-// The whole text, because people and scripts read it.
+// The full text, because users and scripts read it.
 TEST(PlanPrinter, prints_every_kind_of_step) {
   EXPECT_EQ(printPlan(exampleArtifact().plan), R"(plan main for cpu:x86-64-v4
   mesh (a=4, b=2), arena 4096 bytes

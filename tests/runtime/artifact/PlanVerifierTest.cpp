@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// The example with one thing changed must be refused with a sentence that says what.
+/// The example with one change must be refused with a message that names the change.
 void expectRefused(const std::function<void(Plan &)> &change, const std::string &expected) {
   Artifact artifact = exampleArtifact();
   change(artifact.plan);
@@ -43,10 +43,10 @@ TEST(PlanVerifier, values) {
                 "has the local shape [2, 4] where [2, 3] follows from its sharding");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"a"}}; }, "uses axis 'a' twice");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[1] = {{"c"}}; }, "axis 'c', which the mesh does not");
-  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is no part");
+  expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is not a part");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
                 "has 2 dimensions and a sharding of 3");
-  // Two parts of one axis may stand in one sharding if they do not overlap.
+  // Two parts of one axis may be in one sharding if they do not overlap.
   Artifact parts = exampleArtifact();
   parts.plan.params[0].sharding = {{{{"a", 2, 2}}, {{"a", 1, 2}}}, {}};
   parts.plan.params[0].localShape = {4, 3};
@@ -144,7 +144,8 @@ TEST(PlanVerifier, collectives) {
 }
 
 TEST(PlanVerifier, roots_of_broadcasts) {
-  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 2).root = 0; }, "that is no broadcast has a root");
+  expectRefused([](Plan &plan) { stepOf<CollectiveStartStep>(plan, 2).root = 0; },
+                "that is not a broadcast has a root");
   auto broadcast = [](Plan &plan) -> CollectiveStartStep & {
     auto &start = stepOf<CollectiveStartStep>(plan, 2);
     start.desc.kind = CollectiveKind::CollectiveBroadcast;

@@ -16,7 +16,7 @@ std::vector<ValueInfo> named(const std::vector<std::string> &names) {
   return values;
 }
 
-/// `2=w 3=b`: the arrays and their keys.
+/// Returns `2=w 3=b`: the arrays and their keys.
 std::string found(const std::vector<ValueInfo> &values, const std::string &name) {
   std::string text;
   for (const NamedLeaf &leaf : findLeaves(values, name))
@@ -44,7 +44,7 @@ TEST(ResultNames, a_name_and_an_index_stand_for_a_whole_result) {
   EXPECT_EQ(found(values, "lo"), "");
 }
 
-// The second of two results of one name bears its index.
+// The second of two results with the same name is named by its index.
 TEST(ResultNames, one_value_twice) {
   std::vector<ValueInfo> values = named({"p.w", "p.b", "1.w", "1.b"});
   EXPECT_EQ(found(values, "0"), "0=w 1=b");

@@ -9,7 +9,7 @@ using namespace spmd;
 
 namespace {
 
-/// An all_gather over `i` of 4 devices, of which each sends three quarters of the result.
+/// An all_gather over `i` of 4 devices, each of which sends three quarters of the result.
 Step gather(int64_t elements) {
   CollectiveDesc desc;
   desc.kind = CollectiveKind::AllGather;
@@ -32,7 +32,7 @@ TEST(WireBytes, of_a_plan_are_those_of_its_collectives) {
   EXPECT_EQ(wireBytesPerDevice(planOf({gather(4), {CollectiveDoneStep{0}, {}}, gather(8)})), 12 + 24);
 }
 
-// Each of the three others gets the 20 bytes once: 60 bytes, a quarter of them for each of the 4 devices.
+// Each of the three other devices receives the 20 bytes once: 60 bytes, a quarter of them for each of the 4 devices.
 TEST(WireBytes, of_a_broadcast_are_the_mean_of_what_the_others_get) {
   CollectiveDesc desc;
   desc.kind = CollectiveKind::CollectiveBroadcast;
@@ -41,7 +41,7 @@ TEST(WireBytes, of_a_broadcast_are_the_mean_of_what_the_others_get) {
   EXPECT_EQ(wireBytesPerDevice(planOf({{CollectiveStartStep{0, desc, 0, 1, 2}, {}}})), 15);
 }
 
-// A loop counts as often as it runs, and one that does not run not at all; a `while` once; of a branch the larger arm.
+// A `for` counts as often as it runs, possibly 0 times; a `while` once; of a branch the larger side.
 TEST(WireBytes, of_loops_and_branches) {
   EXPECT_EQ(wireBytesPerDevice(planOf({{ForStep{2, 7, -1, {gather(4)}}, {}}})), 5 * 12);
   EXPECT_EQ(wireBytesPerDevice(planOf({{ForStep{7, 2, -1, {gather(4)}}, {}}})), 0);

@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 namespace {
 
-/// One array `n` of one number, and what the manifest will say.
+/// Writes one array `n` of one number, and returns the manifest for it.
 Manifest write(CheckpointDirectory &directory, int64_t step, int32_t value) {
   std::string folder = directory.begin(step);
   Manifest manifest;
@@ -54,7 +54,7 @@ int32_t load(const std::string &path, int64_t step) {
   return value;
 }
 
-/// How many of the files another user finds readable, or -1 where this one cannot become another.
+/// Returns how many of the files another user can read, or -1 if this user cannot become another.
 int readableByOthers(const std::vector<std::string> &paths) {
   pid_t child = fork();
   if (child == 0) {
@@ -100,7 +100,7 @@ TEST(CheckpointDirectory, keeps_what_was_committed) {
   EXPECT_THAT(findCheckpoints(path), IsEmpty());
   CheckpointDirectory directory(path, "us");
   save(directory, 5, 50);
-  save(directory, 5, 51); // Again: replaced.
+  save(directory, 5, 51); // A second time: it replaces the first one.
   save(directory, 12'345'678'901, 60);
   directory.begin(7);
   EXPECT_THAT(findCheckpoints(path), ElementsAre(5, 12'345'678'901));
@@ -115,7 +115,8 @@ TEST(CheckpointDirectory, keeps_what_was_committed) {
   EXPECT_EQ(readManifest(path, 12'345'678'902).previous, 12'345'678'901);
 }
 
-// Keeping one, a job that goes back to 20 ends with its own newest, and what it did not go on from is all there.
+// A job that goes back to step 20 and keeps one checkpoint ends with its own newest; the ones that it did not continue
+// are all kept.
 TEST(CheckpointDirectory, puts_aside_what_a_job_does_not_go_on_from) {
   TemporaryFolder folder;
   std::string path = folder.str();
@@ -123,10 +124,10 @@ TEST(CheckpointDirectory, puts_aside_what_a_job_does_not_go_on_from) {
   {
     CheckpointDirectory directory(path, "us");
     directory.goOnFrom(20);
-    EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 30, 40)); // Nothing better is there yet.
+    EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 30, 40)); // No newer state exists yet.
     save(directory, 25, 1);
     EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 25));
-    directory.goOnFrom(10); // Read in between: what was saved is of this job all the same.
+    directory.goOnFrom(10); // Read in between: the saved checkpoints still belong to this job.
     save(directory, 30, 2);
     directory.keepNewest(1);
   }
@@ -136,12 +137,12 @@ TEST(CheckpointDirectory, puts_aside_what_a_job_does_not_go_on_from) {
   EXPECT_THAT(findCheckpoints(path + "/superseded-1"), ElementsAre(30, 40));
   EXPECT_EQ(load(path + "/superseded-1", 30), 300);
 
-  // What is superseded is a folder like any other.
+  // A superseded folder is a folder like any other.
   runJob(path + "/superseded-1", 40, {50});
   EXPECT_THAT(findCheckpoints(path + "/superseded-1"), ElementsAre(30, 40, 50));
 }
 
-// Whatever their numbers, also those below and the same one.
+// Also checkpoints with lower numbers and with the same one.
 TEST(CheckpointDirectory, a_job_that_begins_anew_removes_nothing) {
   TemporaryFolder folder;
   std::string path = folder.str();
@@ -186,10 +187,10 @@ TEST(CheckpointDirectory, sees_only_complete_checkpoints) {
 TEST(CheckpointDirectory, a_second_job_is_told_of_the_first) {
   TemporaryFolder folder;
   auto first = std::make_unique<CheckpointDirectory>(folder.str(), "its process 0 has pid 17 on host.a");
-  EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }),
-            "'" + folder.str() +
-                "' is where another job writes its checkpoints (its process 0 has pid 17 on host.a); "
-                "give another directory");
+  EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }), "another job writes its checkpoints to '" +
+                                                                             folder.str() +
+                                                                             "' (its process 0 has pid 17 on host.a); "
+                                                                             "give another directory");
   first.reset();
   EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }), "no error");
 }
@@ -207,7 +208,7 @@ TEST(CheckpointDirectory, removes_what_a_job_left_unfinished) {
   EXPECT_THAT(findCheckpoints(folder.str()), ElementsAre(1));
 }
 
-// A job that ended between moving others and giving its checkpoint the name; the manifest is written before both.
+// A job that ended between moving others and naming its checkpoint; the manifest is written before both.
 TEST(CheckpointDirectory, ends_a_commit_that_was_interrupted) {
   for (std::optional<int64_t> from : {std::optional<int64_t>(), std::optional<int64_t>(10)}) {
     TemporaryFolder folder;
@@ -230,7 +231,7 @@ TEST(CheckpointDirectory, ends_a_commit_that_was_interrupted) {
   }
 }
 
-// A process's file is missing, as on hosts that do not share the folder: nothing gets a name.
+// A process's file is missing, as on hosts that do not share the folder: no checkpoint gets a name.
 TEST(CheckpointDirectory, refuses_files_that_it_does_not_see) {
   TemporaryFolder folder;
   CheckpointDirectory directory(folder.str(), "us");

@@ -22,7 +22,7 @@ Manifest sample() {
   return manifest;
 }
 
-/// The manifest as JSON, changed, with a checksum that matches again.
+/// Returns the changed manifest as JSON, with a matching checksum.
 std::string changed(const std::function<void(nlohmann::ordered_json &)> &change) {
   auto json = nlohmann::ordered_json::parse(encodeManifest(sample()));
   change(json);
@@ -38,7 +38,7 @@ std::string messageFor(const std::string &text) {
 TEST(Manifest, comes_back_as_it_was_written) {
   EXPECT_EQ(decodeManifest(encodeManifest(sample()), "m.json"), sample());
   EXPECT_EQ(encodeManifest(sample()), encodeManifest(decodeManifest(encodeManifest(sample()), "m.json")));
-  Manifest first = sample(); // As those are that nothing goes before.
+  Manifest first = sample(); // Like checkpoints that continue no other one.
   first.previous.reset();
   EXPECT_EQ(decodeManifest(encodeManifest(first), "m.json"), first);
 }
@@ -52,7 +52,7 @@ TEST(Manifest, pieces_are_named_as_python_slices) {
   EXPECT_EQ(pieceKey(manifest.arrays[1], manifest.arrays[1].pieces[0]), "n");
 }
 
-// Whatever bit flips, the manifest is refused or says the same as before (white space).
+// Any flipped bit makes the manifest invalid, or does not change its meaning (white space).
 TEST(Manifest, any_flipped_bit_is_found) {
   std::string text = encodeManifest(sample());
   for (size_t i = 0; i < text.size(); ++i)
@@ -78,21 +78,21 @@ TEST(Manifest, says_what_is_wrong) {
   EXPECT_THAT(messageFor(changed([](auto &json) { json["previous"] = "x"; })),
               HasSubstr("'previous' is not a number in range"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["files"][0]["name"] = "../x"; })),
-              HasSubstr("'../x' is no name of a file in the folder"));
+              HasSubstr("'../x' is not the name of a file in the folder"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["files"].erase(1); })),
-              HasSubstr("a piece of array 'w' lies in 'process-00001.safetensors', which is not listed"));
+              HasSubstr("a shard of array 'w' is in 'process-00001.safetensors', which is not listed"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][1]["name"] = "w"; })),
               HasSubstr("it has array 'w' twice"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["dtype"] = "f7"; })),
               HasSubstr("array 'w' has an unknown dtype"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["pieces"].erase(2); })),
-              HasSubstr("the pieces of array 'w' have 32 elements together and the array 40"));
+              HasSubstr("the shards of array 'w' have 32 elements together and the array 40"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["pieces"][2]["start"] = {3, 0}; })),
-              HasSubstr("two pieces of array 'w' overlap"));
+              HasSubstr("two shards of array 'w' overlap"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["pieces"][2]["start"] = {4, 4}; })),
-              HasSubstr("a piece of array 'w' lies outside of it"));
+              HasSubstr("a shard of array 'w' is outside of it"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["pieces"][2]["start"] = {3}; })),
-              HasSubstr("a piece of array 'w' has another rank"));
+              HasSubstr("a shard of array 'w' has another rank"));
   EXPECT_THAT(messageFor(changed([](auto &json) { json["arrays"][0]["shape"] = {uint64_t(1) << 61, 1 << 20}; })),
               HasSubstr("array 'w' is too large"));
 }

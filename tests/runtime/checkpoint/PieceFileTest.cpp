@@ -53,12 +53,12 @@ TEST_F(PieceFileTest, reads_boxes_to_where_they_belong) {
   }
 }
 
-// A damaged byte matters to those who read that megabyte, and to nobody else.
+// A damaged byte matters to readers of that MiB only.
 TEST_F(PieceFileTest, a_flipped_byte_is_found_by_who_reads_it) {
   std::string text = readAll(path);
   size_t data = text.size() - values.size() * 4;
   std::string damaged = text;
-  damaged[data + (1 << 20) + 5] ^= 1; // In the second megabyte: rows 262 to 524.
+  damaged[data + (1 << 20) + 5] ^= 1; // In the second MiB: rows 262 to 524.
   writeAll(path, damaged);
   EXPECT_EQ(read({0, 0}, {200, 1000})[1002 + 2], 0.0f);
   EXPECT_EQ(read({600, 0}, {100, 1000})[1002 + 2], 600'000.0f);

@@ -1,4 +1,4 @@
-//===- AsyncTest.cpp - collectives that go on while the device works ------===//
+//===- AsyncTest.cpp - collectives while the device works -----------------===//
 
 #include "CaseHelper.h"
 #include "JobHelper.h"
@@ -50,7 +50,7 @@ struct Call {
   std::unique_ptr<CollectiveCall> call;
 };
 
-// Nobody waits, and the result comes: for sums and moves, small and large, and calls that begin behind others.
+// Results arrive although no device waits: for sums and moves, small and large, and calls that begin after others.
 TEST(Async, ResultsComeWhileNobodyWaits) {
   MeshShape mesh{{{"a", 4}}};
   for (const Layout &layout : {onHosts({0, 1, 2, 3}), onHosts({0, 0, 1, 1})})
@@ -63,7 +63,7 @@ TEST(Async, ResultsComeWhileNobodyWaits) {
           std::fill_n(static_cast<float *>(call.operand->data()), size, float(context.position + 1));
           call.start();
         }
-        // The last element that either writes, as the device's own computation would leave it alone.
+        // The last element that the collective writes; the device's own computation does not touch it.
         auto deadline = std::chrono::steady_clock::now() + timeLimit(std::chrono::seconds(10));
         auto lastOf = [](Call &call) {
           auto *data = static_cast<const volatile float *>(call.result->data());
@@ -86,8 +86,8 @@ TEST(Async, ResultsComeWhileNobodyWaits) {
     }
 }
 
-// All kinds, over groups within hosts and across, some ended at once and some in any order, with pauses that differ
-// from device to device; again and again with the same calls, as in a loop.
+// All kinds, over groups within hosts and across, some finished at once and some in any order, with pauses that differ
+// from device to device. The calls are reused, as in a loop.
 TEST(Async, RandomCallsInRandomOrder) {
   const int64_t shapes[][3] = {{2, 2, 2}, {3, 2, 1}, {4, 1, 2}, {5, 1, 1}};
   for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -100,7 +100,7 @@ TEST(Async, RandomCallsInRandomOrder) {
       hosts.push_back(static_cast<int>(random() % 3));
     std::vector<Case> cases = makeRandomCases(mesh, 30, random);
     auto outcomes = runJob(onHosts(hosts), [&](DeviceContext &context) {
-      // What all devices draw alike, and what each draws for itself.
+      // `common` gives the same numbers on all devices, `own` different ones.
       std::mt19937_64 common(seed), own(seed * 100 + context.position);
       std::vector<Call> calls;
       std::vector<bool> isAsync;
@@ -146,7 +146,7 @@ TEST(Async, RandomCallsInRandomOrder) {
   }
 }
 
-// A device that makes another call is named by who waits for it, though neither waits in the call itself.
+// A device that makes another call is named by the device that waits for it, although neither waits in the call itself.
 TEST(Async, Divergence) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
@@ -166,13 +166,13 @@ TEST(Async, Divergence) {
   }
 }
 
-// A run fails while its calls are under way: their memory may go after settle, at once.
+// A run fails while its calls are in flight: after settle their memory may be freed at once.
 TEST(Async, SettleEndsWhatIsUnderWay) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
     Call first(context, mesh, describe(CollectiveKind::AllReduce, mesh, 5'000'000), asyncAt(3));
     Call second(context, mesh, describe(CollectiveKind::AllGather, mesh, 1000), asyncAt(4));
-    if (context.process == 0) { // The other one never comes.
+    if (context.process == 0) { // The other process never makes the call.
       first.start();
       second.start();
       std::this_thread::sleep_for(milliseconds(20));
@@ -184,14 +184,14 @@ TEST(Async, SettleEndsWhatIsUnderWay) {
     }
     return std::vector<char>();
   });
-  // The cause where the first had begun, else that there was one.
+  // The abort's cause if the first call had begun, else only that the run failed.
   bool isCause = outcomes[0].error.find("device 0 is out of memory") != std::string::npos;
-  EXPECT_TRUE(isCause || outcomes[0].error == "a run of the program failed while its collectives were under way")
+  EXPECT_TRUE(isCause || outcomes[0].error == "a run of the program failed while its collectives were in flight")
       << outcomes[0].error;
   EXPECT_LT(outcomes[0].seconds, timeLimit(2.0));
 }
 
-// The cause of a failure arrives where calls are under way, and calls behind them do not begin.
+// The cause of a failure arrives at calls in flight, and calls behind them do not begin.
 TEST(Async, AbortReachesCallsUnderWay) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
@@ -200,7 +200,7 @@ TEST(Async, AbortReachesCallsUnderWay) {
     if (context.process == 1) {
       std::this_thread::sleep_for(milliseconds(100));
       context.communicator->abort("device 1 failed");
-      awaitPoint(currentJob(), 0, 1); // Who waits asks its process.
+      awaitPoint(currentJob(), 0, 1); // A waiting device asks the process of its peer.
       throw Error("device 1 failed");
     }
     first.start();

@@ -1,4 +1,4 @@
-//===- CaseHelper.cpp - one collective and what all devices put in --------===//
+//===- CaseHelper.cpp - a collective with all operands --------------------===//
 
 #include "CaseHelper.h"
 #include "runtime/collective/Movement.h"
@@ -79,7 +79,7 @@ std::vector<Case> makeRandomCases(const MeshShape &mesh, int count, std::mt19937
     std::vector<AxisRef> axes{{"a"}, {"b"}, {"c"}};
     std::shuffle(axes.begin(), axes.end(), random);
     axes.resize(1 + random() % 3);
-    // All but exchanges, which are the last but one.
+    // All kinds but exchange.
     auto kind = static_cast<CollectiveKind>(random() % 6);
     if (kind == CollectiveKind::Exchange)
       kind = CollectiveKind::CollectiveBroadcast;

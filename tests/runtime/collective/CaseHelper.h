@@ -1,4 +1,4 @@
-//===- CaseHelper.h - one collective and what all devices put in -*- C++ -*-===//
+//===- CaseHelper.h - a collective with all operands ------------*- C++ -*-===//
 #pragma once
 
 #include "ExpectHelper.h"
@@ -14,14 +14,14 @@ struct Case {
   std::vector<Value> operands; ///< By position.
 };
 
-/// Fills in local shapes and operands: `full` is the larger side of the collective.
+/// Fills in local shapes and operands: `full` is the larger of operand and result.
 Case makeCase(const MeshShape &mesh, CollectiveKind kind, DType dtype, ReductionKind reduction,
               const std::vector<AxisRef> &axes, std::vector<int64_t> full, int32_t dim, std::mt19937_64 &random);
 
-/// What a type can be reduced by.
+/// Returns the reductions that are defined for a type.
 std::vector<ReductionKind> reductionsOf(DType dtype);
 
-/// Of all kinds, types and sizes, over the axes a, b and c.
+/// Makes cases of all kinds, types and sizes, over the axes a, b and c.
 std::vector<Case> makeRandomCases(const MeshShape &mesh, int count, std::mt19937_64 &random);
 
 } // namespace spmd::test

@@ -47,7 +47,7 @@ void check(const std::vector<Case> &cases, int processes, int64_t devices, int t
 
 class GroupSize : public ::testing::TestWithParam<int> {};
 
-// All types, reductions and kinds, shapes that do not divide, with short and empty pieces.
+// All types, reductions and kinds, shapes that do not divide, with short and empty shards.
 TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
   int64_t n = GetParam();
   MeshShape mesh{{{"a", n}}};
@@ -57,7 +57,7 @@ TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
     for (ReductionKind reduction : reductionsOf(dtype))
       for (const std::vector<int64_t> &shape :
            {std::vector<int64_t>{1}, {3}, {13, 5}, {2, 7, 3}, {5000, 5}, {3, 9001}}) {
-        // The large ones take other ways through memory, the same for all reductions.
+        // Large shapes use other code paths, which are the same for all reductions.
         if (elementCount(shape) > 1000 && reduction != ReductionKind::Sum && dtype != DType::F32)
           continue;
         int32_t last = static_cast<int32_t>(shape.size()) - 1;
@@ -75,7 +75,7 @@ TEST_P(GroupSize, AllCollectivesTypesAndReductions) {
   check(cases, 1, n);
   if (n == 1)
     return;
-  // On hosts of one device, of two, of which one has one, and on two whose members take turns.
+  // One device per host; two hosts, one of which has one device; two hosts with alternating members.
   std::vector<int> hosts;
   for (int i = 0; i < n; ++i)
     hosts.push_back(n == 2 ? i : n == 6 ? i % 2 : i / 2);
@@ -110,7 +110,7 @@ TEST(Collectives, GroupsOfAMesh) {
     check(cases, 4, 8, 1, hosts);
 }
 
-// Any mesh, any axes in any order, any hosts: what a user may write.
+// Any mesh, any axes in any order, any hosts.
 TEST(Collectives, RandomMeshesOverHosts) {
   const int64_t shapes[][3] = {{2, 2, 2}, {3, 2, 1}, {2, 3, 2}, {4, 1, 2}, {5, 1, 1}, {7, 1, 1}, {2, 1, 3}, {3, 3, 1}};
   for (uint64_t seed = 0; seed < 12; ++seed) {
@@ -157,7 +157,7 @@ TEST(Collectives, SameBitsOnAllLayouts) {
             makeCase(mesh, CollectiveKind::ReduceScatter, dtype, ReductionKind::Sum, axes, {size}, 0, random));
       }
   std::vector<Outcome> first;
-  // Also on hosts: one process each, several, as many as it happens, and in turns.
+  // Also on several hosts: one process each, several, random ones, and alternating.
   std::vector<Layout> layouts{{1, 8}, {2, 4}, {4, 2}, {8, 1}};
   for (const std::vector<int> &hosts : {std::vector<int>{0, 1},
                                         {0, 0, 1, 1},
@@ -190,7 +190,7 @@ TEST(Collectives, SameBitsOnAllLayouts) {
   check(cases, 8, 8);
 }
 
-// Started one after another and finished later, more of them than the ring holds; over different groups.
+// Calls started one after another and finished later, more of them than the ring holds; over different groups.
 TEST(Collectives, ManyUnderWayAtOnce) {
   MeshShape mesh{{{"a", 2}, {"b", 2}}};
   constexpr int count = 30;
@@ -214,7 +214,7 @@ TEST(Collectives, ManyUnderWayAtOnce) {
           std::fill_n(static_cast<float *>(operands[i]->data()), size, float(context.position * 100 + i + round));
           calls[i]->start(operands[i]->data(), results[i]->data());
         }
-        // Finished in another order than started.
+        // Finished in reverse order.
         for (int i = count; i-- > 0;)
           calls[i]->done();
         for (int i = 0; i < count; ++i) {
@@ -232,7 +232,7 @@ TEST(Collectives, ManyUnderWayAtOnce) {
   }
 }
 
-// all_reduce into its own operand, and from and into memory that is no device's.
+// all_reduce in place, and from and into memory that is not device memory.
 TEST(Collectives, InPlaceAndOutsideMemory) {
   MeshShape mesh{{{"a", 3}}};
   for (auto [size, hosts] : {std::pair<int64_t, std::vector<int>>{10, {}},
@@ -268,7 +268,7 @@ TEST(Collectives, InPlaceAndOutsideMemory) {
   }
 }
 
-// Descriptions that contradict themselves are refused when they are prepared.
+// Inconsistent descriptions are refused when they are prepared.
 TEST(Movement, RefusesContradictions) {
   MeshShape mesh{{{"a", 2}}};
   auto expectError = [&](CollectiveDesc desc, const char *text) {

@@ -1,4 +1,4 @@
-//===- DoorTest.cpp - who comes in from other hosts, and who does not -----===//
+//===- DoorTest.cpp - connections from other hosts ------------------------===//
 
 #include "runtime/collective/net/Network.h"
 #include "runtime/support/Error.h"
@@ -54,7 +54,7 @@ protected:
             [this](const std::string &why) { failure.set_value(why); }};
 };
 
-// Where nobody can come in for want of descriptors, the job is told soon.
+// If no connection can be accepted because descriptors are exhausted, the job is told soon.
 TEST_F(DoorTest, WithoutAFreeDescriptorTheJobIsTold) {
   UniqueFd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   SocketAddress where = SocketAddress::make("127.0.0.1", door.getPort());
@@ -104,7 +104,7 @@ TEST_F(DoorTest, RefusesAnotherTokenAndAnotherJob) {
   EXPECT_EQ(door.take(7, 1, 2, 50ms), nullptr);
 }
 
-// What a stranger has seen of another's handshake is of no use to it.
+// Data recorded from another peer's handshake does not help an unauthenticated peer.
 TEST_F(DoorTest, RefusesAReplay) {
   coordinator::Opening ours, theirs;
   ours.jobTag = coordinator::makeJobTag(secret.nonce);
@@ -154,13 +154,13 @@ TEST_F(DoorTest, ClosesOnGarbageAndSilence) {
   EXPECT_NE(come(secret, {.kind = Greeting::Questions}), nullptr);
 }
 
-// Thousands who say nothing keep nobody out: who has waited longest has to go.
+// Thousands of silent connections do not keep peers out: the one that has waited longest is dropped.
 TEST_F(DoorTest, FloodOfSilentConnections) {
   std::vector<UniqueFd> flood;
   for (int i = 0; i < 3000; ++i) {
     flood.push_back(dial());
     if (flood.size() > 600)
-      flood.erase(flood.begin()); // This test has but so many descriptors.
+      flood.erase(flood.begin()); // The number of descriptors of this test is limited.
   }
   auto begin = Clock::now();
   auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
@@ -168,7 +168,7 @@ TEST_F(DoorTest, FloodOfSilentConnections) {
   EXPECT_LT(Clock::now() - begin, timeLimit(1000ms));
 }
 
-// Authenticated, but not what we speak.
+// Authenticated, but with a wrong message.
 TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
   EXPECT_THROW(come(secret, {.magic = 1}), StreamEnded);
   auto stream = come(secret, {.kind = 99});
@@ -178,8 +178,8 @@ TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
   EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
 }
 
-// The network may be away just when a greeting is sent: it counts when the door has said so, however late, and where
-// the door has closed meanwhile, who greets knows that and comes again.
+// The network may fail just when a greeting is sent. The connection counts when the listener has confirmed it, however
+// late. If the listener has closed it meanwhile, the connecting process notices and connects again.
 TEST(Enter, KnowsWhetherTheDoorHasTakenIt) {
   Secret secret{"token", "nonce"};
   for (bool isTaken : {false, true}) {
@@ -221,8 +221,8 @@ TEST(Network, DoorIsNoWiderThanNeeded) {
   EXPECT_EQ(doorAddress({{"::1", "fd00::2"}, "::1", "::1", ""}), "::");
 }
 
-// A host has many loopback addresses, and its door is at one of them; others find the host where they found the
-// coordinator.
+// A host has many loopback addresses, and its listener uses one of them; other processes reach the host at the address
+// at which they reached the coordinator.
 TEST(Network, PeersOnTheCoordinatorsHost) {
   NetworkPlace inside{{"127.0.0.1", "127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.1.1", ""};
   EXPECT_EQ(addressOfPeer(inside, 1), "127.0.0.1");

@@ -1,6 +1,6 @@
 //===- ExchangesTest.cpp - exchanges against brute force ------------------===//
 //
-// Elements are hashes of their places, so that one that came from elsewhere is seen.
+// Elements are hashes of their global indices, so that an element from elsewhere is noticed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ using namespace spmd::test;
 
 namespace {
 
-/// What a device owns of the array whose element at index (i, j, ...) is a hash of it; `padding` fills the rest.
+/// Returns the shard of a device of the array whose element at index (i, j, ...) is a hash of the index; `padding`
+/// fills the rest.
 Value ownedPart(const MeshShape &mesh, const std::vector<int64_t> &global, const Sharding &sharding, int64_t position,
                 uint32_t padding, const std::vector<DimMove> &moves = {}) {
   std::vector<int64_t> blocks = global;
@@ -52,7 +53,7 @@ Value ownedPart(const MeshShape &mesh, const std::vector<int64_t> &global, const
   return value;
 }
 
-/// The results of all of them on this device, one behind the other. What pads an operand must not matter.
+/// Returns the results of all cases on this device, concatenated. The padding of an operand must not matter.
 std::vector<char> callAll(DeviceContext &context, const MeshShape &mesh, const std::vector<CollectiveDesc> &cases) {
   std::vector<char> all;
   for (const CollectiveDesc &desc : cases) {
@@ -63,7 +64,7 @@ std::vector<char> callAll(DeviceContext &context, const MeshShape &mesh, const s
   return all;
 }
 
-// From every sharding to every other: the target's part of the same array, zeros beyond it.
+// From every sharding to every other: the target shard of the same array, with zeros as padding.
 TEST(Exchanges, BetweenAnyShardings) {
   MeshShape mesh{{{"a", 4}, {"b", 2}}};
   std::vector<Sharding> shardings{{{{}, {}}, {}},
@@ -116,8 +117,8 @@ TEST(Exchanges, BetweenAnyShardings) {
   }
 }
 
-/// Executes exchanges on 8 devices that lie on hosts in several ways. `sourceOf`: which element of the source, in
-/// row-major order, is at a place of the target for the device at a position; negative where there is a zero.
+/// Executes exchanges on 8 devices, distributed over hosts in several ways. `sourceOf` returns the row-major index of
+/// the source element at a position of the target for the device at a mesh position; negative for a zero.
 void checkExchanges(const MeshShape &mesh, const std::vector<CollectiveDesc> &cases,
                     const std::function<int64_t(const CollectiveDesc &desc, int64_t position,
                                                 std::array<int64_t, 2> place)> &sourceOf) {
@@ -131,7 +132,7 @@ void checkExchanges(const MeshShape &mesh, const std::vector<CollectiveDesc> &ca
       const char *actual = outcomes[position].bytes.data();
       for (const CollectiveDesc &desc : cases) {
         std::vector<ShardRange> ranges = ownedRanges(mesh, desc.targetShape, desc.target, position);
-        Value whole = ownedPart(mesh, desc.globalShape, everywhere, 0, 0); // All of the source.
+        Value whole = ownedPart(mesh, desc.globalShape, everywhere, 0, 0); // The full source.
         for (int64_t i = 0; i < desc.resultShape[0]; ++i)
           for (int64_t j = 0; j < desc.resultShape[1]; ++j, actual += 4) {
             bool isInside = i < ranges[0].size && j < ranges[1].size;
@@ -147,8 +148,8 @@ void checkExchanges(const MeshShape &mesh, const std::vector<CollectiveDesc> &ca
   }
 }
 
-// The same of arrays that are made of one another's elements: element i of the target is the source's shift + i *
-// stride, or zero.
+// Arrays whose elements come from one another: element i of the target is the source's element shift + i * stride, or
+// zero.
 TEST(Exchanges, MovingBetweenAnyShardings) {
   MeshShape mesh{{{"a", 4}, {"b", 2}}};
   std::vector<Sharding> shardings{{{{}, {}}, {}},
@@ -176,7 +177,7 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
             move.shift += 15;
           move.end = random() % 3 ? desc.targetShape.back() : static_cast<int64_t>(random() % desc.targetShape.back());
           move.begin = random() % 3 ? 0 : static_cast<int64_t>(random() % (move.end + 1));
-          if (random() % 3 == 0) { // Each device's piece is a window.
+          if (random() % 3 == 0) { // Each device's shard is a window.
             int64_t windows = 1;
             for (const AxisRef &axis : target.dims[d])
               windows *= axis.sizeIn(mesh);
@@ -196,7 +197,7 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
           if (random() % 4 == 0 && move.block == 1) {
             move.wraps = true;
             move.stride = 1;
-          } else if (random() % 3 == 0) { // Its elements come to lie apart.
+          } else if (random() % 3 == 0) { // Its elements are dilated.
             move.dilation = 2 + static_cast<int64_t>(random() % 3);
             if (std::gcd(move.stride, move.dilation) != 1)
               move.stride = 1;
@@ -231,7 +232,7 @@ TEST(Exchanges, MovingBetweenAnyShardings) {
   });
 }
 
-// Arrays in another shape: the same elements in the same order, zeros beyond them.
+// Reshaped arrays: the same elements in the same order, with zeros as padding.
 TEST(Exchanges, ReshapingBetweenAnyShardings) {
   MeshShape mesh{{{"a", 4}, {"b", 2}}};
   std::vector<Sharding> shardings{
@@ -259,7 +260,7 @@ TEST(Exchanges, ReshapingBetweenAnyShardings) {
   });
 }
 
-// Only the device that asks for a value gets it (printing).
+// Only the device that requests a value receives it (printing).
 TEST(Exchanges, OneReceiver) {
   MeshShape mesh{{{"a", 4}}};
   CollectiveDesc desc;

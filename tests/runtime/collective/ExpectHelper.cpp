@@ -1,4 +1,4 @@
-//===- ExpectHelper.cpp - what a collective must give, by its definition --===//
+//===- ExpectHelper.cpp - reference results by definition -----------------===//
 
 #include "ExpectHelper.h"
 #include "JobHelper.h"
@@ -16,7 +16,7 @@ float bf16ToFloat(uint16_t bits) {
   return value;
 }
 
-/// By the definition of rounding: the nearer of the two neighbours, the even one when they are equally near.
+/// Rounds by the definition: to the nearer of the two neighbours, the even one when they are equally near.
 uint16_t floatToBf16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, 4);
@@ -68,7 +68,7 @@ template <typename Integer> Integer reduceInteger(ReductionKind kind, Integer a,
   return 0;
 }
 
-/// One element of each member to one element, by the tree.
+/// Reduces one element of each member along the tree.
 template <typename T, typename Combine> T tree(const std::vector<T> &values, const Combine &combine) {
   if (values.size() == 1)
     return values[0];
@@ -154,7 +154,7 @@ Value reduce(const std::vector<const Value *> &values, ReductionKind kind) {
 
 int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// The piece of a member, level by level: pad, cut, go on with the block.
+/// Returns the shard of a member, level by level: pad, split, continue with the block.
 Value scatter(Value value, int64_t dim, const std::vector<int64_t> &sizes, const std::vector<int64_t> &coordinates) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t block = ceilDiv(value.shape[dim], sizes[i]);
@@ -163,7 +163,7 @@ Value scatter(Value value, int64_t dim, const std::vector<int64_t> &sizes, const
   return value;
 }
 
-/// The members' pieces (first axis major) joined to n elements.
+/// Concatenates the members' shards (first axis major) to n elements.
 Value gather(const std::vector<Value> &parts, int64_t dim, std::vector<int64_t> sizes, int64_t n) {
   if (sizes.empty())
     return parts[0];
@@ -192,7 +192,7 @@ Value makeValue(DType dtype, std::vector<int64_t> shape, std::mt19937_64 &random
     char *at = value.bytes.data() + i * size;
     uint64_t bits = random();
     float f = real(random);
-    // Now and then what is special: NaN, infinity, zeros of both signs.
+    // Sometimes special values: NaN, infinity, zeros of both signs.
     if (bits % 37 == 0)
       f = NAN;
     else if (bits % 41 == 0)
@@ -258,7 +258,7 @@ Value expectedResult(const MeshShape &mesh, const CollectiveDesc &desc, const st
   std::vector<int64_t> sizes;
   for (const AxisRef &axis : desc.axes)
     sizes.push_back(axis.sizeIn(mesh));
-  // The group, by its definition: devices that differ at most in these axes, ordered by their coordinates over them.
+  // The group by its definition: devices that differ at most in these axes, ordered by their coordinates over them.
   auto coordinatesOver = [&](int64_t device) {
     std::vector<int64_t> all = mesh.coordinates(device), over;
     for (const AxisRef &axis : desc.axes)
@@ -267,7 +267,7 @@ Value expectedResult(const MeshShape &mesh, const CollectiveDesc &desc, const st
   };
   std::vector<std::pair<std::vector<int64_t>, int64_t>> members;
   auto differ = [&](int64_t a, int64_t b) {
-    // Same in every part of every axis that the collective does not run over.
+    // Equal in every part of every axis over which the collective does not run.
     std::vector<int64_t> ca = mesh.coordinates(a), cb = mesh.coordinates(b);
     for (const AxisRef &axis : desc.axes) {
       size_t index = mesh.indexOf(axis.name);

@@ -1,4 +1,4 @@
-//===- FaultTest.cpp - what ends a wait besides success -------------------===//
+//===- FaultTest.cpp - ends of waits other than success -------------------===//
 
 #include "JobHelper.h"
 #include "runtime/support/Error.h"
@@ -36,7 +36,7 @@ std::vector<Layout> oneAndManyHosts(int processes) {
   return {{processes, 1}, onHosts(hosts)};
 }
 
-/// Nobody ends before all have: what they find must not be that another has gone.
+/// No process ends before all are done: their error must not be that another process has gone.
 DeviceBody together(int processes, DeviceBody body) {
   return [processes, body = std::move(body)](DeviceContext &context) {
     std::vector<char> bytes;
@@ -70,7 +70,7 @@ TEST(Faults, KilledPeerEndsTheWait) {
           context.call(mesh, sumOf({size}, {{"a"}}), zeros(4 * size), at(3));
           if (context.process == 2) {
             signalPoint(currentJob(), 0);
-            awaitPoint(currentJob(), 1, 1); // Never comes.
+            awaitPoint(currentJob(), 1, 1); // Never returns.
           }
           return context.call(mesh, sumOf({size}, {{"a"}}), zeros(4 * size), at(4));
         },
@@ -87,7 +87,7 @@ TEST(Faults, KilledPeerEndsTheWait) {
   }
 }
 
-// Two processes make different calls: both name both, with their lines.
+// Two processes make different calls: both name both calls, with their lines.
 TEST(Faults, DifferentCallsAreNamedByBoth) {
   MeshShape mesh{{{"a", 2}}};
   for (int64_t size : {8, 80'000})
@@ -108,7 +108,8 @@ TEST(Faults, DifferentCallsAreNamedByBoth) {
     }
 }
 
-// A permutation sends one way only, and a gather both: whoever makes which, it is found out.
+// A permutation sends in one direction only, and a gather in both: the difference is detected whichever process makes
+// which.
 TEST(Faults, DifferentKindsBetweenHosts) {
   MeshShape mesh{{{"a", 2}}};
   CollectiveDesc permute = sumOf({8}, {{"a"}});
@@ -146,7 +147,7 @@ TEST(Faults, AnotherProgramIsADivergence) {
   }
 }
 
-// One leaves out a call over other axes, so that the two never meet in one group.
+// One process skips a call over other axes, so that the two never meet in one group.
 TEST(Faults, SkippedCallOverOtherAxes) {
   MeshShape mesh{{{"a", 2}, {"b", 2}}};
   for (const Layout &layout : {Layout{4, 1}, onHosts({0, 0, 1, 1}), onHosts({0, 1, 2, 3}), onHosts({0, 1, 0, 1})}) {
@@ -167,7 +168,7 @@ TEST(Faults, SkippedCallOverOtherAxes) {
   }
 }
 
-// A process leaves its loop early and has finished: the other does not wait for ever.
+// A process leaves its loop early and finishes: the other process does not wait forever.
 TEST(Faults, LoopLeftEarly) {
   MeshShape mesh{{{"a", 2}}};
   for (const Layout &layout : oneAndManyHosts(2)) {
@@ -197,7 +198,7 @@ TEST(Faults, LoopLeftEarly) {
   }
 }
 
-// A device that fails takes the others of its communicator with it, its cause told.
+// A device that fails ends the wait of the other devices of its communicator, with its cause.
 TEST(Faults, AbortReachesAllProcesses) {
   MeshShape mesh{{{"a", 3}}};
   for (const Layout &layout : {Layout{3, 1}, onHosts({0, 1, 2}), onHosts({0, 0, 1}), onHosts({0, 1, 1})})
@@ -216,7 +217,7 @@ TEST(Faults, AbortReachesAllProcesses) {
     }
 }
 
-// A process that ends without a word, and nobody who knows more: the connection's end is named.
+// A process ends without a message, and no verdict follows: the error names the lost connection.
 TEST(Faults, LostConnectionIsNamed) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
@@ -232,7 +233,7 @@ TEST(Faults, LostConnectionIsNamed) {
   EXPECT_LT(outcomes[0].seconds, timeLimit(2.0));
 }
 
-// Nobody failed, but a peer does not come: an error at the limit, which names it.
+// A peer does not make the call: an error at the limit names it.
 TEST(Faults, LimitNamesWhoIsMissing) {
   MeshShape mesh{{{"a", 3}}};
   for (Layout layout : oneAndManyHosts(3)) {
@@ -259,13 +260,13 @@ TEST(Faults, LimitNamesWhoIsMissing) {
         });
     EXPECT_NE(outcomes[0].error.find("waited for 0.2"), std::string::npos) << outcomes[0].error;
     EXPECT_NE(outcomes[0].error.find("for process 1 device 1"), std::string::npos) << outcomes[0].error;
-    EXPECT_GE(outcomes[0].seconds, 0.5); // The coordinator may speak before.
+    EXPECT_GE(outcomes[0].seconds, 0.5); // The coordinator may report before.
     bool isOneHost = layout.hosts.empty();
     EXPECT_EQ(outcomes[0].error.starts_with("process 1 is to blame: all_reduce"), isOneHost) << outcomes[0].error;
   }
 }
 
-// Reductions without meaning are refused when they are prepared.
+// Undefined reductions are refused when they are prepared.
 TEST(Faults, ReductionsWithoutMeaning) {
   auto outcomes = runJob({1, 1}, [&](DeviceContext &context) {
     CollectiveDesc desc = sumOf({8}, {});

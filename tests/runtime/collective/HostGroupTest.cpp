@@ -1,4 +1,4 @@
-//===- HostGroupTest.cpp - who does what between hosts --------------------===//
+//===- HostGroupTest.cpp - tasks of members between hosts -----------------===//
 
 #include "runtime/collective/net/HostGroup.h"
 
@@ -13,7 +13,7 @@ HostGroup groupOn(const std::vector<int> &hosts) {
                    [&](int64_t member) { return std::to_string(hosts[static_cast<size_t>(member)]); });
 }
 
-/// `first+size@host` of each subtree.
+/// Returns `first+size@host` of each subtree.
 std::vector<std::string> subtreesOf(const std::vector<int> &hosts) {
   std::vector<std::string> texts;
   for (const HostSubtree &subtree : splitByHost(groupOn(hosts)))
@@ -25,7 +25,7 @@ std::vector<std::string> subtreesOf(const std::vector<int> &hosts) {
 TEST(HostGroup, SubtreesAreAsLargeAsTheTreeAllows) {
   EXPECT_THAT(subtreesOf({0, 0, 1, 1}), testing::ElementsAre("0+2@0", "2+2@1"));
   EXPECT_THAT(subtreesOf({0, 0, 0, 0, 1, 1}), testing::ElementsAre("0+4@0", "4+2@1"));
-  // The tree of six is (4, 2): the second host's four members are no subtree.
+  // The tree of six is (4, 2): the second host's four members are not a subtree.
   EXPECT_THAT(subtreesOf({0, 0, 1, 1, 1, 1}), testing::ElementsAre("0+2@0", "2+2@1", "4+2@1"));
   EXPECT_THAT(subtreesOf({0, 1, 0, 1}), testing::ElementsAre("0+1@0", "1+1@1", "2+1@0", "3+1@1"));
   EXPECT_THAT(subtreesOf({0, 0, 0}), testing::ElementsAre("0+3@0"));

@@ -1,4 +1,4 @@
-//===- JobHelper.cpp - real processes for tests, without a coordinator ----===//
+//===- JobHelper.cpp - test jobs of real processes ------------------------===//
 
 #include "JobHelper.h"
 #include "runtime/support/Error.h"
@@ -91,7 +91,7 @@ std::string SharedStore::wait(const std::string &key, std::chrono::milliseconds 
     if (!value.empty())
       return value;
     if (std::chrono::steady_clock::now() > deadline)
-      throw Error("store: nobody set " + key);
+      throw Error("store: no process set " + key);
     futexWait(job.version, seen, std::chrono::milliseconds(20));
   }
 }
@@ -150,7 +150,7 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
 
 namespace {
 
-/// Devices and collectives of one process, then its body.
+/// Creates devices and collectives of one process, then runs its body.
 void withProcess(const Layout &layout, int process, SharedJob &job, const std::function<void(ProcessContext &)> &body) {
   int devices = layout.devicesPerProcess, total = layout.processes * devices;
   std::vector<int64_t> local;
@@ -204,7 +204,7 @@ std::vector<Outcome> runDevices(const Layout &layout, int process, SharedJob &jo
   return outcomes;
 }
 
-/// Forks the processes; `body` gives so many outcomes for each.
+/// Forks the processes; `body` returns so many outcomes for each.
 std::vector<Outcome> forkJob(const Layout &layout, int outcomesPerProcess,
                              const std::function<std::vector<Outcome>(int process, SharedJob &)> &body,
                              const Overseer &overseer) {

@@ -1,7 +1,8 @@
-//===- JobHelper.h - real processes for tests, without a coordinator -*- C++ -*-===//
+//===- JobHelper.h - test jobs of real processes ----------------*- C++ -*-===//
 //
-// Forks processes that share a store and a health flag in anonymous memory; each makes its devices and runs a body on
-// every device's thread. What the bodies return, or the error that they throw, comes back to the test.
+// Forks processes, without a coordinator, that share a store and a health flag in anonymous memory. Each creates its
+// devices and runs a body on every device's thread. The test gets what the bodies return, or the errors that they
+// throw.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +15,7 @@
 
 namespace spmd::test {
 
-/// What the processes of a test job share.
+/// The state that the processes of a test job share.
 struct SharedJob;
 
 class SharedStore final : public Store {
@@ -44,12 +45,13 @@ private:
 struct Layout {
   int processes = 1, devicesPerProcess = 1;
   int threadsPerDevice = 1;
-  /// The host of each process; empty: one for all. Those of different hosts share no memory and use the network.
+  /// The host of each process; empty: one host for all. Processes of different hosts share no memory and use the
+  /// network.
   std::vector<int> hosts = {};
   CollectiveTimeouts timeouts = {};
 };
 
-/// A device as a body sees it. `position` is the global id: the communicator is over all devices in order.
+/// A device as a body sees it. `position` is the global id: the communicator has all devices in order.
 struct DeviceContext {
   int64_t position = 0;
   int32_t process = 0;
@@ -65,12 +67,12 @@ struct DeviceContext {
 
 struct Outcome {
   std::vector<char> bytes;
-  std::string error; ///< Empty: none.
+  std::string error; ///< Empty: no error.
   double seconds = 0;
 };
 
 using DeviceBody = std::function<std::vector<char>(DeviceContext &)>;
-/// Runs while the processes do, in the parent.
+/// Runs in the parent while the processes run.
 using Overseer = std::function<void(const std::vector<pid_t> &pids, SharedJob &job)>;
 
 /// A process as a body of runProcesses sees it, on its main thread.
@@ -88,7 +90,7 @@ std::vector<Outcome> runProcesses(const Layout &layout, const ProcessBody &body,
 /// One outcome per device, by global id; a process that dies leaves `process died` for its devices.
 std::vector<Outcome> runJob(const Layout &layout, const DeviceBody &body, const Overseer &overseer = {});
 
-/// For overseers and bodies: end the job as the coordinator would; meet at a numbered point.
+/// For overseers and bodies: ends the job as the coordinator would; meets at a numbered point.
 void declareOver(SharedJob &job, const std::string &verdict);
 void signalPoint(SharedJob &job, int point);
 void awaitPoint(SharedJob &job, int point, int count);

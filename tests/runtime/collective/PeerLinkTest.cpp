@@ -15,7 +15,7 @@ using namespace spmd::shm;
 
 namespace {
 
-/// The store of a job that ends while its processes set themselves up.
+/// The store of a job that ends while its processes are being set up.
 class EndedStore : public Store {
 public:
   void set(const std::string &, const std::string &) override { throw Error("the job is over"); }
@@ -33,7 +33,7 @@ TEST(PeerLink, AVerdictWhileItIsMadeIsAnErrorLikeAnyOther) {
   }
 }
 
-/// Keeps what is set.
+/// A store that keeps its values.
 class KeptStore : public Store {
 public:
   void set(const std::string &, const std::string &given) override { value = given; }
@@ -42,7 +42,7 @@ public:
   std::string value;
 };
 
-// A connection that cannot be accepted is an error soon, and is accepted should descriptors be free again.
+// A connection that cannot be accepted is soon reported as an error, and is accepted once descriptors are free again.
 TEST(PeerLink, WithoutAFreeDescriptorTheJobIsTold) {
   KeptStore store;
   std::promise<std::string> failure;

@@ -134,7 +134,7 @@ TEST_F(TlsClient, AnotherAuthorityIsNamedByBoth) {
   both << std::ifstream(good().authority).rdbuf() << std::ifstream(files.authority).rdbuf() << std::flush;
   files.authority = strangers.path("both.pem");
   outcome = joinTwo(identity(), TlsIdentity::load(files));
-  EXPECT_THAT(outcome.errors[1], HasSubstr(": it does not take " + files.certificate +
+  EXPECT_THAT(outcome.errors[1], HasSubstr(": it rejects " + files.certificate +
                                            " (--tls-cert): it is not signed by the authority that the other side has"));
   EXPECT_LT(outcome.seconds, timeLimit(1.0));
   EXPECT_THAT(outcome.notices,

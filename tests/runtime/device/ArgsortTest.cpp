@@ -1,4 +1,4 @@
-//===- ArgsortTest.cpp - orders against the standard library's sort -------===//
+//===- ArgsortTest.cpp - argsort against the standard library -------------===//
 
 #include "runtime/device/cpu/Library.h"
 
@@ -11,7 +11,7 @@ using namespace spmd;
 
 namespace {
 
-/// The order of `outer` x `size` x `inner` integers along the middle dimension.
+/// Returns the argsort of `outer` x `size` x `inner` integers along the middle dimension.
 std::vector<int32_t> expected(const std::vector<int32_t> &x, int64_t outer, int64_t size, int64_t inner,
                               bool descends) {
   std::vector<int32_t> result(x.size());
@@ -30,7 +30,7 @@ std::vector<int32_t> expected(const std::vector<int32_t> &x, int64_t outer, int6
   return result;
 }
 
-/// Runs of random lengths, each in order, of few or of many different values.
+/// Returns sorted runs of random lengths, of few or of many different values.
 std::vector<int32_t> drawRuns(std::mt19937 &random, int64_t size, int64_t runs, bool descends) {
   std::vector<int32_t> line(size);
   int32_t values = random() % 2 ? 7 : 1 << 30;

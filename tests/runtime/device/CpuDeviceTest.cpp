@@ -13,7 +13,7 @@ using namespace spmd;
 
 namespace {
 
-// Every iteration runs exactly once, in pieces no shorter than the grain, whatever the number of threads.
+// Every iteration runs exactly once, in chunks no shorter than the grain, for any number of threads.
 TEST(ParallelFor, RunsEachIterationOnce) {
   for (int threads : {1, 2, 3, 8}) {
     ParallelFor loop(threads, std::chrono::microseconds(5));
@@ -36,7 +36,7 @@ TEST(ParallelFor, RunsEachIterationOnce) {
   }
 }
 
-// Many short loops after one another, with and without pauses that let the helpers go to sleep.
+// Many short loops after one another, with and without pauses that let the helpers sleep.
 TEST(ParallelFor, WakesSleepingHelpers) {
   ParallelFor loop(4, std::chrono::nanoseconds(0));
   std::atomic<int64_t> sum{0};
@@ -45,7 +45,7 @@ TEST(ParallelFor, WakesSleepingHelpers) {
   EXPECT_EQ(sum, 2000 * 64);
 }
 
-// Those that have started must be ended: nobody else knows of them.
+// Helpers that have started must be ended: no other object knows of them.
 TEST(ParallelFor, EndsTheHelpersItHasWhereThereAreNoMore) {
   {
     test::FewThreads enough(4);
@@ -88,7 +88,7 @@ TEST(CpuDevice, RunsWorkInOrderOnOneThread) {
   EXPECT_EQ(order, expected);
 }
 
-// Work that is queued is done before the device goes.
+// Queued work is done before the device is destroyed.
 TEST(CpuDevice, FinishesItsQueueBeforeItEnds) {
   std::atomic<int> count{0};
   {
@@ -100,7 +100,7 @@ TEST(CpuDevice, FinishesItsQueueBeforeItEnds) {
   EXPECT_EQ(count, 200);
 }
 
-// The last reference may go on the device's own thread.
+// The last reference may be dropped on the device's own thread.
 TEST(CpuDevice, MayEndOnItsOwnThread) {
   std::promise<void> go;
   std::weak_ptr<Device> watch;
@@ -139,7 +139,7 @@ TEST(CpuDevice, BuffersOutliveTheDevice) {
   EXPECT_EQ(*reinterpret_cast<int *>(static_cast<char *>(buffer->data()) + 96), 42);
 }
 
-// As an empty std::vector hands it over; UBSan sees whether it is taken for a place.
+// As an empty std::vector passes it; UBSan detects if it is used as an address.
 TEST(CpuDevice, CopiesNothingFromAndToNowhere) {
   auto devices = createCpuDevices({0}, {});
   DeviceBufferRef buffer = devices[0]->allocate(0);

@@ -15,14 +15,14 @@ using namespace spmd;
 
 namespace {
 
-/// Resident bytes of a segment, as the kernel counts them.
+/// Returns the resident bytes of a segment, as the kernel counts them.
 int64_t residentBytes(const Segment &segment) {
   struct stat info{};
   fstat(segment.fd(), &info);
   return info.st_blocks * 512;
 }
 
-// Random sizes, allocated and freed in random order: blocks never overlap, and each keeps what was written to it.
+// Random sizes, allocated and freed in random order: blocks never overlap, and each keeps its content.
 TEST(CpuMemory, BlocksAreDisjointUnderRandomUse) {
   CpuMemory memory(0);
   std::mt19937 random(7);
@@ -74,7 +74,7 @@ TEST(CpuMemory, FreedNeighboursAreJoined) {
   memory.free(all);
 }
 
-// A freed block is handed out again with its pages; what is free beyond the measure goes back to the kernel.
+// A freed block is reused with its pages; free memory beyond the limit is returned to the kernel.
 TEST(CpuMemory, KeepsPagesWarmWithinAMeasure) {
   CpuMemory memory(0);
   int64_t bytes = 64 << 20;
@@ -91,7 +91,7 @@ TEST(CpuMemory, KeepsPagesWarmWithinAMeasure) {
   }
   for (void *each : blocks)
     memory.free(each);
-  // At each free at most 256 MiB and as much as is still in use stay warm: here they meet at 384 MiB of 512.
+  // After each free, at most 256 MiB plus as much as is still in use keep their pages: here that is 384 MiB of 512.
   EXPECT_LE(residentBytes(*segment), int64_t(384) << 20);
 }
 
@@ -112,12 +112,12 @@ TEST(CpuMemory, RefusesMoreThanTheHostHas) {
     memory.allocate(int64_t(1) << 45);
     FAIL() << "no error";
   } catch (const Error &error) {
-    EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were asked for"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were requested"), std::string::npos)
         << error.what();
   }
 }
 
-// A second mapping of the handed-over descriptor sees the same memory, and nobody can shrink it under a reader.
+// A second mapping of the passed descriptor shows the same memory, and no process can shrink it under a reader.
 TEST(Segment, IsSharedAndSealed) {
   auto segment = Segment::create("test", 1 << 20);
   auto other = Segment::open(dup(segment->fd()), false);

@@ -194,7 +194,7 @@ TEST(Matmul, AgreesWithATripleLoopForAllTypes) {
           }
 }
 
-// More than one block of k, more than one stretch of rows, more than one group of columns, and a rest of each.
+// More than one block of k, one band of rows and one group of columns, and a remainder of each.
 TEST(Matmul, AgreesAcrossBlocks) {
   for (const Sizes &s : {Sizes{1, 25, 300, 1100}, Sizes{1, 990, 40, 530}, Sizes{2, 31, 530, 520}})
     for (DType dtype : {DType::F64, DType::F32, DType::I32, DType::I8, DType::Bool})
@@ -220,7 +220,7 @@ TEST(Matmul, WidensWhereAsked) {
   EXPECT_THROW(Matmul::create({1, 2, 2, 2, false, false, DType::F32, DType::I32}, library, 1), Error);
 }
 
-// The number of threads decides who computes a block, never its bits.
+// The number of threads determines which thread computes a block, never its bits.
 TEST(Matmul, BitsDoNotDependOnThreads) {
   auto library = Dnnl::load();
   for (DType dtype : {DType::F32, DType::BF16, DType::F64})
@@ -269,7 +269,7 @@ TEST(Convert, RoundsHalvesToNearestEven) {
         ASSERT_EQ(again[i], bits[i]);
     }
   }
-  // Halfway between 1 and the next bf16 goes to even (1), a little more goes up.
+  // The halfway value between 1 and the next bf16 rounds to even (1), a slightly greater value rounds up.
   float values[] = {1.00390625f, 1.0040f, 1.01171875f, 3.4e38f};
   uint16_t narrow[4];
   narrowFromF32(DType::BF16, values, narrow, 4);

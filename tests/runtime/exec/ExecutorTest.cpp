@@ -19,7 +19,7 @@ using namespace spmd;
 using spmd::test::messageOf;
 using namespace spmd::test;
 
-// Every allocation of this binary is counted, to see that steps make none. Sanitizers bring their own operator new.
+// This binary counts every allocation, to check that steps make none. Sanitizers have their own operator new.
 static std::atomic<int64_t> allocations{0};
 #if !__has_feature(thread_sanitizer) && !__has_feature(address_sanitizer)
 void *operator new(size_t bytes) {
@@ -55,7 +55,8 @@ struct Local {
   ExecutorOptions executorOptions;
 };
 
-// Arguments, results, arena and constants, on several devices that know their coordinates; runs again with others.
+// Arguments, results, arena and constants, on several devices with their coordinates; runs a second time with other
+// buffers.
 TEST(Executor, RunsKernelsOnAllDevices) {
   PlanBuilder builder({{{"a", 2}, {"b", 2}}});
   std::vector<float> ones(1000, 1.0f);
@@ -85,7 +86,7 @@ TEST(Executor, RunsKernelsOnAllDevices) {
   }
 }
 
-/// x: [8, 32@b] times w: [32@b, 16], summed over b, relu: each of two devices holds half of the contraction.
+/// x: [8, 32@b] times w: [32@b, 16], summed over b, relu: each of two devices has half of the contraction.
 struct MatmulProgram {
   explicit MatmulProgram(bool withEpilogueAlone) : builder({{{"b", 2}}}) {
     BufferId x = builder.parameter(DType::F32, {8, 16}), w = builder.parameter(DType::F32, {16, 16});
@@ -125,7 +126,7 @@ std::vector<std::vector<DeviceBufferRef>> matmulArguments(const Executor &execut
   return arguments;
 }
 
-/// The product over k in [begin, end), clipped below at zero; small integers, so exact.
+/// Returns the product over k in [begin, end), clipped below at zero; small integers, so exact.
 std::vector<float> expectedProduct(int64_t begin, int64_t end) {
   std::vector<float> y;
   for (int64_t i = 0; i < 8; ++i)
@@ -149,7 +150,7 @@ TEST(Executor, MatmulWithEpilogue) {
   EXPECT_EQ(download<float>(*local.devices[1], results[1][0]), expectedProduct(16, 32));
 }
 
-// The plan of the seeds' first example, in one process and in two.
+// A plan with a sharded contraction, in one process and in two.
 TEST(Executor, ShardedContraction) {
   MatmulProgram program(false);
   for (int processes : {1, 2}) {
@@ -245,7 +246,7 @@ TEST(Executor, TakesTheBranchOfThePredicate) {
   EXPECT_EQ(run(5, 3), 4);
 }
 
-// A sharded value is printed once, whole, by the device with the smallest id.
+// The device with the smallest id prints the global value of a sharded array once.
 TEST(Executor, PrintsTheGlobalValueOnce) {
   PlanBuilder builder({{{"a", 4}}});
   BufferId x = builder.parameter(DType::F32, {3}), s = builder.parameter(DType::F32, {});
@@ -323,7 +324,7 @@ TEST(Executor, ProfilesEveryStep) {
   EXPECT_EQ(executor->getStepInfo()[4].location.str(), "x.spmd:4:1");
 }
 
-// What cannot work is refused when it is loaded or called, with both sides named.
+// Arguments and artifacts that do not fit are refused when they are loaded or passed, and the error names both sides.
 TEST(Executor, RefusesWhatDoesNotFit) {
   Local local(2);
   {
@@ -358,7 +359,7 @@ TEST(Executor, RefusesWhatDoesNotFit) {
             std::string::npos);
 }
 
-/// Over after so many questions.
+/// The job is over after so many queries.
 class CountedHealth final : public Health {
 public:
   explicit CountedHealth(int limit) : limit(limit) {}
@@ -372,7 +373,7 @@ public:
   std::atomic<int> reports{0};
 };
 
-// The job ends while a device is in the middle of a long step: it does not work on to the step's end.
+// The job ends while a device is in the middle of a long step: it does not finish the step.
 TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
   for (int threads : {1, 2}) {
     PlanBuilder builder({{}});
@@ -385,10 +386,10 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
     DeviceBufferRef value = upload(*local.devices[0], std::vector<float>{0});
     EXPECT_EQ(messageOf([&] { executor->run({{value}}, {{}}); }), "process 7 was killed");
     EXPECT_EQ(health.reports, 0);
-    // Each piece asks once; of the 64 pieces (8 on two threads) only the first few ran.
+    // Each chunk queries once; of the 64 chunks (8 on two threads) only the first few ran.
     EXPECT_LE(health.questions, 3 + 4 * threads);
   }
-  // Between blocks of rows of a product as well: asked often enough, it is left with some rows done and others not.
+  // Also between blocks of rows of a product: it queries often enough that some rows are done and others not.
   PlanBuilder builder({{}});
   BufferId x = builder.parameter(DType::F32, {2048, 16}), w = builder.parameter(DType::F32, {16, 16});
   BufferId y = builder.result(DType::F32, {2048, 16});
@@ -411,8 +412,8 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
   EXPECT_TRUE(leftHalfway);
 }
 
-// A loop that one device leaves earlier than the other: both see it before the run counts as done, and name both
-// places.
+// One device leaves a loop earlier than the other: both notice it before the run counts as done, and name both
+// locations.
 TEST(Executor, DivergingLoopEndsBothProcesses) {
   auto artifact = loopProgram("less_by_coordinate", 2);
   auto results = runProcesses({2, 1}, [&](ProcessContext &context) {

@@ -1,4 +1,4 @@
-//===- InterleavedTest.cpp - collectives of a plan that end in another order -===//
+//===- InterleavedTest.cpp - collectives that end in another order --------===//
 
 #include "runtime/exec/Executor.h"
 
@@ -48,7 +48,7 @@ std::shared_ptr<Artifact> interleavedProgram(std::mt19937_64 &random, int64_t si
   return builder.finish();
 }
 
-/// What 2^position of the devices of a group add up to.
+/// Returns the sum over a group of 2^position of its devices.
 float expectedSum(const std::vector<AxisRef> &axes, int64_t position) {
   int64_t moving = 0;
   for (const AxisRef &axis : axes)
@@ -60,8 +60,8 @@ float expectedSum(const std::vector<AxisRef> &axes, int64_t position) {
   return sum;
 }
 
-// Some groups lie within a host, where a device waits for its peers itself, and others across, where calls run in the
-// order of their starts: no two devices may wait for one another.
+// Some groups are within a host, where a device waits for its peers itself; others span hosts, where calls run in the
+// order of their starts. No two devices may wait for each other.
 TEST(Interleaved, CollectivesEndInAnyOrderOnAnyHosts) {
   for (uint64_t seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -16,7 +16,7 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// A plan of launches over buffers in the test's own memory: argument 0 -> arena -> result 0, of one dtype and shape,
-/// cut by `a`.
+/// sharded over `a`.
 struct Bench {
   explicit Bench(DType dtype = DType::F32, std::vector<int64_t> shape = {4}, int64_t devices = 1, int64_t device = 0) {
     plan.name = "main";
@@ -50,7 +50,7 @@ struct Bench {
       copy(value);
     else if (dtype == DType::F32)
       copy(static_cast<float>(value));
-    else // Both begin with the sign and their exponent; a quiet NaN's first digit is set.
+    else // Both begin with the sign and the exponent; a quiet NaN has the first bit of the mantissa set.
       copy(static_cast<uint16_t>(std::isnan(value)   ? (dtype == DType::F16 ? 0x7e00 : 0x7fc0)
                                  : std::isinf(value) ? (dtype == DType::F16 ? 0xfc00 : 0xff80)
                                                      : 0x3c00));
@@ -113,11 +113,11 @@ TEST(NanCheck, WhatIsPrintedIsSeenByTheUser) {
   bench.step(0);
   bench.step(2);
   bench.put(1, 2, 0);
-  bench.step(0); // The memory is written again.
+  bench.step(0); // The memory is overwritten.
   bench.step(1);
   EXPECT_EQ(bench.finding(),
-            "step 0 (k, t.spmd:3:5) made a NaN in launch 7; what is printed at t.spmd:5:3 has it at [2]");
-  bench.put(2, 3, nan); // A result goes before what is printed.
+            "step 0 (k, t.spmd:3:5) made a NaN in launch 7; the value printed at t.spmd:5:3 has it at [2]");
+  bench.put(2, 3, nan); // A result has precedence over a printed value.
   bench.step(1);
   EXPECT_THAT(bench.finding(), HasSubstr("result 'z' has it at [3]"));
   bench.put(2, 3, 0);
@@ -133,7 +133,7 @@ TEST(NanCheck, WhatIsOverwrittenIsForgotten) {
   bench.put(1, 2, nan);
   bench.step(0);
   bench.put(1, 2, 0);
-  bench.step(0); // The next round of a loop.
+  bench.step(0); // The next iteration of a loop.
   bench.put(2, 1, nan);
   bench.step(1);
   EXPECT_THAT(bench.finding(), HasSubstr("step 1 (k, t.spmd:4:5) made a NaN"));
@@ -161,7 +161,7 @@ TEST(NanCheck, PaddingIsNotLookedAt) {
   EXPECT_EQ(bench.finding(), "none");
   bench.put(2, 1, nan);
   EXPECT_THAT(bench.finding(), HasSubstr("result 'z' has it at [9, 1]"));
-  Bench empty(DType::F32, {5}, 4, 3); // Two, two, one, none.
+  Bench empty(DType::F32, {5}, 4, 3); // Two, two, one and no elements.
   empty.put(2, 0, nan);
   empty.step(1);
   EXPECT_EQ(empty.finding(), "none");
@@ -174,7 +174,7 @@ TEST(NanCheck, ScalarsHaveNoIndex) {
   EXPECT_EQ(bench.finding(), "step 1 (k, t.spmd:4:5) made a NaN in launch 7; result 'z' has it");
 }
 
-// In place: what a step reads and overwrites had it before.
+// In place: the input that a step overwrites had the NaN before.
 TEST(NanCheck, AnOutputThatIsAnInputInheritsIt) {
   Bench bench;
   bench.plan.steps[1].op = LaunchStep{0, {1, 1}, 1, 1, 1};

@@ -21,10 +21,10 @@ public:
   BufferId constant(DType dtype, std::vector<int64_t> shape, const void *data);
 
   int32_t kernel(const std::string &symbol);
-  /// Steps at `x.spmd:LINE:1`, lines counting up.
+  /// Makes steps at `x.spmd:LINE:1` with ascending lines.
   Step launch(const std::string &symbol, std::vector<BufferId> operands, int64_t extent = 1, int64_t grain = 1);
   Step step(decltype(Step::op) op);
-  /// Start and done.
+  /// Makes the start and the end of a collective.
   std::vector<Step> collective(CollectiveDesc desc, BufferId operand, BufferId result);
   CollectiveDesc sumOver(std::vector<AxisRef> axes, DType dtype, std::vector<int64_t> shape);
 

@@ -69,8 +69,8 @@ TEST(Npz, damaged_archives_never_crash) {
   }
 }
 
-/// All elements of an array as the file has them, read as `devices` parts along the last dimension, whose checksum is
-/// compared where there is one.
+/// Returns all elements of an array in the file's layout, read as `devices` parts along the last dimension, and
+/// compares their checksum if there is one.
 std::string checkedBytes(const ArraySource &source, int64_t devices) {
   const ArrayLayout &layout = source.getLayout();
   ValueInfo info{"x", layout.dtype.value_or(DType::F32), layout.shape, {}, layout.shape};
@@ -106,7 +106,7 @@ std::string checkedBytes(const ArraySource &source, int64_t devices) {
   return all;
 }
 
-// Whatever byte is damaged, in whatever parts an array is read: an error, or the numbers that were saved.
+// Whichever byte is damaged and in whatever parts an array is read: either an error, or the saved numbers.
 TEST(Npz, a_flipped_byte_never_gives_other_numbers) {
   TemporaryFolder folder;
   for (const char *name : {"stored.npz", "packed.npz"}) {
@@ -205,7 +205,7 @@ TEST(Safetensors, damaged_headers_are_refused) {
   std::string good = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"__metadata__":{"a":"b"}})";
   EXPECT_EQ(open(good, "12345678", good.size()), "no error");
   EXPECT_THAT(open(good, "1234567", good.size()),
-              HasSubstr("array 'w' lies outside of the file, at bytes 0 to 8 of 7; save or copy it again"));
+              HasSubstr("array 'w' is outside of the file, at bytes 0 to 8 of 7; save or copy it again"));
   EXPECT_THAT(open(good, "123456789", good.size()), HasSubstr("its arrays have 8 bytes together and the file holds 9"));
   EXPECT_THAT(open(good, "12345678", uint64_t(1) << 60), HasSubstr("its header claims"));
   EXPECT_THAT(open(good, "12345678", good.size() - 1), HasSubstr("not a JSON object"));
@@ -228,12 +228,12 @@ TEST(Safetensors, damaged_headers_are_refused) {
   EXPECT_EQ(two("[4,8]", "[0,4]"), "no error");
   EXPECT_THAT(two("[0,4]", "[2,6]"), HasSubstr("array 'b' begins at byte 2, inside of another"));
   EXPECT_THAT(two("[0,4]", "[0,4]"), HasSubstr("array 'b' begins at byte 0, inside of another"));
-  EXPECT_THAT(two("[5,9]", "[0,4]"), HasSubstr("array 'w' lies outside of the file, at bytes 5 to 9 of 8"));
-  EXPECT_THAT(two("[1,5]", "[5,9]"), HasSubstr("lies outside of the file"));
-  EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, behind a gap"));
+  EXPECT_THAT(two("[5,9]", "[0,4]"), HasSubstr("array 'w' is outside of the file, at bytes 5 to 9 of 8"));
+  EXPECT_THAT(two("[1,5]", "[5,9]"), HasSubstr("is outside of the file"));
+  EXPECT_THAT(two("[4,8]", "[4,8]"), HasSubstr("begins at byte 4, after a gap"));
 }
 
-// Files of the safetensors package: every type the language has, one that it has not, elements that are not aligned.
+// Files of the safetensors package: every type of the language, one that it does not have, unaligned elements.
 TEST(Safetensors, files_of_the_package_are_read) {
   auto archive = openSafetensors(dataFile("types.safetensors"));
   for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
@@ -246,7 +246,7 @@ TEST(Safetensors, files_of_the_package_are_read) {
   expectPiece(odd->open("b.w"), DType::F32);
 }
 
-// data/written.safetensors was put together by hand and read with the package (make_data.py).
+// data/written.safetensors was written by hand and read with the package (make_data.py).
 TEST(Safetensors, what_is_written_is_what_the_package_reads) {
   TemporaryFolder folder;
   std::vector<uint8_t> flags = {1, 0, 1};

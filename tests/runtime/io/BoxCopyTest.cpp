@@ -8,7 +8,7 @@ using namespace spmd;
 
 namespace {
 
-// Every box of a 3x4x5 array, copied to every place of another shape, against element-by-element copying.
+// Every box of a 3x4x5 array, copied to every position of another shape, against element-by-element copying.
 TEST(BoxCopy, every_box_of_a_small_array) {
   std::vector<int64_t> from = {3, 4, 5}, to = {4, 4, 6};
   std::vector<int32_t> source(60);

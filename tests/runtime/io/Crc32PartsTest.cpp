@@ -1,4 +1,4 @@
-//===- Crc32PartsTest.cpp - a checksum that several compute together ------===//
+//===- Crc32PartsTest.cpp - a checksum computed in parts ------------------===//
 
 #include "runtime/io/Crc32Parts.h"
 
@@ -74,7 +74,7 @@ TEST(Crc32Parts, columns_of_a_matrix) {
 }
 
 TEST(Crc32Parts, sizes_beyond_memory) {
-  // Zeros add nothing to a remainder; x^(2^32 - 1) = 1 for a primitive polynomial, so 2^32 - 1 bytes more change
+  // Zeros do not change a remainder; x^(2^32 - 1) = 1 for a primitive polynomial, so 2^32 - 1 more bytes change
   // nothing.
   constexpr uint64_t period = (uint64_t(1) << 32) - 1;
   Crc32Parts parts(5 + 7 * period);

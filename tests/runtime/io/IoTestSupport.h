@@ -18,7 +18,7 @@ inline std::string dataFile(const std::string &name) { return SPMDC_SOURCE_DIR "
 using test::messageOf;
 using test::TemporaryFolder;
 
-/// Element `index` of row-major data as a double.
+/// Returns element `index` of row-major data as a double.
 inline double elementAt(DType dtype, const void *data, int64_t index) {
   auto get = [&](auto value) {
     std::memcpy(&value, static_cast<const char *>(data) + index * static_cast<int64_t>(sizeof value), sizeof value);
@@ -46,7 +46,7 @@ inline double elementAt(DType dtype, const void *data, int64_t index) {
   }
 }
 
-/// What make_data.py puts at row r, column c of its 3x5 arrays.
+/// Returns the element at row r, column c of make_data.py's 3x5 arrays.
 inline double expectedElement(DType dtype, int64_t row, int64_t column) {
   int64_t i = row * 5 + column;
   if (dtype == DType::Bool)

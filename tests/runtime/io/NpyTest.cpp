@@ -22,7 +22,7 @@ ValueInfo parameter(DType dtype, std::vector<int64_t> shape) {
   return info;
 }
 
-/// Reads the box and compares each element with what NumPy stored; the padding must be zero.
+/// Reads the box and compares each element with the value that NumPy stored; the padding must be zero.
 void expectBox(ArraySource source, DType dtype, ShardRange rows, ShardRange columns, std::vector<int64_t> padded) {
   std::vector<char> bytes(static_cast<size_t>(padded[0] * padded[1] * byteSize(dtype)), '\x55');
   source.read(dtype, {rows, columns}, padded, bytes.data());
@@ -45,7 +45,7 @@ TEST(Npy, reads_every_dtype) {
   }
 }
 
-// Each device reads its own piece: rows, columns, blocks, padded and empty ones, whatever the file's order.
+// Each device reads its own shard: rows, columns, blocks, padded and empty ones, for every order of the file.
 TEST(Npy, reads_pieces_in_every_layout) {
   for (const char *file : {"f32.npy", "fortran.npy", "big_endian.npy", "version2.npy", "version3.npy"})
     for (ShardRange rows : {ShardRange{0, 3}, ShardRange{1, 2}, ShardRange{2, 1}, ShardRange{3, 0}})
@@ -99,7 +99,7 @@ TEST(Npy, missing_and_foreign_files) {
   EXPECT_THAT(messageOf([] { openNpy(dataFile("stored.npz")); }), HasSubstr("is not a .npy file"));
 }
 
-// NumPy has no such array either: the strides behind the empty dimension would not fit.
+// NumPy has no such array either: the strides after the empty dimension would overflow.
 TEST(Npy, a_shape_that_overflows_behind_an_empty_dimension_is_refused) {
   TemporaryFolder folder;
   for (const char *shape : {"(0, 4611686018427387904, 4611686018427387904)", "(4611686018427387904, 2, 0)",
@@ -112,7 +112,7 @@ TEST(Npy, a_shape_that_overflows_behind_an_empty_dimension_is_refused) {
     }
 }
 
-// No header, however damaged, may crash the parser or make it believe a size that the file does not have.
+// No damaged header may crash the parser or make it accept a size that the file does not have.
 TEST(Npy, damaged_files_are_refused_or_read_but_never_crash) {
   MappedFile file(dataFile("f32.npy"));
   std::string bytes(file.bytes());
@@ -143,7 +143,7 @@ TEST(Npy, damaged_files_are_refused_or_read_but_never_crash) {
   EXPECT_THAT(open(version), HasSubstr("has .npy version 9 and versions 1 to 3 are read"));
 }
 
-// What is written is byte for byte what NumPy writes.
+// The written bytes are exactly those of NumPy.
 TEST(Npy, writes_what_numpy_writes) {
   TemporaryFolder folder;
   for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::I32, DType::U8, DType::Bool}) {

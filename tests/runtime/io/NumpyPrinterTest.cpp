@@ -15,7 +15,7 @@ using namespace spmd::testing_io;
 
 namespace {
 
-/// Takes values off the front of print_cases.bin.
+/// Takes values from the front of print_cases.bin.
 class CaseReader {
 public:
   explicit CaseReader(std::string_view bytes) : bytes(bytes) {}
@@ -34,7 +34,7 @@ private:
   std::string_view bytes;
 };
 
-// Scalars, alignment, exponents, NaN, wrapping, summaries, empty arrays: as NumPy 2 printed them.
+// Scalars, alignment, exponents, NaN, wrapping, summaries, empty arrays: the text that NumPy 2 printed.
 TEST(NumpyPrinter, prints_what_numpy_prints) {
   MappedFile file(dataFile("print_cases.bin"));
   CaseReader reader(file.bytes());
@@ -68,7 +68,7 @@ std::string digestOf(const std::vector<std::string> &lines) {
   return toHex(sha256({text}));
 }
 
-// The digests are those of make_data.py: str() of the same NumPy scalars, one a line.
+// The digests are those of make_data.py: str() of the same NumPy scalars, one per line.
 TEST(FloatText, every_f16_as_numpy) {
   std::vector<std::string> lines;
   for (uint32_t bits = 0; bits < 65536; ++bits)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes data/: files made by NumPy and the text that NumPy prints, which the tests compare with.
+"""Writes data/: files written by NumPy and the text that NumPy prints, with which the tests compare.
 
 Run by hand with NumPy 2, ml_dtypes and safetensors installed when a case is added; the results are kept in the repository, so the
 tests need neither.

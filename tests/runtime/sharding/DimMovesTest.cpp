@@ -1,6 +1,6 @@
-//===- DimMovesTest.cpp - what devices have of what they need -------------===//
+//===- DimMovesTest.cpp - element maps against brute force ----------------===//
 //
-// Against one device after the other and one element after the other.
+// Compares with a loop over single devices and single elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ struct RandomMove {
     }
   }
 
-  /// What a device has of the source: blocks.
+  /// Returns the ranges of the source that a device holds: blocks.
   std::vector<ShardRange> rangesOf(int64_t device) const {
     std::vector<int64_t> blocks;
     for (size_t d = 0; d < moves.size(); ++d)
@@ -62,7 +62,7 @@ struct RandomMove {
     return ranges;
   }
 
-  /// Each device's piece becomes a window, some way behind the one before.
+  /// Makes each device's shard a window at some distance from the previous one.
   void cutIntoWindows(std::mt19937_64 &random, size_t d) {
     int64_t windows = 1;
     for (const AxisRef &axis : target.sharding.dims[d])
@@ -77,7 +77,7 @@ struct RandomMove {
     move.end = std::max(move.begin, target.shape[d] - static_cast<int64_t>(random() % 2));
   }
 
-  /// The piece of a dimension's base that a window follows: cut again and again into the same lengths.
+  /// Returns the shard of a dimension's base that a window follows, by repeated division into equal lengths.
   ShardRange pieceOf(size_t d, int64_t window) const {
     ShardRange piece{0, moves[d].base};
     int64_t windows = 1, length = piece.size;
@@ -99,14 +99,14 @@ struct RandomMove {
       move.stride = 1;
   }
 
-  /// The element of the dilated source at a place of the target, were the source endless.
+  /// Returns the element of the dilated source at a position of the target, as if the source were infinite.
   int64_t elementAt(size_t d, int64_t i) const {
     int64_t length = moves[d].length;
     return length == 0 ? moves[d].shift + i * moves[d].stride
                        : moves[d].shift + pieceOf(d, i / length).start * moves[d].step + i % length * moves[d].stride;
   }
 
-  /// The same; -1: none.
+  /// Like elementAt; -1: no element.
   int64_t sourceOf(size_t d, int64_t i) const {
     const DimMove &move = moves[d];
     int64_t element = elementAt(d, i), size = source.shape[d];
@@ -151,8 +151,8 @@ TEST(DimMoves, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
   }
 }
 
-/// Fails where a device does not find, at the place that it is told, what it needs, or takes what lies in its piece for
-/// what there is none of.
+/// Fails if a device does not find the elements that it needs at the given position, or finds an element at a position
+/// that has none.
 void expectStartsHold(const RandomMove &move, const std::vector<LocalStart> &starts) {
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
     SCOPED_TRACE("device " + std::to_string(device));
@@ -160,7 +160,7 @@ void expectStartsHold(const RandomMove &move, const std::vector<LocalStart> &sta
     std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
     for (size_t d = 0; d < needs.size(); ++d) {
       int64_t dilation = move.moves[d].dilation;
-      std::optional<int64_t> first, last; // Of elements of the target that there are on any device.
+      std::optional<int64_t> first, last; // Target elements that exist on any device.
       for (int64_t k = 0; k < move.target.shape[d]; ++k)
         if (move.sourceOf(d, k) >= 0) {
           first = first.value_or(k);
@@ -184,8 +184,8 @@ void expectStartsHold(const RandomMove &move, const std::vector<LocalStart> &sta
   }
 }
 
-// Where there is an answer every device finds there what it needs; where moves are small there often is one.
-/// Whether in groups over these axes each device finds every element that it needs.
+// If there is an answer, every device finds its elements there; for small moves there often is one.
+/// Whether, in groups over these axes, each device finds every element that it needs.
 bool groupsSuffice(const RandomMove &move, const std::vector<AxisRef> &axes) {
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
     std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
@@ -217,7 +217,7 @@ bool groupsSuffice(const RandomMove &move, const std::vector<AxisRef> &axes) {
   return true;
 }
 
-/// Whether every device needs an element of the source along every dimension: then each dimension matters.
+/// Whether every device needs a source element along every dimension: then each dimension matters.
 bool needsAllDims(const RandomMove &move) {
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
     std::vector<ShardRange> needs = ownedRanges(mesh, move.target.shape, move.target.sharding, device);
@@ -232,7 +232,7 @@ bool needsAllDims(const RandomMove &move) {
   return true;
 }
 
-// Enough for every device, and no axis more where every device needs something.
+// Enough axes for every device, and none too many if every device needs elements.
 TEST(DimMoves, ExchangedAxesAreThoseAlongWhichDevicesSend) {
   std::mt19937_64 random(23);
   int fewer = 0, minimal = 0;
@@ -264,13 +264,13 @@ TEST(DimMoves, ExchangedAxesOfAHalo) {
   EXPECT_EQ(axesOfShift({0, 0, -1}, true), std::vector<AxisRef>({{"c"}}));
   EXPECT_EQ(axesOfShift({1, 0, -1}, true), std::vector<AxisRef>({{"a"}, {"c"}}));
   EXPECT_EQ(axesOfShift({0, 0, 0}, false), std::vector<AxisRef>());
-  // Partial sums have to be added, wherever the elements stay.
+  // Partial sums have to be added, even if no element moves.
   array.sharding = {{{{"a"}}, {}, {}}, {{"c"}}};
   ShardedShape sums{{64, 64, 64}, {{{{"a"}}, {}, {}}, {}}};
   EXPECT_EQ(exchangedAxes(mesh, array, sums, {}), std::vector<AxisRef>({{"c"}}));
 }
 
-// As many devices as a job can have, each along one dimension or all along one.
+// The largest number of devices of a job, each along one dimension or all along one.
 TEST(DimMoves, ExchangedAxesOfManyDevices) {
   MeshShape many{{{"x", 128}, {"y", 128}}};
   ShardedShape rows{{1 << 14, 8}, {{{{"x"}, {"y"}}, {}}, {}}};
@@ -300,7 +300,7 @@ TEST(DimMoves, LocalStartsHoldForEveryDevice) {
   }
 }
 
-// What there is none of lies in the target, too, wherever it would have been.
+// Target positions without a source element are in the target as well, wherever they are.
 TEST(DimMoves, NothingIsWithinTheTarget) {
   DimMove behind{-16, 1, 0, 12}, before{16, 1, 0, 12};
   EXPECT_EQ(movedRange(behind, {0, 13}, {0, 12}), (MovedRange{0, 0}));
@@ -308,14 +308,14 @@ TEST(DimMoves, NothingIsWithinTheTarget) {
   EXPECT_EQ(movedRange(before, {0, 0}, {4, 8}), (MovedRange{4, 0}));
 }
 
-// Axes of a thousand places each: what is counted does not depend on how many devices there are.
+// Axes of a thousand devices each: the count does not visit single devices.
 TEST(DimMoves, ManyDevices) {
   MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}, {"z", 4}}};
   ShardedShape source{{64, 32}, {{{{"z"}}, {}}, {}}}, target{{64, 32}, {{{}, {{"z"}}}, {}}};
   EXPECT_EQ(missingElements(large, source, target), std::ldexp(4.0 * (64 * 8 - 16 * 8), 40));
 }
 
-// Nor where they cut the same dimension on both sides, or are gathered: 2^20 + 1 elements, each needed by all 2^20
+// Also if they shard the same dimension on both sides, or are gathered: 2^20 + 1 elements, each needed by all 2^20
 // devices along `x` and held by one.
 TEST(DimMoves, ManyDevicesAlongOneDimension) {
   MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}, {"z", 4}}};
@@ -326,11 +326,11 @@ TEST(DimMoves, ManyDevicesAlongOneDimension) {
   EXPECT_EQ(missingElements(large, whole, cut), 0);
   EXPECT_EQ(missingElements(large, cut, more), 0);
   EXPECT_EQ(missingElements(large, more, cut), elements * (4 * 32 - 32));
-  std::vector<DimMove> moves{{0, 1, 0, (1 << 20) + 1}, {1, 1, 0, 31}}; // Each but one of four pieces lacks one element.
+  std::vector<DimMove> moves{{0, 1, 0, (1 << 20) + 1}, {1, 1, 0, 31}}; // Each but one of four shards lacks one element.
   EXPECT_EQ(missingElements(large, more, more, moves), elements * 3);
 }
 
-// Or where axes go from dimension to dimension and all pieces are of one size.
+// Also if axes move from dimension to dimension and all shards have one size.
 TEST(DimMoves, ManyDevicesFromDimensionToDimension) {
   MeshShape large{{{"x", 1 << 20}, {"y", 1 << 20}}};
   ShardedShape rows{{1 << 20, 1 << 21}, {{{{"x"}}, {}}, {}}}, columns{{1 << 20, 1 << 21}, {{{}, {{"x"}}}, {}}};

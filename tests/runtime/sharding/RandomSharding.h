@@ -1,4 +1,4 @@
-//===- RandomSharding.h - axes dealt out to dimensions ----------*- C++ -*-===//
+//===- RandomSharding.h - random shardings ----------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/sharding/Sharding.h"
@@ -7,10 +7,10 @@
 
 namespace spmd::test {
 
-/// What `randomSharding` cuts by: sizes that divide one another, and one that does not.
+/// The mesh of `randomSharding`: sizes that divide one another, and one that does not.
 inline const MeshShape mesh{{{"a", 4}, {"b", 3}, {"c", 2}}};
 
-/// Some axes of the mesh on some dimensions, in an order that is no mesh's, one of them in parts now and then.
+/// Assigns some axes of the mesh to some dimensions, in an order other than the mesh's, sometimes with sub-axes.
 inline Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
   Sharding sharding;
   sharding.dims.resize(rank);
@@ -23,7 +23,7 @@ inline Sharding randomSharding(std::mt19937_64 &random, size_t rank) {
   return sharding;
 }
 
-/// The axes without the one of that number.
+/// Returns the axes without the one of that index.
 inline std::vector<AxisRef> withoutAxis(std::vector<AxisRef> axes, size_t number) {
   axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(number));
   return axes;

@@ -1,6 +1,6 @@
-//===- ReshapedPiecesTest.cpp - what devices need of a reshaped array -----===//
+//===- ReshapedPiecesTest.cpp - shards of reshaped arrays -----------------===//
 //
-// Against one device after the other and one element after the other.
+// Compares with a loop over single devices and single elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ using test::withoutAxis;
 
 namespace {
 
-/// An array of these factors, some of which are joined.
+/// Returns an array with these factors, some of which are merged.
 ShardedShape randomArray(std::mt19937_64 &random, const std::vector<int64_t> &factors) {
   ShardedShape array;
   for (int64_t factor : factors) {
@@ -33,7 +33,7 @@ ShardedShape randomArray(std::mt19937_64 &random, const std::vector<int64_t> &fa
   return array;
 }
 
-/// The places in the row-major order of all that a device owns.
+/// Returns the row-major indices of all elements that a device owns.
 std::set<int64_t> placesOf(const ShardedShape &array, int64_t device) {
   std::vector<int64_t> places{0};
   std::vector<ShardRange> ranges = ownedRanges(mesh, array.shape, array.sharding, device);
@@ -47,7 +47,7 @@ std::set<int64_t> placesOf(const ShardedShape &array, int64_t device) {
   return {places.begin(), places.end()};
 }
 
-/// Whether in groups over these axes each device finds every element that it needs.
+/// Whether, in groups over these axes, each device finds every element that it needs.
 bool groupsSuffice(const ShardedShape &source, const ShardedShape &target, const std::vector<AxisRef> &axes) {
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
     std::set<int64_t> held;

@@ -1,4 +1,4 @@
-// Who owns what: nested ceilings, short and empty shards, sub-axes, groups.
+// Owned ranges: nested ceilings, short and empty shards, sub-axes, groups.
 
 #include "runtime/sharding/Sharding.h"
 
@@ -9,13 +9,13 @@ namespace {
 
 const MeshShape kMesh{{{"a", 4}, {"b", 2}}};
 
-// 10 rows over a=4: blocks of ceil(10/4) = 3, the last one short.
+// 10 rows over a=4: shards of ceil(10/4) = 3, the last one short.
 TEST(Sharding, LastShardIsShort) {
   EXPECT_EQ(shardRange(10, {4}, {0}), (ShardRange{0, 3}));
   EXPECT_EQ(shardRange(10, {4}, {3}), (ShardRange{9, 1}));
 }
 
-// 5 rows over 4: blocks of 2, and the last device owns nothing.
+// 5 rows over 4: shards of 2, and the last device owns nothing.
 TEST(Sharding, LaterShardsMayBeEmpty) {
   EXPECT_EQ(shardRange(5, {4}, {2}), (ShardRange{4, 1}));
   EXPECT_EQ(shardRange(5, {4}, {3}).size, 0);

@@ -1,4 +1,4 @@
-//===- ArraySizeTest.cpp - how large an array may be ----------------------===//
+//===- ArraySizeTest.cpp - limits of array sizes --------------------------===//
 
 #include "runtime/support/ArraySize.h"
 
@@ -19,7 +19,7 @@ TEST(ArraySize, Saturated) {
   EXPECT_EQ(spmd::multiplySaturated(int64_t(1) << 32, int64_t(1) << 32), kMost);
 }
 
-// To the byte, whatever product of sizes wraps around to a small one.
+// Exact to the byte, also for products of sizes that wrap around.
 TEST(ArraySize, Allowed) {
   EXPECT_TRUE(spmd::isAllowedSize(Shape{}, 8));
   EXPECT_TRUE(spmd::isAllowedSize(Shape{int64_t(1) << 54}, 4));
@@ -29,7 +29,7 @@ TEST(ArraySize, Allowed) {
   EXPECT_FALSE(spmd::isAllowedSize(Shape{int64_t(1) << 32, int64_t(1) << 32}, 1));
 }
 
-// Sizes can be added also where the array has no elements.
+// Sizes can also be added if the array has no elements.
 TEST(ArraySize, Empty) {
   EXPECT_TRUE(spmd::isAllowedSize(Shape{0, int64_t(1) << 54}, 4));
   EXPECT_FALSE(spmd::isAllowedSize(Shape{0, kMost}, 4));

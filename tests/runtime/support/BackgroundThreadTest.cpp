@@ -18,10 +18,10 @@ using spmd::BackgroundThread;
 
 namespace {
 
-/// Those that a fault of the thread itself raises.
+/// Signals that a fault of the thread itself raises.
 const std::set<int> faults = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-/// The signals that the calling thread has blocked, of the classic ones that can be.
+/// Returns which of the classic signals that can be blocked the calling thread has blocked.
 std::set<int> blockedSignals() {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
@@ -41,7 +41,7 @@ std::string nameOf(pid_t thread) {
 
 pid_t threadId() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
-/// The name that the system shows for a thread while it runs.
+/// Returns the name that the system shows for a thread while it runs.
 std::string shownName(const std::string &given) {
   std::promise<pid_t> id;
   std::promise<void> end;

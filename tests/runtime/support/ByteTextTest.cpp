@@ -1,4 +1,4 @@
-//===- ByteTextTest.cpp - numbers of bytes as people write them -----------===//
+//===- ByteTextTest.cpp - numbers of bytes as text ------------------------===//
 
 #include "runtime/support/ByteText.h"
 
@@ -19,7 +19,7 @@ TEST(ByteText, Written) {
   EXPECT_EQ(bytesText(4e18), "3552.7 PiB");
 }
 
-// What differs looks different, be it by less than is shown, or by a part of a byte.
+// Different sizes have different texts, even if they differ by less than the shown digits, or by part of a byte.
 TEST(ByteText, Compared) {
   using Texts = std::pair<std::string, std::string>;
   EXPECT_EQ(comparedBytesTexts(1024, 2048), Texts("1.0 KiB", "2.0 KiB"));
@@ -41,7 +41,7 @@ TEST(ByteText, Read) {
 }
 
 TEST(ByteText, Mistakes) {
-  const std::string none = "is no number of bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
+  const std::string none = "is not a number of bytes such as 64MiB (B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)";
   for (const char *wrong : {"", "MiB", "-1", "-99999999TiB", "1.5", "64mib", "nan", "inf", "99999999TiBx"})
     EXPECT_EQ(bytesMistake(wrong), none) << wrong;
   EXPECT_EQ(parseBytes("8388607TiB"), 9223370937343148032);

@@ -1,4 +1,4 @@
-//===- ClusterTest.cpp - clusters by their own variables ------------------===//
+//===- ClusterTest.cpp - variables of cluster launchers -------------------===//
 
 #include "runtime/support/Cluster.h"
 #include "runtime/support/Env.h"
@@ -19,7 +19,7 @@ std::function<std::optional<std::string>(const char *)> from(const Variables &va
   };
 }
 
-/// `address id/count job`, or why not, of the cluster of that name.
+/// Returns `address id/count job` of the cluster of that name, or why it is not used.
 std::string tell(const Variables &variables, const std::string &name) {
   for (const Cluster &cluster : findClusters(from(variables))) {
     if (cluster.name != name)
@@ -54,12 +54,11 @@ TEST(Cluster, Slurm) {
             "SLURM_STEP_NODELIST is not set: processes of a job are started with srun");
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "4"), "SLURM_PROCID", "0"), "Slurm"),
             "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
-  EXPECT_EQ(tell(with(slurm, "SLURM_NTASKS", "x"), "Slurm"),
-            "SLURM_NTASKS is `x`, which is no number that it could be");
+  EXPECT_EQ(tell(with(slurm, "SLURM_NTASKS", "x"), "Slurm"), "SLURM_NTASKS is `x`, which is not a valid number");
   EXPECT_EQ(tell(with(slurm, "SLURM_PROCID", "8"), "Slurm"), "process 8 of 8 does not exist");
   EXPECT_EQ(tell(with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0"), "Slurm"), "the step has one task");
   EXPECT_EQ(tell(with(slurm, "SLURM_STEP_NODELIST", "gpu[7"), "Slurm"),
-            "SLURM_STEP_NODELIST is `gpu[7`, which is no list of hosts");
+            "SLURM_STEP_NODELIST is `gpu[7`, which is not a list of hosts");
 }
 
 TEST(Cluster, OpenMpi) {
@@ -72,8 +71,8 @@ TEST(Cluster, OpenMpi) {
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "4096.0;tcp6://[fd00::7,fe80::1]:34911"), "Open MPI"),
             "[fd00::7]:61441 2/4 openmpi-4096");
   EXPECT_EQ(tell(with(mpi, "OMPI_MCA_orte_hnp_uri", "1.0;usock"), "Open MPI"),
-            "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which names no TCP address");
-  // Open MPI 5: host and process id of mpirun stand in the name of the job. 1000001 mod 4096 = 577.
+            "OMPI_MCA_orte_hnp_uri is `1.0;usock`, which has no TCP address");
+  // Open MPI 5: the name of the job contains host and process id of mpirun. 1000001 mod 4096 = 577.
   mpi.erase("OMPI_MCA_orte_hnp_uri");
   Variables five = with(mpi, "PMIX_NAMESPACE", "prterun-login-node-1000001@1");
   EXPECT_EQ(tell(five, "Open MPI"), "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
@@ -81,7 +80,7 @@ TEST(Cluster, OpenMpi) {
             "login-node:62017 2/4 openmpi-prterun-login-node-1000001@1");
   EXPECT_EQ(tell(with(five, "OMPI_COMM_WORLD_LOCAL_SIZE", "4"), "Open MPI"),
             "127.0.0.1:62017 2/4 openmpi-prterun-login-node-1000001@1");
-  // Started by something else: the address has to be given.
+  // Started by another program: the user has to give the address.
   for (const char *name : {"1759903745", "prterun-5@1", "prterun--5@1", "prterun-a-b@1", "prterun-a-5", "@", "-@"})
     EXPECT_EQ(tell(with(mpi, "PMIX_NAMESPACE", name), "Open MPI"), "- 2/4 -") << name;
   EXPECT_EQ(tell(mpi, "Open MPI"), "- 2/4 -");
@@ -102,7 +101,7 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
   EXPECT_EQ(tell(with(torchrun, "MASTER_ADDR", "fd00::1"), "torchrun"),
             "[fd00::1]:62268 1/2 -"); // 29500 mod 4096 = 828.
   EXPECT_EQ(tell(with(torchrun, "MASTER_PORT", "99999"), "torchrun"),
-            "MASTER_PORT is `99999`, which is no number that it could be");
+            "MASTER_PORT is `99999`, which is not a valid number");
   Variables tpu{{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "t0,t1"}};
   EXPECT_EQ(tell(tpu, "Cloud TPU"), "t0:8476 1/2 -");
   tpu.insert(
@@ -119,7 +118,7 @@ TEST(Cluster, KubernetesTorchrunAndCloudTpu) {
             "TPU_WORKER_ID is 3, but TPU_PROCESS_ADDRESSES has 3 hosts");
 }
 
-/// `error: ...` or `warning: ...` of what follows from the variables, without the remedy.
+/// Returns `error: ...` or `warning: ...` for the variables, without the remedy.
 std::string trouble(const Variables &variables) {
   Environment found = Environment::parse(from(variables));
   if (!found.clusterError.empty())
@@ -129,24 +128,24 @@ std::string trouble(const Variables &variables) {
   return "";
 }
 
-// Who is one of several and cannot tell which must not work as if it were alone.
+// A process that is one of several but does not know its number must not work as if it were alone.
 TEST(Cluster, OneOfSeveralWithoutAPlace) {
   const std::string says = "'s variables say that this process is one of several, and are wrong: ";
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "4")),
             "error: Slurm" + says + "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
   EXPECT_EQ(trouble(with(slurm, "SLURM_STEP_NODELIST", "n[1-")),
-            "error: Slurm" + says + "SLURM_STEP_NODELIST is `n[1-`, which is no list of hosts");
+            "error: Slurm" + says + "SLURM_STEP_NODELIST is `n[1-`, which is not a list of hosts");
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "x")),
-            "error: Slurm" + says + "SLURM_NTASKS is `x`, which is no number that it could be");
+            "error: Slurm" + says + "SLURM_NTASKS is `x`, which is not a valid number");
   EXPECT_EQ(trouble(with(slurm, "SLURM_LOCALID", "")), "error: Slurm" + says + "SLURM_LOCALID is not set");
   EXPECT_EQ(trouble(with(torchrun, "RANK", "3")), "error: torchrun" + says + "process 3 of 2 does not exist");
   EXPECT_EQ(trouble(with(torchrun, "MASTER_PORT", "70000")),
-            "error: torchrun" + says + "MASTER_PORT is `70000`, which is no number that it could be");
+            "error: torchrun" + says + "MASTER_PORT is `70000`, which is not a valid number");
   EXPECT_EQ(trouble({{"OMPI_MCA_orte_hnp_uri", "garbage"},
                      {"OMPI_COMM_WORLD_SIZE", "4"},
                      {"OMPI_COMM_WORLD_RANK", "1"},
                      {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}),
-            "error: Open MPI" + says + "OMPI_MCA_orte_hnp_uri is `garbage`, which names no TCP address");
+            "error: Open MPI" + says + "OMPI_MCA_orte_hnp_uri is `garbage`, which has no TCP address");
   EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}),
             "error: Open MPI" + says + "OMPI_COMM_WORLD_LOCAL_RANK is not set");
   EXPECT_EQ(trouble({{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}}), "error: MPICH" + says + "process 2 of 2 does not exist");
@@ -154,7 +153,7 @@ TEST(Cluster, OneOfSeveralWithoutAPlace) {
             "error: Cloud TPU" + says + "TPU_WORKER_ID is 5, but TPU_WORKER_HOSTNAMES has 3 hosts");
 }
 
-// Whatever is given in full makes up for it, as does a cluster that can tell.
+// Complete explicit items suffice, and so does another cluster that is found.
 TEST(Cluster, WhatMakesUpForAMissingPlace) {
   Variables wrong = with(slurm, "SLURM_NTASKS", "4");
   EXPECT_EQ(trouble(with(wrong, "SPMD_NUM_PROCESSES", "1")), "");
@@ -168,7 +167,7 @@ TEST(Cluster, WhatMakesUpForAMissingPlace) {
   EXPECT_EQ(Environment::parse(from(wrong)).processId, 1);
 }
 
-// Nobody is kept from working alone where the variables say so, or belong to something else.
+// A process may work alone if the variables say so, or belong to other software.
 TEST(Cluster, AloneInACluster) {
   Variables step = with(with(slurm, "SLURM_NTASKS", "1"), "SLURM_PROCID", "0");
   EXPECT_EQ(trouble(step), "");
@@ -189,21 +188,21 @@ TEST(Cluster, AloneInACluster) {
 }
 
 TEST(Cluster, PerhapsOneOfSeveral) {
-  const std::string alone = "warning: this process runs alone, and perhaps should not: there are variables of ";
+  const std::string alone = "warning: this process runs alone, although it may be one of several: it has variables of ";
   Variables pod{{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "3"}};
   EXPECT_EQ(trouble(pod), alone + "Kubernetes, but they do not say how many processes there are");
   EXPECT_EQ(trouble(with(pod, "JOB_COMPLETION_INDEX", "x")),
-            alone + "Kubernetes, but JOB_COMPLETION_INDEX is `x`, which is no number that it could be");
+            alone + "Kubernetes, but JOB_COMPLETION_INDEX is `x`, which is not a valid number");
   EXPECT_EQ(trouble(with(pod, "SPMD_NUM_PROCESSES", "1")), "");
   EXPECT_EQ(trouble(with(torchrun, "LOCAL_RANK", "")), alone + "torchrun, but LOCAL_RANK is not set");
   EXPECT_EQ(trouble({{"OMPI_COMM_WORLD_SIZE", "4"}}), alone + "Open MPI, but OMPI_COMM_WORLD_RANK is not set");
-  // torchrun in a pod of an indexed job: torchrun knows.
+  // torchrun in a pod of an indexed job: torchrun has the numbers.
   pod.insert(torchrun.begin(), torchrun.end());
   EXPECT_EQ(trouble(pod), "");
   EXPECT_EQ(Environment::parse(from(pod)).processId, 1);
 }
 
-// What is given wins, item by item.
+// Explicit items have precedence, one by one.
 TEST(Cluster, GivenVariablesWin) {
   Environment found = Environment::parse(from(slurm));
   EXPECT_EQ(found.coordinatorAddress, "gpu007-a:61441");

@@ -109,12 +109,12 @@ TEST(Env, NamesVariableAndValueWhereOneIsWrong) {
   EXPECT_THAT(errorOf({{"SPMD_LOCAL_DEVICE_IDS", "0,,1"}}), HasSubstr("such as 0,1"));
   EXPECT_THAT(errorOf({{"SPMD_HEARTBEAT_TIMEOUT", "0"}}), HasSubstr("positive number of seconds"));
   EXPECT_THAT(errorOf({{"SPMD_COLLECTIVE_TIMEOUT", "inf"}}), HasSubstr("0 for never"));
-  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "much"}}), HasSubstr("`much`, which is no number of bytes such as"));
+  EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "much"}}), HasSubstr("`much`, which is not a number of bytes such as"));
   EXPECT_THAT(errorOf({{"SPMD_CACHE_LIMIT", "9000000TiB"}}), HasSubstr("`9000000TiB`, which is too large"));
   EXPECT_THAT(errorOf({{"SPMD_INITIALIZATION_TIMEOUT", "nan"}}), HasSubstr("positive number"));
 }
 
-// Each name that is near to one that is read; a program's own variables are nobody's business.
+// Warns about each name that is near to a known one; a program's own variables are ignored.
 TEST(Env, MisspeltVariablesAreNamed) {
   auto meant = [](const std::string &name) {
     std::vector<std::string> found = Environment::findMisspelt({name});

@@ -1,4 +1,4 @@
-//===- ExplainEnvTest.cpp - what people are told of their environment -----===//
+//===- ExplainEnvTest.cpp - the report of the environment -----------------===//
 
 #include "runtime/support/Env.h"
 
@@ -31,7 +31,7 @@ TEST(ExplainEnv, Nothing) {
   EXPECT_THAT(text, Not(HasSubstr("wrong:")));
 }
 
-// All at once, and nothing is thrown.
+// Reports all problems at once, and throws nothing.
 TEST(ExplainEnv, EveryWrongVariable) {
   std::string text = explain({{"SPMD_NUM_PROCESSES", "four"},
                               {"SPMD_PROCESS_ID", "-1"},
@@ -90,10 +90,11 @@ TEST(ExplainEnv, WhichClusterCounts) {
                                                {"MASTER_PORT", "29500"},
                                                {"SPMD_NUM_PROCESSES", "2"}};
   std::string text = explain(variables);
-  EXPECT_THAT(text, HasSubstr("Slurm: found\n  SPMD_NUM_PROCESSES is set, and wins over what Slurm says: 3\n"));
+  EXPECT_THAT(text, HasSubstr("Slurm: found\n  SPMD_NUM_PROCESSES is set, and has precedence over Slurm's value: 3\n"));
   EXPECT_THAT(text, HasSubstr("torchrun: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(text, HasSubstr("wrong: process 2 of 2 does not exist"));
-  // What torchrun and mpirun start in a step of Slurm has its variables, too, which tell of their daemons.
+  // Processes that torchrun and mpirun start in a step of Slurm have Slurm's variables, too, which describe their
+  // daemons.
   variables.erase("SPMD_NUM_PROCESSES");
   variables["TORCHELASTIC_RUN_ID"] = "run";
   text = explain(variables);
@@ -108,7 +109,7 @@ TEST(ExplainEnv, WhichClusterCounts) {
   EXPECT_THAT(text,
               HasSubstr("SPMD_COORDINATOR_ADDRESS: 10.96.0.1:62624\nSPMD_NUM_PROCESSES: 6\nSPMD_PROCESS_ID: 5\n"));
   EXPECT_THAT(text, HasSubstr("Slurm: found, but not used: Open MPI comes before it\n"));
-  variables["OMPI_COMM_WORLD_SIZE"] = "3"; // As the step says: it has started them.
+  variables["OMPI_COMM_WORLD_SIZE"] = "3"; // The step has the same numbers: it started the processes.
   variables["OMPI_COMM_WORLD_RANK"] = "2";
   EXPECT_THAT(explain(variables), HasSubstr("Open MPI: found, but not used: Slurm comes before it\n"));
   EXPECT_THAT(explain({{"KUBERNETES_SERVICE_HOST", "10.0.0.1"}, {"JOB_COMPLETION_INDEX", "5"}}),

@@ -22,9 +22,9 @@ namespace {
 
 TEST(File, saysWhatToDo) {
   EXPECT_EQ(writeProblem(ENOSPC), "No space left on device; free some, or choose another place");
-  EXPECT_EQ(writeProblem(EROFS), "Read-only file system; choose another place, or see to it that it can be written");
+  EXPECT_EQ(writeProblem(EROFS), "Read-only file system; choose another place, or make it writable");
   EXPECT_EQ(writeProblem(ENOTDIR),
-            "Not a directory; choose another place, or move the file that stands where a folder should be");
+            "Not a directory; choose another place, or move the file that has the name of the folder");
   EXPECT_EQ(writeProblem(EIO), "Input/output error");
   TemporaryFolder folder;
   EXPECT_THAT(messageOf([&] { writeFileAtomically(folder / std::string(300, 'x'), ""); }),
@@ -34,7 +34,7 @@ TEST(File, saysWhatToDo) {
                 "': No such file or directory; make its folder first");
 }
 
-// Each failure has its own reason, and a file that is empty is none.
+// Each failure has its own message, and an empty file is not a failure.
 TEST(File, readsWhole) {
   TemporaryFolder folder;
   writeFileAtomically(folder / "x", "12345");
@@ -47,7 +47,7 @@ TEST(File, readsWhole) {
   EXPECT_EQ(messageOf([&] { readWhole(folder / ".", 5); }), "cannot read '" + (folder / ".") + "': Is a directory");
 }
 
-// With the signal ignored, as the commands do, the limit of a file's size is an error like others.
+// With the signal ignored, as in the commands, the limit of a file's size is an ordinary error.
 TEST(File, aLimitOfSizesLeavesNothing) {
   TemporaryFolder folder;
   auto *before = std::signal(SIGXFSZ, SIG_IGN);
@@ -64,7 +64,7 @@ TEST(File, aLimitOfSizesLeavesNothing) {
 
 std::string contentOf(const std::string &path) { return std::string(MappedFile(path).bytes()); }
 
-// Also of a writer that is killed: the file has no name until it is complete.
+// Also if the writer is killed: the file has no name until it is complete.
 TEST(File, hasNoNameBeforeItIsComplete) {
   TemporaryFolder folder;
   {
@@ -92,7 +92,7 @@ TEST(File, keepsLinksAndModes) {
 
 int modeOf(const std::string &path) { return static_cast<int>(std::filesystem::status(path).permissions()); }
 
-// A file that is there already is its owner's to open to others.
+// The owner of an existing file may have opened it to others.
 TEST(File, isForItsOwnerAloneWhereAskedFor) {
   TemporaryFolder folder;
   mode_t before = umask(022);

@@ -48,7 +48,7 @@ TEST_F(Shortened, WhatIsNotThereIsSaidAgainAndAgainAndOnEachThread) {
 TEST_F(Shortened, ElsewhereTheSignalDoesWhatItDid) {
   EXPECT_EXIT(
       {
-        signal(SIGBUS, SIG_DFL); // A sanitizer's own comes first otherwise.
+        signal(SIGBUS, SIG_DFL); // A sanitizer's own handler would run first otherwise.
         std::string target(page, ' ');
         if (copyGuarded(target.data(), file->bytes().data() + page, page))
           _exit(1);

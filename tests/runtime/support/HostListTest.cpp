@@ -1,4 +1,4 @@
-//===- HostListTest.cpp - lists of hosts as Slurm writes them -------------===//
+//===- HostListTest.cpp - Slurm's lists of hosts --------------------------===//
 
 #include "runtime/support/HostList.h"
 
@@ -8,7 +8,7 @@ using namespace spmd;
 
 namespace {
 
-/// The hosts, separated by blanks; `none` where it is no list.
+/// Returns the hosts, separated by blanks; `none` if it is not a list.
 std::string expand(const std::string &list, size_t limit = 65536) {
   auto hosts = expandHostList(list, limit);
   if (!hosts)
@@ -19,7 +19,7 @@ std::string expand(const std::string &list, size_t limit = 65536) {
   return text;
 }
 
-// As `scontrol show hostnames` has them; what stands behind brackets is known to newer Slurms only.
+// The results of `scontrol show hostnames`; only newer versions of Slurm accept text after brackets.
 TEST(HostList, Grammar) {
   EXPECT_EQ(expand("node1"), "node1");
   EXPECT_EQ(expand("node1,node2"), "node1 node2");
@@ -54,7 +54,7 @@ TEST(HostList, Grammar) {
     EXPECT_EQ(expand(wrong), "none") << wrong;
 }
 
-// A list is short and may stand for more hosts than fit into memory.
+// A short list may stand for more hosts than fit into memory.
 TEST(HostList, IsBounded) {
   EXPECT_EQ(expandHostList("n[1-65536]")->size(), 65536u);
   EXPECT_EQ(expand("n[1-65537]"), "none");

@@ -1,4 +1,4 @@
-//===- SpellingTest.cpp - the name that was probably meant ----------------===//
+//===- SpellingTest.cpp - the nearest name --------------------------------===//
 
 #include "runtime/support/Spelling.h"
 
@@ -51,7 +51,7 @@ TEST(Spelling, Nearest) {
   EXPECT_EQ(nearestSpelling("profile", names), "");
   EXPECT_EQ(nearestSpelling("sat", {"set"}), ""); // Short names that differ mean different things.
   EXPECT_EQ(nearestSpelling("s", names), "");
-  EXPECT_EQ(nearestSpelling("ste", names), "step"); // Of two as near, the first.
+  EXPECT_EQ(nearestSpelling("ste", names), "step"); // The first of two equally near names.
 }
 
 } // namespace

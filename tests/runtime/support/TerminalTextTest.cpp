@@ -1,4 +1,4 @@
-//===- TerminalTextTest.cpp - text of others on a terminal ----------------===//
+//===- TerminalTextTest.cpp - untrusted text on a terminal ----------------===//
 
 #include "runtime/support/TerminalText.h"
 
@@ -19,7 +19,7 @@ TEST(TerminalText, WhatATerminalObeysIsShown) {
   EXPECT_EQ(escapeControls("\x1b[2J\x1b]0;title\x07"), "\\x1b[2J\\x1b]0;title\\x07");
   EXPECT_EQ(escapeControls("all well\rspoiled\b\x7f"), "all well\\x0dspoiled\\x08\\x7f");
   EXPECT_EQ(escapeControls(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(escapeControls("\u009b2J"), "\\u{9b}2J"); // The same as ESC [ where C1 counts.
+  EXPECT_EQ(escapeControls("\u009b2J"), "\\u{9b}2J"); // The same as ESC [ on terminals that interpret C1.
   EXPECT_EQ(escapeControls("a\u202eb\u2066\u2028"), "a\\u{202e}b\\u{2066}\\u{2028}");
 }
 

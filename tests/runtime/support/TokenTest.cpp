@@ -51,7 +51,7 @@ TEST_F(Token, IsMadeAtFirstUseForTheUserAlone) {
   struct stat info = {};
   ASSERT_EQ(::stat((*env.configDirectory + "/token").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  // Nothing else is left in the folder.
+  // No other file is left in the folder.
   EXPECT_EQ(std::distance(fs::directory_iterator(*env.configDirectory), fs::directory_iterator()), 1);
 }
 
@@ -106,7 +106,7 @@ TEST_F(Token, BadFilesAreNamed) {
   EXPECT_THAT(errorOf(file("empty", " \n", 0600)), HasSubstr("is empty"));
   EXPECT_THAT(errorOf(file("large", std::string(5000, 'x'), 0600)), HasSubstr("too large"));
   EXPECT_THAT(errorOf(folder.string()), HasSubstr("is not a file"));
-  // The secret itself is never told.
+  // No message contains the secret.
   EXPECT_THAT(errorOf(file("open", "secret", 0644)), testing::Not(HasSubstr("secret")));
 }
 

@@ -10,7 +10,7 @@ struct Unit128 {
   alignas(16) uint64_t words[2];
 };
 
-/// Block b works on box b / `boxBlocks`, of which it does every boxBlocks-th piece of kBlockThreads units.
+/// Block b works on box b / `boxBlocks`: on every boxBlocks-th chunk of kBlockThreads units of it.
 template <typename Unit, bool isZero>
 SPMD_DEVICE void moveBox(const BoxEntry *boxes, const Unit *source, Unit *target, int64_t boxBlocks) {
   Quotient number = divide(blockIndex(), boxBlocks);

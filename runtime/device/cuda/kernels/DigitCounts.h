@@ -1,6 +1,6 @@
-//===- DigitCounts.h - how often a line has each digit ----------*- C++ -*-===//
+//===- DigitCounts.h - digit counts of a line -------------------*- C++ -*-===//
 //
-// The first kernel of a radix sort of long lines (RadixSort.cu): counts the digits of all its passes, reading the
+// The first kernel of a radix sort of long lines (RadixSort.cu): counts the digits of all passes, and reads the
 // elements once.
 //
 //===----------------------------------------------------------------------===//
@@ -11,14 +11,14 @@
 
 namespace spmd::cuda {
 
-/// Several counters of a digit in shared memory, for lanes that hit the same one, or its bank, at once: the first digit
-/// of floats is nearly always the same. 32 KiB in all; with 8-bit keys each lane has its own.
+/// Several counters for each digit in shared memory, because lanes often hit the same counter or its bank at once: the
+/// first digit of floats is nearly always the same. 32 KiB in total; with 8-bit keys each lane has its own counters.
 template <typename Key> constexpr uint32_t kCopies = 32 / sizeof(Key);
 
-/// By pass, digit and copy.
+/// Indexed by pass, digit and copy.
 template <typename Key> using DigitBins = uint32_t[sizeof(Key)][kDigitValues * kCopies<Key>];
 
-/// Counts[line][pass][digit] += the digits of elements [begin, end) of a line.
+/// Adds the digits of elements [begin, end) of a line to counts[line][pass][digit].
 template <typename Key>
 SPMD_DEVICE void countDigits(const Key *elements, uint64_t order, Key infinity, Lines lines, int64_t passes,
                              int64_t chunk, int64_t lineCount, uint32_t *allCounts, DigitBins<Key> &bins) {

@@ -5,7 +5,7 @@
 
 namespace spmd::cuda {
 
-/// An element in memory (`Stored`), and what it is computed in (`Value`): as runtime/support/Elements.h has them.
+/// The type of an element in memory (`Stored`) and in computations (`Value`), as in runtime/support/Elements.h.
 template <typename T> struct Plain {
   using Stored = T;
   using Value = T;

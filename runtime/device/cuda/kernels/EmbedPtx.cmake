@@ -1,5 +1,5 @@
-# cmake -DMODULES=a,b -DFOLDER=... -DOUTPUT=... -P EmbedPtx.cmake: FOLDER/a.ptx and so on, without comments, as the C++
-# source of findLibraryPtx.
+# cmake -DMODULES=a,b -DFOLDER=... -DOUTPUT=... -P EmbedPtx.cmake: writes FOLDER/a.ptx and so on, without comments, as
+# the C++ source of findLibraryPtx.
 string(REPLACE "," ";" modules "${MODULES}")
 set(cases "")
 foreach(module ${modules})

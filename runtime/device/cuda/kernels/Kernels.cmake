@@ -1,5 +1,6 @@
-# The modules of kernels: each is one compilation of a source with some definitions, so that a GPU's driver translates
-# only the types that a program uses. Who includes this defines spmdc_for_gpu_module(NAME SOURCE DEFINITIONS...), a macro.
+# The modules of kernels: each is one compilation of a source with some definitions, so that a GPU's driver compiles
+# only the types that a program uses. The including file defines the macro spmdc_for_gpu_module(NAME SOURCE
+# DEFINITIONS...).
 foreach(bits 8 16 32 64)
   spmdc_for_gpu_module(RadixSort_${bits} RadixSort SPMD_BITS=${bits})
   spmdc_for_gpu_module(LineSort_${bits} LineSort SPMD_BITS=${bits})

@@ -1,7 +1,7 @@
-//===- LineSort.cu - short lines, sorted in one place ---------------------===//
+//===- LineSort.cu - sorts of short lines ---------------------------------===//
 //
-// A line of up to 32 elements is sorted by a warp, in registers, several lines at once where they are shorter; a line
-// of up to 4096 by a block, in shared memory, with the ranking of long lines (Rank.h). Both read and write a line once.
+// A warp sorts lines of up to 32 elements in registers, several lines at once if they are shorter. A block sorts lines
+// of up to 4096 elements in shared memory, with the ranking of long lines (Rank.h). Both read and write a line once.
 //
 // Compiled once for each size of keys: SPMD_BITS is 8, 16, 32 or 64.
 //
@@ -38,7 +38,7 @@ template <int kItems> struct LineMemory {
   uint32_t warpSums[kWarps];
 };
 
-/// Sorts a line that is no longer than the block's items by `passes` digits.
+/// Sorts a line that is no longer than the block's items, by `passes` digits.
 template <int kItems>
 SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, LineMemory<kItems> &memory) {
   auto size = static_cast<uint32_t>(a.from.size);
@@ -46,7 +46,7 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
   const Key *from = a.elements + a.from.startOf(line) + first * a.from.inner;
   // Beyond the end of the line: keys that come last, and positions that come after all others.
   Key keys[kItems];
-  // A position in the high half, and the place that it goes to in the low half: registers decide how many blocks run.
+  // The position in the high half, and its destination in the low half: registers limit the number of resident blocks.
   uint32_t places[kItems];
 #pragma unroll
   for (int j = 0; j < kItems; ++j, from += kWarp * a.from.inner) {
@@ -102,7 +102,7 @@ SPMD_DEVICE Key neighborKey(Key key, uint32_t mask) {
 }
 
 /// Batcher's bitonic network over groups of `width` lanes, a power of two. Pairs of key and position are all different,
-/// so that the order is that of a stable sort.
+/// so the result is that of a stable sort.
 SPMD_DEVICE void sortInWarp(Key &key, uint32_t &position, uint32_t width) {
   uint32_t lane = laneIndex();
   for (uint32_t size = 2; size <= width; size *= 2)

@@ -1,13 +1,13 @@
 //===- Multiply.cu - matrix products of all element types -----------------===//
 //
-// For what cuBLASLt does not multiply, and where there is none. A block computes a square of the result; both sides go
-// through shared memory in steps along k, already in the type of the sums, while the next step is fetched
-// into registers. Each element is summed over k one after another. A product of a few rows or columns reads the other
-// side once, spread over k, and adds up a fixed number of partial sums in a fixed order. So the bits of an element
-// depend on nothing but its row, its column and the shape.
+// For types that cuBLASLt does not support, and for machines without it. A block computes a square tile of the result.
+// Both sides go through shared memory in steps along k, already in the type of the sums, while the next step is loaded
+// into registers. Each element is summed over k in order. A product with few rows or columns reads the other side once,
+// spread over k, and adds up a fixed number of partial sums in a fixed order. So the bits of an element depend only on
+// its row, its column and the shape.
 //
 // The types are those of runtime/device/cpu/Gemm.cpp: halves are summed in f32 and rounded once; integers are
-// multiplied as unsigned ones, so that overflow wraps; of bools, any true product makes the result true.
+// multiplied as unsigned integers, so that overflow wraps; for bools, any true product makes the result true.
 //
 // Compiled once for each pair of types: SPMD_IN, SPMD_OUT and SPMD_SUM, SPMD_LOGICAL for bools.
 //
@@ -22,18 +22,18 @@ using In = SPMD_IN;
 using Out = SPMD_OUT;
 using Sum = SPMD_SUM;
 
-/// Steps of k between two barriers. The same number of values for both tiles: they lie in registers while they are
-/// fetched.
+/// Steps of k between two barriers. Both tiles have the same number of values, which are in registers while they are
+/// loaded.
 template <uint32_t tile> constexpr uint32_t kDepth = 1024 / tile;
 
-/// kDepth lines of `tile` values, and four more: lines then start in different banks, and remain aligned for reads of
-/// four.
+/// kDepth lines of `tile` values, padded by four values: lines then start in different banks, and stay aligned for
+/// reads of four.
 template <uint32_t tile> constexpr uint32_t kPitch = tile + 4;
 template <uint32_t tile> struct Panel {
   alignas(16) Sum values[kDepth<tile> * kPitch<tile>];
 };
 
-/// Four values that lie together, aligned to 16 bytes: one instruction or two.
+/// Loads four contiguous values, aligned to 16 bytes: one instruction or two.
 SPMD_DEVICE void loadFour(const Sum *from, Sum *to) {
   typedef Sum Four __attribute__((ext_vector_type(4), aligned(16)));
   Four four = *reinterpret_cast<const Four *>(from);
@@ -44,15 +44,15 @@ SPMD_DEVICE Out::Stored finish(Sum sum) {
   return SPMD_LOGICAL ? static_cast<Out::Stored>(sum != Sum(0)) : Out::store(static_cast<Out::Value>(sum));
 }
 
-/// One side of a product: `places` rows of the left side, or columns of the right one, along which the tile goes, and
-/// `depth` steps of k. One of the strides is 1.
+/// One side of a product: `places` rows of the left side, or columns of the right one, along which the tile extends,
+/// and `depth` steps of k. One of the strides is 1.
 struct Side {
   const In::Stored *data;
   int64_t places, placeStride, depth, depthStride;
 };
 
-/// Copies a side into panels by way of registers. Neighboring threads read neighbors in memory. What a thread reads
-/// lies at equal distances: one pointer is kept for all of it.
+/// Copies a side into panels through registers. Neighboring threads read neighboring elements. All reads of a thread
+/// are at equal distances, so one pointer suffices.
 template <uint32_t tile> class Fetcher {
   static constexpr int32_t kCount = tile * kDepth<tile> / kBlockThreads;
 
@@ -69,7 +69,7 @@ public:
     advance = kDepth<tile> * side.depthStride;
     offset = depth * kPitch<tile> + place;
   }
-  /// The next kDepth steps of k; zeros beyond its end.
+  /// Loads the next kDepth steps of k; zeros beyond its end.
   SPMD_DEVICE void fetch() {
     const In::Stored *from = pointer;
 #pragma unroll
@@ -91,14 +91,14 @@ private:
   SPMD_DEVICE int32_t getPlaceStep() const { return alongDepth ? kBlockThreads / kDepth<tile> : 0; }
 
   bool alongDepth;
-  uint32_t offset; ///< Of this thread's first value in a panel.
+  uint32_t offset; ///< Index of this thread's first value in a panel.
   int32_t placesLeft;
   int64_t depthLeft, step, advance;
   const In::Stored *pointer;
   Sum values[kCount];
 };
 
-/// Rows [firstRow, firstRow + tile) and columns [firstColumn, firstColumn + tile) of the result.
+/// Computes rows [firstRow, firstRow + tile) and columns [firstColumn, firstColumn + tile) of the result.
 template <uint32_t tile>
 SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *result, int64_t firstRow,
                               int64_t firstColumn, Panel<tile> (&panels)[2]) {
@@ -160,16 +160,17 @@ SPMD_DEVICE void multiply(const In::Stored *lhs, const In::Stored *rhs, Out::Sto
   }
 }
 
-/// A product with at most kFewRows rows, or columns: `few` has them, `many` is the other side.
+/// A product with at most kFewRows rows, or columns: `few` is the side with them, `many` the other side.
 struct FewRows {
   Side few, many;
   Out::Stored *result;
   int64_t resultFewStride, resultManyStride;
 };
 
-/// Some places of the other side from `first` on. Where they lie together (isAcross), each lane has one, and each warp
-/// sums every eighth step of k; where steps of k lie together, each warp has one, and each lane sums every 32nd step.
-/// What they have summed is added up in their order. The side with few places goes through shared memory.
+/// Computes some rows or columns of the other side, from `first` on. If these are contiguous (isAcross), each lane has
+/// one, and each warp sums every eighth step of k. If the steps of k are contiguous, each warp has one, and each lane
+/// sums every 32nd step. The partial sums are then added in their order. The side with few rows goes through shared
+/// memory.
 template <bool isAcross>
 SPMD_DEVICE void multiplyFewRows(const FewRows &product, int64_t first, Sum (&shared)[kFewRows][kBlockThreads]) {
   constexpr uint32_t kStep = isAcross ? kBlockThreads / kWarp : kWarp;
@@ -201,7 +202,7 @@ SPMD_DEVICE void multiplyFewRows(const FewRows &product, int64_t first, Sum (&sh
   for (uint32_t r = 0; r < kFewRows; ++r)
     shared[r][thread] = sums[r];
   syncBlock();
-  // One thread a row and place.
+  // One thread per row and position.
   uint32_t row = isAcross ? warpIndex() : laneIndex();
   if (row < few.places && isInside) {
     Sum sum = 0;
@@ -214,8 +215,8 @@ SPMD_DEVICE void multiplyFewRows(const FewRows &product, int64_t first, Sum (&sh
 
 } // namespace
 
-/// A product with m or n of at most kFewRows. Blocks take `places` rows or columns of the other side at a time: 32
-/// where these lie together in memory, 8 where steps of k do.
+/// A product with m or n of at most kFewRows. Blocks take `places` rows or columns of the other side at a time: 32 if
+/// these are contiguous in memory, 8 if steps of k are.
 SPMD_KERNEL(4)
 spmd_multiply_few(const In::Stored *lhs, const In::Stored *rhs, Out::Stored *result, int64_t batch, int64_t m,
                   int64_t n, int64_t k, int64_t transposeLhs, int64_t transposeRhs, int64_t places, int64_t blocks) {

@@ -1,17 +1,17 @@
-//===- RadixSort.cu - long lines, sorted digit by digit -------------------===//
+//===- RadixSort.cu - radix sort of long lines ----------------------------===//
 //
 // A stable LSD radix sort of (key, position) along lines, as in Onesweep (Rank.h names the paper): one kernel counts
 // the digits of all passes, then each pass reads its elements once and writes them once. A line consists of tiles, one
-// a block. How many elements of earlier tiles have a digit is found by looking back: each tile publishes its own
-// counts, and then, with those of all earlier tiles, their sum. Tiles are numbered by a ticket that a block draws when
-// it starts, so all tiles before it are done or run: nobody waits for a block that has no place on the device.
+// per block. A tile finds the number of elements with a digit in earlier tiles by looking back: each tile publishes its
+// own counts, and then their sum with those of all earlier tiles. A block draws the number of its tile when it starts,
+// so all earlier tiles are done or running: no block waits for one that is not resident.
 //
-// A pass in which all elements of a line have the same digit is left out, which the device finds out: small integers in
+// A pass in which all elements of a line have the same digit is skipped; the device detects that. So small integers in
 // 32 or 64 bits take as many passes as they have digits that differ.
 //
 // Compiled once for each size of keys: SPMD_BITS is 8, 16, 32 or 64.
 //
-// The order is that of the elements, whichever block is first: the sort is stable, and its result has one value.
+// The result does not depend on the order of blocks: the sort is stable, and a stable order is unique.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,16 @@ namespace {
 using Key = KeyOfBits<SPMD_BITS>;
 constexpr int kItems = sortItems(SPMD_BITS);
 
-/// What a tile says about one of its digits: a sum in the low half; in the high half, for which pass, and whether the
-/// sum is the tile's alone or goes from the start of the line. One word, so that it is read whole, and never cleared
-/// between passes.
+/// The state of one digit of a tile: a sum in the low half; in the high half, the pass, and whether the sum is the
+/// tile's own or starts at the beginning of the line. It is one word, so that it is read atomically, and need not be
+/// cleared between passes.
 enum : uint64_t { kOwnSum = 1, kFullSum = 2 };
 SPMD_DEVICE void publish(uint64_t *state, uint64_t pass, uint64_t kind, uint32_t sum) {
   __atomic_store_n(state, ((pass + 1) << 2 | kind) << 32 | sum, __ATOMIC_RELAXED);
 }
 
-/// Elements with this thread's digit in earlier tiles of the line and, with a smaller digit, anywhere in it. `state` is
-/// this tile's word of the digit.
+/// Returns the number of elements with this thread's digit in earlier tiles of the line, plus those with a smaller
+/// digit anywhere in it. `state` is this tile's word of the digit.
 SPMD_DEVICE uint32_t lookBack(const uint64_t *state, int64_t lineCount, uint64_t pass) {
   uint32_t sum = 0;
   int64_t stride = lineCount * kDigitValues;
@@ -47,15 +47,15 @@ SPMD_DEVICE uint32_t lookBack(const uint64_t *state, int64_t lineCount, uint64_t
   }
 }
 
-/// Where a pass reads and writes.
+/// The input and output of a pass.
 struct PassArrays {
   const Key *keys;
-  const uint32_t *positions; ///< Null in the first pass: an element's position is where it is.
-  Key *newKeys;              ///< Null where keys are not wanted any more.
+  const uint32_t *positions; ///< Null in the first pass: an element's position is its index.
+  Key *newKeys;              ///< Null if keys are not needed any more.
   void *newPositions;
   int64_t positionBytes;
   uint64_t order;
-  Lines from, to; ///< The same lines; those in scratch have no gaps.
+  Lines from, to; ///< The same lines; those in scratch memory are contiguous.
 };
 
 struct SortArguments {
@@ -63,18 +63,18 @@ struct SortArguments {
   Key *sortedKeys; ///< May be null.
   void *sortedPositions;
   int64_t positionBytes;
-  Key *keys0, *keys1; ///< Between passes, in turns.
+  Key *keys0, *keys1; ///< Between passes, alternately.
   uint32_t *positions0, *positions1;
   uint64_t order;
   Key infinity;
   Lines from, to;
   int64_t pass, passes, lineCount;
-  const uint32_t *firsts;  ///< [line][pass][digit]: elements of the line with a smaller digit.
+  const uint32_t *firsts;  ///< [line][pass][digit]: number of elements of the line with a smaller digit.
   const uint32_t *trivial; ///< [line]: a bit for each pass in which all elements have the same digit.
   uint64_t *states;        ///< [tile of a line][line][digit]
   uint32_t *tickets;       ///< [pass]
 
-  /// Passes of this line that do something: one at least, for the positions.
+  /// The passes of this line that are not skipped: at least one, for the positions.
   SPMD_DEVICE uint32_t usedPasses(int64_t line) const {
     uint32_t all = (1u << passes) - 1, used = all & ~trivial[line];
     return used ? used : 1;
@@ -103,18 +103,19 @@ struct PassMemory {
       uint32_t positions[kItems * kBlockThreads];
     } sorted;
   };
-  uint32_t firstOfDigit[kDigitValues]; ///< In the tile; then what takes a place in the tile to one in the line.
+  /// First index of the digit in the tile; then the offset from an index in the tile to one in the line.
+  uint32_t firstOfDigit[kDigitValues];
   uint32_t warpSums[kWarps];
   uint32_t tile;
 };
 
-/// Whether all of this is so: the tile has no end of a line in it, and elements and positions lie without gaps,
-/// positions in 32 bits. Then no access needs a condition or a multiplication.
+/// Whether the tile is full, elements and positions are contiguous, and positions have 32 bits. Then no access needs a
+/// condition or a multiplication.
 SPMD_DEVICE bool isPlain(const PassArrays &a, uint32_t count) {
   return count == kItems * kBlockThreads && a.from.inner == 1 && a.to.inner == 1 && a.positionBytes == 4;
 }
 
-/// This thread's keys. Beyond the end of the line: the largest digit, which comes last and is not written.
+/// Loads this thread's keys. Beyond the end of the line: the largest digit, which comes last and is not written.
 SPMD_DEVICE void loadKeys(const PassArrays &a, Key infinity, int64_t line, int64_t begin, uint32_t first,
                           uint32_t count, Key (&keys)[kItems]) {
   const Key *from = a.keys + a.from.startOf(line) + (begin + first) * a.from.inner;
@@ -154,7 +155,7 @@ SPMD_DEVICE void loadPositions(const PassArrays &a, int64_t line, int64_t begin,
     positions[j] = first + j * kWarp < count ? from[j * kWarp] : 0;
 }
 
-/// Writes the tile's elements, which are in order: those of one digit go to neighboring places.
+/// Writes the tile's elements, which are sorted: those of one digit go to neighboring positions.
 SPMD_DEVICE void storeTile(const PassArrays &a, int64_t line, uint32_t count, uint32_t shift,
                            const PassMemory &memory) {
   uint32_t thread = threadIndex();
@@ -193,7 +194,7 @@ SPMD_DEVICE void sortTile(const SortArguments &sort, PassMemory &memory) {
   clearTables(memory.tables);
   syncBlock();
   int64_t tile = memory.tile;
-  // Tiles of different lines take turns: those of neighboring lines share their memory where the lines have gaps.
+  // Tiles of different lines alternate: neighboring lines share cache lines if lines are not contiguous.
   Quotient at = divide(tile, sort.lineCount);
   int64_t line = at.remainder, begin = at.quotient * kTileItems;
   uint32_t used = sort.usedPasses(line);
@@ -221,7 +222,7 @@ SPMD_DEVICE void sortTile(const SortArguments &sort, PassMemory &memory) {
 #pragma unroll
   for (int j = 0; j < kItems; ++j)
     memory.sorted.keys[ranks[j]] = keys[j];
-  // Fetched here, where the keys are out of the registers, and used after looking back.
+  // Loaded here, where the keys are out of the registers, and used after looking back.
   uint32_t positions[kItems];
   loadPositions(a, line, begin, first, count, positions);
   uint32_t before = firstOfLine;
@@ -239,8 +240,8 @@ SPMD_DEVICE void sortTile(const SortArguments &sort, PassMemory &memory) {
 
 } // namespace
 
-/// Makes the digits' counts of a line and pass sums of those below, and notes where one digit is all there is. Blocks:
-/// one a line and pass.
+/// Replaces the digit counts of a line and pass by prefix sums, and records passes in which all elements have the same
+/// digit. One block per line and pass.
 SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts, int64_t size, int64_t passes, uint32_t *trivial) {
   static SPMD_SHARED uint32_t sums[kWarps];
   uint32_t *mine = counts + int64_t(blockIndex()) * kDigitValues + threadIndex();
@@ -250,7 +251,7 @@ SPMD_KERNEL(1) spmd_sort_sum(uint32_t *counts, int64_t size, int64_t passes, uin
   *mine = sumOfThreadsBelow(*mine, sums);
 }
 
-/// Blocks: one a line and `chunk` elements.
+/// One block per line and `chunk` elements.
 SPMD_KERNEL(1)
 spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t size, int64_t inner, int64_t passes,
                 int64_t chunk, int64_t lineCount, uint32_t *counts) {
@@ -258,7 +259,7 @@ spmd_sort_count(const Key *elements, uint64_t order, uint64_t infinity, int64_t 
   countDigits(elements, order, static_cast<Key>(infinity), Lines{size, inner}, passes, chunk, lineCount, counts, bins);
 }
 
-/// Blocks: one a line and tile.
+/// One block per line and tile.
 SPMD_KERNEL(3)
 spmd_sort_pass(const Key *elements, Key *sortedKeys, void *sortedPositions, int64_t positionBytes, Key *keys0,
                Key *keys1, uint32_t *positions0, uint32_t *positions1, uint64_t order, uint64_t infinity, int64_t size,

@@ -1,12 +1,12 @@
-//===- Rank.h - a block's elements by one digit -----------------*- C++ -*-===//
+//===- Rank.h - ranks a block's elements by one digit -----------*- C++ -*-===//
 //
 // Ranks the elements that a block holds in registers, stably by one digit of their keys. Lane l of warp w holds, as
-// item j, element (w * items + j) * 32 + l of the block: memory is read coalesced, and elements of one item stand in
+// item j, element (w * items + j) * 32 + l of the block: memory accesses are coalesced, and elements of one item are in
 // the order of the lanes.
 //
 // Lanes of a warp with the same digit find each other by setting their bits in a word of shared memory (Adinets and
-// Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022, and CUB's WARP_MATCH_ATOMIC_OR), the
-// highest of them counts for all.
+// Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022, and CUB's WARP_MATCH_ATOMIC_OR); the
+// highest of these lanes counts for all.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,8 +19,8 @@ constexpr uint32_t kWarps = kBlockThreads / kWarp;
 
 /// Shared memory of the ranking; both tables are free after `finishRanks` and the next syncBlock.
 struct RankTables {
-  uint32_t lanes[kWarps][kDigitValues];  ///< Which lanes have the digit at hand.
-  uint32_t counts[kWarps][kDigitValues]; ///< How many of the warp's elements had it so far.
+  uint32_t lanes[kWarps][kDigitValues];  ///< Bits of the lanes that have this digit in the current item.
+  uint32_t counts[kWarps][kDigitValues]; ///< Elements of the warp with this digit so far.
 };
 
 SPMD_DEVICE void clearTables(RankTables &tables) {
@@ -35,8 +35,8 @@ template <typename Key> SPMD_DEVICE uint32_t digitOf(Key key, uint32_t shift) {
   return static_cast<uint32_t>(key >> shift) % kDigitValues;
 }
 
-/// ranks[j]: elements of this warp with the same digit in front of item j. The tables are clear, and a syncBlock
-/// follows before they are read.
+/// Sets ranks[j] to the number of elements of this warp with the same digit before item j. The tables must be zero, and
+/// a syncBlock must follow before they are read.
 template <int kItems, typename Key>
 SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTables &tables, uint32_t (&ranks)[kItems]) {
   uint32_t lane = laneIndex(), warp = warpIndex(), below = (1u << lane) - 1;
@@ -60,8 +60,8 @@ SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTable
   }
 }
 
-/// Makes counts[w][d] the elements with digit d in warps below w, and returns how many elements of the block have this
-/// thread's digit. Between two calls of syncBlock.
+/// Sets counts[w][d] to the number of elements with digit d in warps below w, and returns the number of elements of the
+/// block with this thread's digit. Call it between two calls of syncBlock.
 SPMD_DEVICE uint32_t sumOverWarps(RankTables &tables) {
   uint32_t total = 0;
 #pragma unroll
@@ -73,11 +73,13 @@ SPMD_DEVICE uint32_t sumOverWarps(RankTables &tables) {
   return total;
 }
 
-/// Makes that the place of item j in the block's order. `firstOfDigit` says how many elements have a smaller digit.
+/// Converts ranks[j] to the index of item j in the block's sorted order. `firstOfDigit` is the number of elements with
+/// a smaller digit.
 template <int kItems, typename Key>
 SPMD_DEVICE void finishRanks(const Key (&keys)[kItems], uint32_t shift, const RankTables &tables,
                              const uint32_t *firstOfDigit, uint32_t (&ranks)[kItems]) {
-  // The same value, but not known to be: the addresses of rankInWarp would be kept for here, in 16 registers too many.
+  // The same value, but opaque to the compiler: else it would keep the addresses of rankInWarp until here, in 16
+  // registers.
   shift = readLane(shift, 0);
 #pragma unroll
   for (int j = 0; j < kItems; ++j) {

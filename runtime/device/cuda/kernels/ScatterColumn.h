@@ -1,7 +1,7 @@
-//===- ScatterColumn.h - columns of a scatter and their sums ----*- C++ -*-===//
+//===- ScatterColumn.h - columns of a scatter -------------------*- C++ -*-===//
 //
 // A flat column f = o * inner + i is a column of the result [outer, rows, inner] and of the updates [outer, count,
-// inner] (ScatterRuns.cu), of elements of type SPMD_ELEMENT. One thread holds one column, or neighboring ones.
+// inner] (ScatterRuns.cu), of elements of type SPMD_ELEMENT. One thread has one column, or several neighboring ones.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,8 +21,8 @@ template <int width> struct alignas(width * sizeof(Stored)) Pack {
 
 /// `width` columns of the result and of the updates.
 template <int width> struct Column {
-  const Stored *updates; ///< Of position 0.
-  Stored *result;        ///< Of row 0.
+  const Stored *updates; ///< Address of position 0.
+  Stored *result;        ///< Address of row 0.
   int64_t inner;
 
   SPMD_DEVICE Column(const void *allUpdates, void *allResult, const Sizes &sizes, int64_t flat) : inner(sizes.inner) {

@@ -1,7 +1,7 @@
-//===- ScatterIndices.cu - scatters of integers, and keys of others -------===//
+//===- ScatterIndices.cu - integer scatters, sort keys --------------------===//
 //
-// 32- and 64-bit integers are added atomically, since their sums do not depend on the order; bools are stored. For all
-// others the indices become keys that are sorted (ScatterRuns.cu).
+// 32- and 64-bit integers are added atomically, because their sums do not depend on the order; bools are stored. For
+// all other types the indices become keys that are sorted (ScatterRuns.cu).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 namespace spmd::cuda {
 namespace {
 
-/// One thread an update.
+/// One thread per update.
 template <typename Use>
 SPMD_DEVICE void forEachUpdate(const void *indices, int64_t indexBytes, bool isAlong, Sizes sizes, int64_t blocks,
                                Use use) {
@@ -26,9 +26,9 @@ SPMD_DEVICE void forEachUpdate(const void *indices, int64_t indexBytes, bool isA
 
 } // namespace
 
-// All take `blocks` blocks.
+// All kernels take `blocks` blocks.
 
-/// keys[line][m] = the row of update m, or `rows` where it is outside: such updates come last. `inner` is 1 for
+/// keys[line][m] = the row of update m, or `rows` if it is out of range: such updates come last. `inner` is 1 for
 /// scatter_add, whose indices are one line.
 SPMD_KERNEL(1)
 spmd_scatter_keys(const void *indices, int64_t indexBytes, int64_t rows, int64_t count, int64_t inner, int64_t lines,
@@ -53,7 +53,7 @@ spmd_scatter_keys(const void *indices, int64_t indexBytes, int64_t rows, int64_t
 SPMD_SCATTER_INTEGERS(32)
 SPMD_SCATTER_INTEGERS(64)
 
-/// All that write to one element write the same.
+/// All threads that write to one element write the same value.
 SPMD_KERNEL(1)
 spmd_scatter_atomic_bool(const void *indices, int64_t indexBytes, int64_t isAlong, const uint8_t *updates,
                          uint8_t *result, int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t blocks) {

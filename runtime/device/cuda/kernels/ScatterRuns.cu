@@ -1,13 +1,13 @@
-//===- ScatterRuns.cu - adds where indices say, in their order ------------===//
+//===- ScatterRuns.cu - adds updates in their order -----------------------===//
 //
-// result[o, row, i] += updates[o, m, i] for all m whose index is `row`, in the order of m: the CPU's bits.
+// result[o, row, i] += updates[o, m, i] for all m whose index is `row`, in the order of m: the same bits as on a CPU.
 //
-// The positions m are sorted by row first (RadixSort.cu, LineSort.cu), which leaves them in runs of one row each; a run
-// is added up by one thread a column, and a long one by a block, which fetches updates while one warp adds. Few updates
+// The positions m are sorted by row first (RadixSort.cu, LineSort.cu), which groups them into runs of one row each. One
+// thread per column adds up a run; for a long run it is a block, which loads updates while one warp adds. A few updates
 // are compared with each other instead.
 //
 // A flat column f = o * inner + i is a column of the result and of the updates. Indices of scatter_add_along are sorted
-// in a line for each column, those of scatter_add in one line for all.
+// in one line per column, those of scatter_add in one line for all columns.
 //
 // Compiled once for each element type, SPMD_ELEMENT.
 //
@@ -18,14 +18,15 @@
 namespace spmd::cuda {
 namespace {
 
-/// Neighboring columns that one thread adds up: as many as lie in 16 bytes, where the columns of a row are a multiple.
+/// Neighboring columns that one thread adds up: as many as fit in 16 bytes, if the columns of a row are a multiple of
+/// that.
 constexpr int kWide = 16 / sizeof(Stored);
 
-/// One thread a sorted position and `width` columns, of which those at the start of a short run work.
+/// One thread per sorted position and `width` columns; threads at the start of a short run add it up.
 template <int width>
 SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
                               Sizes sizes, int64_t lines, int64_t blocks) {
-  // So many updates are on their way at a time.
+  // Updates that are loaded at a time.
   constexpr int kAhead = 4;
   int64_t columns = sizes.outer * sizes.inner / lines / width, units = lines * sizes.count * columns;
   for (int64_t unit = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); unit < units;
@@ -57,7 +58,7 @@ SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositi
   }
 }
 
-/// The end of a run that has the place `inside`: steps that double, then halves of the last one.
+/// Returns the end of the run that contains position `inside`: steps that double, then a binary search in the last one.
 SPMD_DEVICE int64_t findEnd(const uint32_t *keys, uint32_t row, int64_t inside, int64_t count) {
   int64_t low = inside, step = kLongRun;
   while (low + step < count && keys[low + step] == row) {
@@ -75,7 +76,7 @@ SPMD_DEVICE int64_t findEnd(const uint32_t *keys, uint32_t row, int64_t inside, 
   return high;
 }
 
-/// The first place in (low, high] whose key is not less than `row`, where that of `high` is not.
+/// Returns the first position in (low, high] whose key is not less than `row`; the key at `high` is not less.
 SPMD_DEVICE int64_t findBegin(const uint32_t *keys, uint32_t row, int64_t low, int64_t high) {
   while (low + 1 < high) {
     int64_t middle = low + (high - low) / 2;
@@ -87,9 +88,9 @@ SPMD_DEVICE int64_t findBegin(const uint32_t *keys, uint32_t row, int64_t low, i
   return high;
 }
 
-/// Adds the run [begin, end) to `width` columns (a power of two), one a thread of the first warp. All threads fetch the
-/// updates of the next stage, and the positions of the one after it, while it adds those of this one: an addition waits
-/// for the one before it, not for memory.
+/// Adds the run [begin, end) to `width` columns (a power of two), one per thread of the first warp. While it adds a
+/// stage, all threads load the updates of the next stage and the positions of the one after it: an addition waits for
+/// the previous addition, not for memory.
 SPMD_DEVICE void addLongRun(const uint32_t *positions, int64_t begin, int64_t end, const void *updates, void *result,
                             Sizes sizes, uint32_t row, int64_t firstColumn, int64_t columns, uint32_t width,
                             Value (&stage)[2][kRunStage]) {
@@ -99,7 +100,7 @@ SPMD_DEVICE void addLongRun(const uint32_t *positions, int64_t begin, int64_t en
   Column<1> column(updates, result, sizes, isInside ? firstColumn + thread % width : firstColumn);
   bool isAdder = thread < width && isInside;
   Value sum = isAdder ? Element::load(column.at(row).values[0]) : Value(0);
-  // Rows of a stage that a thread fetches: every so many.
+  // A thread loads every so many rows of a stage.
   uint32_t step = kBlockThreads / width, first = thread / width;
   uint32_t sources[kLoads];
   Value values[kLoads];
@@ -131,7 +132,7 @@ SPMD_DEVICE void addLongRun(const uint32_t *positions, int64_t begin, int64_t en
       continue;
     const Value *mine = stage[buffer] + thread;
     auto rows = static_cast<uint32_t>(end - from < stageRows ? end - from : stageRows);
-    // Read from shared memory so many rows ahead.
+    // Rows that are read from shared memory ahead.
     constexpr uint32_t kAhead = 16;
     uint32_t r = 0;
     if (rows >= kAhead) {
@@ -164,11 +165,12 @@ SPMD_DEVICE void addLongRun(const uint32_t *positions, int64_t begin, int64_t en
 }
 
 struct Run {
-  int64_t begin, end; ///< The same where there is none.
+  int64_t begin, end; ///< Equal if there is no run.
   uint32_t row;
 };
 
-/// The long run that the place is in, where the place is the first multiple of kLongRun in it: each long run has one.
+/// Returns the long run that contains `place`, if `place` is the first multiple of kLongRun in it: each long run has
+/// exactly one.
 SPMD_DEVICE Run findLongRun(const uint32_t *keys, int64_t place, const Sizes &sizes) {
   uint32_t row = keys[place];
   if (row >= sizes.rows || (place > 0 && keys[place - kLongRun] == row))
@@ -179,8 +181,8 @@ SPMD_DEVICE Run findLongRun(const uint32_t *keys, int64_t place, const Sizes &si
   return {begin, findEnd(keys, row, begin + kLongRun, sizes.count), row};
 }
 
-/// A unit is so many multiples of kLongRun, and `width` columns. Its threads look for the runs together, since mostly
-/// there are none.
+/// A unit is so many multiples of kLongRun, and `width` columns. Its threads look for the runs together, because
+/// usually there are none.
 SPMD_DEVICE void addLongRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
                              Sizes sizes, int64_t lines, uint32_t width, int64_t blocks) {
   static SPMD_SHARED Value stage[2][kRunStage];
@@ -204,7 +206,7 @@ SPMD_DEVICE void addLongRuns(const uint32_t *allKeys, const uint32_t *allPositio
   }
 }
 
-/// One thread an update and column, of which the first of those with one index adds them all.
+/// One thread per update and column; the first update with an index adds all updates with that index.
 SPMD_DEVICE void addFew(const void *indices, int64_t indexBytes, bool isAlong, const void *updates, void *result,
                         Sizes sizes, int64_t blocks) {
   int64_t columns = sizes.outer * sizes.inner, units = sizes.count * columns;
@@ -212,7 +214,7 @@ SPMD_DEVICE void addFew(const void *indices, int64_t indexBytes, bool isAlong, c
        unit += blocks * kBlockThreads) {
     Quotient at = divide(unit, columns), flat = divide(at.remainder, sizes.inner);
     int64_t mine = at.quotient;
-    // Index m of this column.
+    // First index of this column.
     int64_t start = isAlong ? flat.quotient * sizes.count * sizes.inner + flat.remainder : 0;
     int64_t step = isAlong ? sizes.inner : 1;
     int64_t row = readIndex(indices, start + mine * step, indexBytes, sizes.rows);
@@ -232,7 +234,7 @@ SPMD_DEVICE void addFew(const void *indices, int64_t indexBytes, bool isAlong, c
 
 } // namespace
 
-// All take `blocks` blocks.
+// All kernels take `blocks` blocks.
 SPMD_KERNEL(1)
 spmd_scatter_few(const void *indices, int64_t indexBytes, int64_t isAlong, const void *updates, void *result,
                  int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t blocks) {
@@ -245,7 +247,7 @@ spmd_scatter_short(const uint32_t *keys, const uint32_t *positions, const void *
   addShortRuns<1>(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
 }
 
-/// `inner` is a multiple of as many elements as lie in 16 bytes, and so is the number of columns of a line.
+/// `inner` and the number of columns of a line are multiples of the number of elements in 16 bytes.
 SPMD_KERNEL(1)
 spmd_scatter_short_wide(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result,
                         int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t blocks) {

@@ -1,11 +1,11 @@
-//===- Slice.cu - writes a window at a position known at run time ---------===//
+//===- Slice.cu - update_slice --------------------------------------------===//
 
 #include "runtime/device/cuda/kernels/Intrinsics.h"
 
 namespace spmd::cuda {
 namespace {
 
-/// One dimension of the array that is written to: both extents, the distance between neighbors in the array, and the
+/// One dimension of the updated array: the extents of array and window, the stride in the array, and the address of the
 /// start, which the kernel reads.
 struct Dimension {
   int64_t shape, window, stride;
@@ -19,7 +19,7 @@ struct Dimension {
   }
 };
 
-/// Extents and strides are in units, the last dimension's stride is 1.
+/// Extents and strides are in units; the last dimension's stride is 1.
 template <typename Unit>
 SPMD_DEVICE void writeWindow(const Unit *update, Unit *result, const Dimension (&dimensions)[kSliceRank],
                              int64_t blocks) {
@@ -50,7 +50,7 @@ struct Unit128 {
 
 } // namespace
 
-// `blocks` blocks. `strides` of starts are in units, too; a dimension without a start is at 0.
+// Takes `blocks` blocks. `strides` are in units; a dimension without a start is at 0.
 #define SPMD_DIMENSION_PARAMETERS(d)                                                                                   \
   int64_t shape##d, int64_t window##d, int64_t stride##d, const void *start##d, int64_t startBytes##d
 #define SPMD_DIMENSION(d) {shape##d, window##d, stride##d, start##d, startBytes##d}

@@ -1,8 +1,8 @@
 //===- SortKey.h - elements as unsigned keys --------------------*- C++ -*-===//
 //
-// The orders of runtime/device/cpu/Argsort.cpp, with as many bits as the element has: ascending, zeros of both signs
-// are the same, and all NaN are the same and last; descending is by the complement, and goes by the sign of zeros and
-// of NaN, too.
+// The orders of runtime/device/cpu/Argsort.cpp, in as many bits as the element has. In ascending order, zeros of both
+// signs are equal, and all NaN are equal and last. Descending order uses the complement, and also distinguishes the
+// signs of zeros and of NaN.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -38,9 +38,9 @@ template <typename Key> SPMD_DEVICE Key keyOfFloat(Key bits, bool isTotal, Key i
   return key;
 }
 
-/// Makes keys of the bits of elements. `order` is a SortOrder; `infinity` has the bits of +inf of a float type.
-/// kUnsignedKeys alone leaves them as they are. The kind is asked for once for all of them: a branch for each would
-/// keep their loads from being on their way together.
+/// Converts the bits of elements to keys. `order` is a SortOrder; `infinity` has the bits of +inf of a float type.
+/// kUnsignedKeys alone leaves them unchanged. The kind is tested once for all elements: a branch for each would
+/// serialise their loads.
 template <int kItems, typename Key> SPMD_DEVICE void makeKeys(Key (&keys)[kItems], uint64_t order, Key infinity) {
   constexpr Key kSign = static_cast<Key>(Key(1) << (8 * sizeof(Key) - 1));
   uint64_t kind = order & kKindOfKeys;

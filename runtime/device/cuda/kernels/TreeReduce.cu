@@ -2,7 +2,7 @@
 //
 // The balanced binary tree of runtime/collective/Reduce.h, split at the largest power of two below the size, so that
 // the bits are those of the same reduction on CPUs. SPMD_ELEMENT is the element type, SPMD_SIGNED the type in which
-// integers are compared; SPMD_IS_BOOL: sums are or, products are and.
+// integers are compared; with SPMD_IS_BOOL sums are or, and products are and.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using Element = SPMD_ELEMENT;
 using Stored = Element::Stored;
 using Value = Element::Value;
 
-/// Partial results that wait for their sibling: one a level of the tree, for any number of members below 2^32.
+/// Partial results that wait for their sibling: one per level of the tree, for any number of members below 2^32.
 constexpr uint32_t kLevels = 33;
 
 template <int kind, typename Number> SPMD_DEVICE Number combine(Number a, Number b) {
@@ -29,7 +29,7 @@ template <int kind, typename Number> SPMD_DEVICE Number combine(Number a, Number
       return a + b;
     else if constexpr (kind == 1)
       return a * b;
-    // Equal values differ in bits only where they are zeros of both signs: `and` of the bits is +0, `or` is -0.
+    // Equal values differ in bits only if they are zeros of both signs: `and` of the bits is +0, `or` is -0.
     else if constexpr (kind == 2)
       return a == b ? std::bit_cast<Number>(std::bit_cast<Bits>(a) & std::bit_cast<Bits>(b)) : a > b || a != a ? a : b;
     else
@@ -57,7 +57,7 @@ SPMD_DEVICE void reduceSlabs(const Stored *slabs, int64_t pitch, int64_t members
                              int64_t blocks) {
   for (int64_t i = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); i < count;
        i += blocks * kBlockThreads) {
-    // As in a binary counter: behind member p there are as many finished subtrees as p + 1 has bits set.
+    // As in a binary counter: after member p there are as many finished subtrees as p + 1 has bits set.
     Value waiting[kLevels];
     uint32_t depth = 0;
     for (int64_t p = 0; p < members; ++p) {

@@ -8,14 +8,14 @@
 
 namespace spmd::cuda {
 
-/// Elements of any type: NaN of both signs, infinities, zeros of both signs and few different values among the floats,
-/// so that there are ties; all bit patterns of integers.
+/// Elements of any type: the floats include NaN of both signs, infinities, zeros of both signs and few different
+/// values, so that there are ties; integers have all bit patterns.
 std::vector<char> drawElements(std::mt19937 &random, DType dtype, int64_t count);
-/// Finite numbers whose sums round.
+/// Finite numbers whose sums are rounded.
 std::vector<char> drawNumbers(std::mt19937 &random, DType dtype, int64_t count);
 /// Floats that are integers from -4 to 4, so that sums of their products are exact; any integers; few true bools.
 std::vector<char> drawSmall(std::mt19937 &random, DType dtype, int64_t count);
-/// Positions [-1, rows] and some far outside, most of them below `spread`.
+/// Positions [-1, rows] and some far out of range, most of them below `spread`.
 std::vector<char> drawIndices(std::mt19937 &random, DType dtype, int64_t count, int64_t rows, int64_t spread);
 std::vector<char> makeIndices(DType dtype, const std::vector<int64_t> &values);
 

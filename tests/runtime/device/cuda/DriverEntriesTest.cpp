@@ -1,7 +1,7 @@
 //===- DriverEntriesTest.cpp - our declarations against CUDA's header -----===//
 //
-// DriverEntries.def and DriverTypes.h are written by hand, so that the CUDA toolkit is not needed. Where its header is
-// installed, they are compared with it by the compiler.
+// DriverEntries.def and DriverTypes.h are written by hand, so that the build does not need the CUDA toolkit. If the
+// toolkit's header is installed, the compiler compares them with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@ namespace {
 template <typename T>
 concept Complete = requires { sizeof(T); };
 
-/// Passed alike: both are pointers, to types that are alike and equally constant; or structures, of one size where both
-/// are known; or integers or enumerations of one size.
+/// Whether arguments are passed in the same way: both are pointers to equivalent and equally constant types; or
+/// structures, of one size if both are known; or integers or enumerations of one size.
 template <typename A, typename B> constexpr bool isAlike() {
   if constexpr (std::is_pointer_v<A> && std::is_pointer_v<B>) {
     using To = std::remove_pointer_t<A>;
@@ -59,7 +59,7 @@ template <typename R, typename... As, typename Q, typename... Bs> constexpr bool
 #include "runtime/device/cuda/DriverEntries.def"
 #undef SPMD_CUDA_ENTRY
 
-// The comparison sees what differs.
+// The comparison detects differences.
 static_assert(!areAlike(static_cast<int (*)(int)>(nullptr), static_cast<int (*)(int, int)>(nullptr)));
 static_assert(!areAlike(static_cast<int (*)(int)>(nullptr), static_cast<int (*)(long)>(nullptr)));
 static_assert(!areAlike(static_cast<int (*)(int *)>(nullptr), static_cast<int (*)(const int *)>(nullptr)));

@@ -41,7 +41,7 @@ struct State {
 };
 std::optional<State> state;
 
-/// The module with this PTX; empty where it is none of ours.
+/// Returns the module with this PTX; empty if it is not one of the library's.
 std::string recognize(std::string_view ptx) {
   std::istringstream names(SPMDC_GPU_MODULES);
   for (std::string name; std::getline(names, name, ',');)
@@ -50,7 +50,8 @@ std::string recognize(std::string_view ptx) {
   return "";
 }
 
-/// The module's emulator, made once in a process: to compile a module for this machine takes longer than most tests.
+/// Returns the module's emulator, created once per process: compiling a module for this machine takes longer than most
+/// tests.
 spmdc::GpuEmulator *findEmulator(const std::string &name, std::string &error) {
   static std::map<std::string, std::unique_ptr<spmdc::GpuEmulator>> all;
   std::unique_ptr<spmdc::GpuEmulator> &emulator = all[name];
@@ -73,7 +74,7 @@ spmdc::GpuEmulator *findEmulator(const std::string &name, std::string &error) {
 }
 
 Result loadModule(Module *module, const void *image, unsigned, int *, void **) {
-  // As the driver in a thread that captures a stream.
+  // Like the driver in a thread that captures a stream.
   if (state->captureMode != kCaptureRelaxed)
     return kCaptureUnsupported;
   std::string name = recognize(static_cast<const char *>(image));
@@ -164,7 +165,7 @@ void EmulatedDriver::setOrder(spmdc::ThreadOrder order) { state->order = std::mo
 
 std::vector<std::string> EmulatedDriver::takeLaunches() { return std::exchange(state->launches, {}); }
 
-/// What lies in front of an array, and what is in it at first.
+/// The content before an array, and its initial content.
 static constexpr char kPattern = 0x5a;
 
 DeviceArray::DeviceArray(int64_t bytes) : size(bytes) {
@@ -174,7 +175,7 @@ DeviceArray::DeviceArray(int64_t bytes) : size(bytes) {
   EXPECT_NE(mapping, MAP_FAILED);
   mprotect(mapping + mapped - page, page, PROT_NONE);
   std::memset(mapping, kPattern, mapped - page);
-  // Aligned to 16 bytes, as buffers of a plan are at least.
+  // Aligned to 16 bytes, like buffers of a plan.
   data = mapping + (mapped - page - bytes) / 16 * 16;
 }
 

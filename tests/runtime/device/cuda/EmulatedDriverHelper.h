@@ -1,11 +1,11 @@
 //===- EmulatedDriverHelper.h - NVIDIA's driver without a GPU ---*- C++ -*-===//
 //
 // A Driver whose device memory is this process's, and whose kernels run in the emulator of tests/passes/gpu when they
-// are launched: host code that launches kernels is tested as it is. It knows the library's kernels alone: their PTX is
-// recognized, and the LLVM IR that it was made of runs.
+// are launched: host code that launches kernels is tested unchanged. It knows the library's kernels only: it recognizes
+// their PTX and runs the LLVM IR from which the PTX was compiled.
 //
-// Only what a call may do while a stream is captured is there: loading modules, launches, copies and fills on the
-// device. Whatever waits or allocates is a null pointer, and ends the test.
+// It only implements calls that are allowed while a stream is captured: loading modules, launches, copies and fills on
+// the device. Functions that wait or allocate are null pointers, and end the test.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,24 +19,24 @@
 
 namespace spmd::cuda {
 
-/// One at a time in a process.
+/// At most one exists in a process.
 class EmulatedDriver {
 public:
   EmulatedDriver();
   ~EmulatedDriver();
 
   const std::shared_ptr<const Driver> &getDriver() const { return driver; }
-  /// In which order the next launches run their blocks and threads.
+  /// Sets the order in which the next launches run their blocks and threads.
   void setOrder(spmdc::ThreadOrder order);
-  /// Kernels that were launched since the last call, in order.
+  /// Returns the kernels that were launched since the last call, in order.
   std::vector<std::string> takeLaunches();
 
 private:
   std::shared_ptr<const Driver> driver;
 };
 
-/// Device memory whose end is the end of a page, so that an access beyond it ends the test, and whose start is checked
-/// when it is destroyed.
+/// Device memory that ends at the end of a page, so that an access beyond it ends the test. The memory before its start
+/// is checked in the destructor.
 class DeviceArray {
 public:
   explicit DeviceArray(int64_t bytes);

@@ -7,12 +7,12 @@
 
 namespace spmd::cuda {
 
-/// Runs the call on the emulated GPU in three orders of its threads, into other memory and, where a call changes its
-/// first input, in place, and on the CPU; fails the running test where the bytes differ.
+/// Runs the call on the emulated GPU in three orders of its threads, into other memory and, if a call updates its first
+/// input, in place, and on the CPU; fails the running test if the bytes differ.
 class LibraryCallTester {
 public:
   void check(const LibraryCall &call, const std::vector<std::vector<char>> &inputs, int64_t resultBytes);
-  /// Of the last call.
+  /// The launches of the last call.
   const std::vector<std::string> &getLaunches() const { return launches; }
   Library &getLibrary() { return library; }
   EmulatedDriver &getDriver() { return driver; }

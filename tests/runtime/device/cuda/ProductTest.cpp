@@ -89,7 +89,7 @@ TEST_P(ProductTest, AllShapes) {
         check(s.batch, s.m, s.n, s.k, transposeLhs, transposeRhs);
 }
 
-// Enough work for the larger tile, with rests on both sides.
+// Enough work for the larger tile, with remainders on both sides.
 TEST_P(ProductTest, LargeTiles) {
   driver.takeLaunches();
   check(66, 129, 150, 9, false, false);
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(All, ProductTest, testing::ValuesIn(allPairs), [](const
   return std::string(dtypeName(info.param.operand)) + "_" + std::string(dtypeName(info.param.result));
 });
 
-// The CPU's and the GPU's agree on what can be multiplied.
+// CPU and GPU support the same pairs of types.
 TEST(ProductTypes, AreThoseOfTheCpu) {
   EmulatedDriver driver;
   Library library(driver.getDriver());

@@ -21,7 +21,7 @@ std::vector<std::string> moduleNames() {
 
 class PtxTest : public testing::TestWithParam<std::string> {};
 
-// Any driver since CUDA 10 takes it for any GPU since Volta.
+// Any driver since CUDA 10 accepts it for any GPU since Volta.
 TEST_P(PtxTest, IsForOldDriversAndGpus) {
   std::string ptx(findLibraryPtx(GetParam()));
   std::smatch version;
@@ -30,7 +30,7 @@ TEST_P(PtxTest, IsForOldDriversAndGpus) {
   EXPECT_NE(ptx.find(".target sm_70"), std::string::npos);
 }
 
-// LibraryLauncher passes words.
+// LibraryLauncher passes 64-bit words.
 TEST_P(PtxTest, ArgumentsHave64Bits) {
   std::string ptx(findLibraryPtx(GetParam()));
   size_t parameters = 0;
@@ -55,7 +55,7 @@ TEST_P(PtxTest, IsAssembledWithoutSpills) {
     while (size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
       text.append(buffer.data(), count);
     EXPECT_EQ(pclose(pipe), 0) << text;
-    // What spills depends on the assembler's choices for a GPU; they were made for this one.
+    // Spills depend on the assembler's choices for a GPU; the kernels were tuned for this one.
     if (std::string(chip) != "sm_90")
       continue;
     std::regex spills("([0-9]+) bytes spill");

@@ -1,6 +1,6 @@
-//===- ScatterTest.cpp - scatters on a GPU against those on a CPU ---------===//
+//===- ScatterTest.cpp - scatters on a GPU against a CPU ------------------===//
 //
-// The bits of sums are those of the CPU, whose order of additions is the updates'.
+// The bits of sums are those of the CPU, which adds updates in their order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,7 +67,7 @@ TEST_P(ScatterTest, LongRuns) {
     check(isAlong, 1, 2, 200, 33, 1, DType::I64);
   }
   check(false, 1, 5, 6000, 1, 2);
-  // Runs of 63 to 66 elements at all places: around the length from which a block adds.
+  // Runs of 63 to 66 elements at all positions: around the length from which a block adds.
   for (int64_t length : {63, 64, 65, 66}) {
     std::vector<int64_t> indices;
     for (int64_t i = 0; i < 9 * length; ++i)
@@ -86,7 +86,7 @@ TEST_P(ScatterTest, NothingToAdd) {
   check(false, 2, 0, 4, 3, 1);
   check(true, 2, 5, 4, 0, 1);
   EXPECT_TRUE(tester.getLaunches().empty());
-  // All indices are outside.
+  // All indices are out of range.
   LibraryCall call{LibraryFunction::ScatterAdd, GetParam(), {1, 3, 20, 1}, {DType::I64}};
   tester.check(call,
                {drawNumbers(random, GetParam(), 3), makeIndices(DType::I64, std::vector<int64_t>(20, int64_t(1) << 40)),

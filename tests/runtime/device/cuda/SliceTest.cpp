@@ -21,7 +21,7 @@ protected:
     auto count = [](const std::vector<int64_t> &sizes) {
       return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
     };
-    // Bytes alone matter; a random key has 8.
+    // Only bytes matter; a random key has 8.
     auto draw = [&](int64_t elements) {
       std::vector<char> bytes(elements * byteSize(dtype));
       for (char &byte : bytes)

@@ -21,7 +21,7 @@ protected:
     int64_t count = outer * size * inner;
     tester.check(call, {drawElements(random, GetParam(), count)}, count * byteSize(positions));
   }
-  /// Elements that one block sorts.
+  /// Number of elements that one block sorts.
   int64_t blockItems() const { return byteSize(GetParam()) == 8 ? 2048 : 4096; }
 
   std::mt19937 random{static_cast<uint32_t>(GetParam())};
@@ -63,13 +63,13 @@ TEST_P(SortTest, LinesOfSeveralTiles) {
   EXPECT_EQ(tester.getLaunches().back(), "spmd_sort_pass");
 }
 
-// Digits that are the same in a whole line are left out, in each line others; one pass is left for equal elements.
+// Digits that are equal in a full line are skipped, others in each line; equal elements need one pass.
 TEST_P(SortTest, DigitsThatAreTheSame) {
   int64_t width = byteSize(GetParam()), size = blockItems() + 50;
   for (bool isDescending : {false, true}) {
     std::vector<char> elements;
     for (uint64_t limit : {1, 2, 200, 70'000}) {
-      // The low bits of what is 1 or a little more as a float.
+      // The low bits of floats that are 1 or slightly more.
       uint64_t one = GetParam() == DType::F64   ? 0x3ff0000000000000
                      : GetParam() == DType::F32 ? 0x3f800000
                      : isFloat(GetParam())      ? 0x3c00

@@ -16,7 +16,7 @@
 namespace spmd::cuda {
 namespace {
 
-/// The LLVM IR of the runtime's own kernels; empty for other PTX.
+/// Returns the LLVM IR of the runtime's own kernels; empty for other PTX.
 std::string findLibraryText(const std::string &ptx) {
   std::istringstream names(SPMDC_GPU_MODULES);
   for (std::string name; std::getline(names, name, ',');)

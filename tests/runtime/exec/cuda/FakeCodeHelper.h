@@ -9,19 +9,19 @@
 
 namespace spmd::cuda {
 
-/// A kernel of a module that is loaded.
+/// A kernel of a loaded module.
 struct FakeKernel {
   std::shared_ptr<spmdc::GpuEmulator> emulator;
   std::string symbol;
   int64_t argumentCount = 0;
 };
 
-/// Finds for PTX the LLVM IR that it was made of. The runtime's own kernels (runtime/device/cuda/kernels) are known.
-/// Not thread-safe: FakeDriver locks.
+/// Maps PTX to the LLVM IR from which it was compiled. It knows the runtime's own kernels
+/// (runtime/device/cuda/kernels). Not thread-safe: FakeDriver locks.
 class FakeCode {
 public:
   void add(const std::string &ptx, const std::string &llvmText) { texts[ptx] = llvmText; }
-  /// Null where nobody knows this PTX. The same text is translated once in a process.
+  /// Returns null for unknown PTX. Each text is compiled once per process.
   std::shared_ptr<spmdc::GpuEmulator> load(const std::string &ptx) const;
 
 private:

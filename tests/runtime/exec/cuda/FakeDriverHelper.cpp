@@ -1,4 +1,4 @@
-//===- FakeDriverHelper.cpp - all of NVIDIA's driver, without a GPU -------===//
+//===- FakeDriverHelper.cpp - NVIDIA's driver without a GPU ---------------===//
 
 #include "tests/runtime/exec/cuda/FakeDriverHelper.h"
 
@@ -18,17 +18,17 @@ FakeDriver::~FakeDriver() {
   while (streams.run(1) == 1)
     continue;
   FakeEntries::end();
-  // What a GPU with an error holds is lost.
+  // The objects of a context with an error are lost.
   for (int gpu = 0; gpu < options.gpus; ++gpu)
     if (streams.getError(gpu) != kSuccess)
       return;
-  EXPECT_EQ(streams.countStreams(), 0u) << "streams that nobody destroyed";
-  EXPECT_EQ(streams.countEvents(), 0u) << "events that nobody destroyed";
-  EXPECT_EQ(modules.size(), 0u) << "modules that nobody unloaded";
-  EXPECT_EQ(graphs.size() + graphExecs.size(), 0u) << "graphs that nobody destroyed";
-  EXPECT_EQ(memory.countAllocations(), 0u) << "memory that nobody freed";
+  EXPECT_EQ(streams.countStreams(), 0u) << "streams that were not destroyed";
+  EXPECT_EQ(streams.countEvents(), 0u) << "events that were not destroyed";
+  EXPECT_EQ(modules.size(), 0u) << "modules that were not unloaded";
+  EXPECT_EQ(graphs.size() + graphExecs.size(), 0u) << "graphs that were not destroyed";
+  EXPECT_EQ(memory.countAllocations(), 0u) << "memory that was not freed";
   EXPECT_EQ(memory.countPinned(), 0u) << "host memory that is still pinned";
-  EXPECT_EQ(retained.size(), 0u) << "contexts that nobody released";
+  EXPECT_EQ(retained.size(), 0u) << "contexts that were not released";
 }
 
 void FakeDriver::addCode(const std::string &ptx, const std::string &llvmText) {
@@ -63,7 +63,7 @@ spmdc::ThreadOrder FakeDriver::drawOrder() {
     return spmdc::ThreadOrder::backward();
   case 1:
     return spmdc::ThreadOrder::shuffled(streams.draw(1u << 16));
-  default: // Half of them: it is the fastest.
+  default: // Half of the tests, because it is the fastest order.
     return spmdc::ThreadOrder::forward();
   }
 }

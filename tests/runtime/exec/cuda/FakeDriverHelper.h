@@ -1,9 +1,9 @@
-//===- FakeDriverHelper.h - all of NVIDIA's driver, without a GPU -*- C++ -*-===//
+//===- FakeDriverHelper.h - NVIDIA's driver without a GPU -------*- C++ -*-===//
 //
-// A Driver for whole programs: GPUs whose memory is the host's (FakeMemoryHelper.h), whose streams run late
-// (FakeStreamsHelper.h), and whose kernels run in the emulator of tests/passes/gpu. It is strict where the real one may
-// forgive: a copy that leaves its allocation, a call without a context, a stream of another GPU, a module that is
-// unloaded while a kernel of it is queued, and all that is left when the driver goes are failures of the test.
+// A Driver for complete programs: GPUs whose memory is the host's (FakeMemoryHelper.h), whose streams run late
+// (FakeStreamsHelper.h), and whose kernels run in the emulator of tests/passes/gpu. It is stricter than the real
+// driver: a copy beyond its allocation, a call without a context, a stream of another GPU, a module that is unloaded
+// while one of its kernels is queued, and all objects that exist when the driver is destroyed fail the test.
 //
 // Example: `FakeDriver driver({.gpus = 2}); Gpu gpu(driver.getDriver(), 1);`
 //
@@ -31,7 +31,7 @@ struct FakeDriverOptions {
   int64_t bytesPerGpu = int64_t{1} << 30;
 };
 
-/// One at a time in a process; it outlives everything that is made with its driver. May be used from any thread.
+/// At most one exists in a process; it outlives everything that is created with its driver. Thread-safe.
 class FakeDriver {
 public:
   explicit FakeDriver(FakeDriverOptions options = {});
@@ -41,16 +41,16 @@ public:
 
   const std::shared_ptr<const Driver> &getDriver() const { return driver; }
 
-  /// What to run for this PTX.
+  /// Sets the LLVM IR that runs for this PTX.
   void addCode(const std::string &ptx, const std::string &llvmText);
 
   /// The `call`-th call of an entry from now on (`LaunchKernel`; 1: the next) fails with this error, on any thread.
   void failCall(const std::string &entry, int64_t call, Result error);
-  /// The `number`-th kernel that runs from now on, on this GPU, meets an illegal address: all of the GPU's calls fail.
+  /// The `number`-th kernel that runs from now on, on this GPU, accesses an illegal address: all calls of the GPU fail.
   void failKernel(int gpu, int64_t number);
-  /// Calls of an entry so far.
+  /// Returns the number of calls of an entry so far.
   int64_t countCalls(const std::string &entry) const;
-  /// Kernels that have run so far, from graphs or not.
+  /// Returns the number of kernels that have run so far, from graphs or not.
   int64_t countKernels() const;
 
 private:
@@ -76,7 +76,7 @@ private:
   const FakeDriverOptions options;
   std::shared_ptr<const Driver> driver;
 
-  mutable std::mutex mutex; ///< Of all that follows.
+  mutable std::mutex mutex; ///< Guards all members below.
   FakeStreams streams;
   FakeMemory memory;
   FakeCode code;
@@ -84,12 +84,12 @@ private:
   std::map<Function, LoadedFunction> functions;
   std::map<Graph, std::vector<FakeWork>> graphs;
   std::map<GraphExec, std::vector<FakeWork>> graphExecs;
-  std::multiset<int> retained; ///< Contexts, by GPU.
+  std::multiset<int> retained; ///< Retained contexts, by GPU.
   uint64_t nextHandle = 1;
   std::map<std::string, int64_t> calls;
   std::map<std::string, std::map<int64_t, Result>> failures; ///< By the number of the call.
   int64_t kernels = 0;
-  std::vector<int64_t> kernelsToFailure; ///< By GPU; 0: none fails.
+  std::vector<int64_t> kernelsToFailure; ///< By GPU; 0: no kernel fails.
 };
 
 } // namespace spmd::cuda

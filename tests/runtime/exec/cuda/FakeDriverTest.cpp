@@ -1,6 +1,6 @@
-//===- FakeDriverTest.cpp - the double of the driver by itself ------------===//
+//===- FakeDriverTest.cpp - tests of the fake driver ----------------------===//
 //
-// Mistakes that the double has to find, made once each: what no test with it can miss.
+// Makes each mistake that the fake driver has to detect, so that other tests can rely on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,7 @@ protected:
       driver.StreamDestroy(stream);
   }
 
-  /// What a stream reads that another one writes, with or without an event between them.
+  /// Counts values that a stream reads before another stream writes them, with or without an event between them.
   int64_t countStale(bool hasEvent) {
     constexpr int kRounds = 40, kBytes = 4;
     int64_t stale = 0;
@@ -59,7 +59,7 @@ protected:
   Stream streams[2] = {};
 };
 
-// A missing event shows, soon; with it the order holds always.
+// A missing event is detected soon; with the event the order always holds.
 TEST_F(FakeDriverTest, EventsOrderStreams) {
   EXPECT_EQ(countStale(true), 0);
   EXPECT_GT(countStale(false), 5);
@@ -119,7 +119,7 @@ TEST_F(FakeDriverTest, StreamsBelongToAGpu) {
   driver.StreamSynchronize(streams[0]);
 }
 
-// A graph holds what was queued, and runs it where it is launched, each time.
+// A graph contains the queued work, and runs it at each launch.
 TEST_F(FakeDriverTest, Graphs) {
   DevicePointer array = gpu.allocate(4, streams[0]);
   Graph graph = nullptr;
@@ -143,7 +143,7 @@ TEST_F(FakeDriverTest, Graphs) {
   driver.StreamSynchronize(streams[0]);
 }
 
-// A module that is loaded meanwhile spoils a graph, unless the thread has said that it knows.
+// Loading a module invalidates a capture, unless the thread has chosen relaxed capture.
 TEST_F(FakeDriverTest, ModulesAndGraphs) {
   Graph graph = nullptr;
   Module module = nullptr;
@@ -177,7 +177,7 @@ TEST(FakeDriverEnd, WhatIsLeftIsAFailure) {
         Event event = nullptr;
         fake.getDriver()->EventCreate(&event, 0);
       },
-      "events that nobody destroyed");
+      "events that were not destroyed");
 }
 
 } // namespace

@@ -14,11 +14,11 @@ namespace {
 
 uint64_t generation = 0;
 
-/// Of this thread: `generation * kMostGpus + gpu + 1` of the FakeDriver that it is for.
+/// For this thread: `generation * kMostGpus + gpu + 1` of its FakeDriver.
 constexpr uint64_t kMostGpus = 64;
 thread_local uint64_t current = 0;
 
-/// Work for a GPU, which fails with the error that the GPU has met.
+/// Whether a call is work for a GPU, which fails with the GPU's error.
 bool needsContext(std::string_view name) {
   return name != "Init" && name != "DriverGetVersion" && name != "CtxSetCurrent" && !name.starts_with("GetError") &&
          !name.starts_with("Device") && !name.starts_with("MemPool") && name != "ThreadExchangeStreamCaptureMode";
@@ -27,14 +27,14 @@ bool needsContext(std::string_view name) {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What all calls have in common
+// The common part of all calls
 //===----------------------------------------------------------------------===//
 
 Result FakeEntries::check(const char *name) {
   int64_t number = ++fake->calls[name];
   if (auto known = fake->failures.find(name); known != fake->failures.end())
     if (auto failure = known->second.find(number); failure != known->second.end()) {
-      if (std::string_view(name) == "StreamEndCapture") // A capture ends, whatever the call says.
+      if (std::string_view(name) == "StreamEndCapture") // A capture ends, whether the call succeeds or not.
         fake->streams.endCaptures(std::this_thread::get_id());
       return failure->second;
     }
@@ -53,17 +53,17 @@ struct FakeEntries::Call<index, function> {
   }
 };
 
-/// Waits, so it does not hold the lock all the time.
+/// Waits without holding the lock all the time.
 static Result synchronize(Stream stream) {
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (bool isFirst = true; std::chrono::steady_clock::now() < deadline; isFirst = false) {
     Result result = FakeEntries::StreamSynchronize(stream);
     if (result != kNotReady)
       return result;
-    if (!isFirst) // It waits for what another thread has to queue.
+    if (!isFirst) // It waits for work that another thread has to queue.
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  ADD_FAILURE() << "a stream waits for work that nobody queues";
+  ADD_FAILURE() << "a stream waits for work that no thread queues";
   return kLaunchFailed;
 }
 
@@ -265,7 +265,7 @@ Result FakeEntries::MemcpyHtoDAsync(DevicePointer to, const void *from, size_t b
               [from, bytes, staged](char *target) { std::memcpy(target, staged ? staged->data() : from, bytes); });
 }
 
-/// Late to memory that is not pinned, too, which the driver does at once: nobody may count on it.
+/// Also late for memory that is not pinned, which the driver copies at once: code must not rely on that.
 Result FakeEntries::MemcpyDtoHAsync(void *to, DevicePointer from, size_t bytes, Stream stream) {
   FakeStream *known = target(stream);
   if (!known || known->isCapturing || !mayCopy(*known, from, bytes))

@@ -5,9 +5,9 @@
 
 namespace spmd::cuda {
 
-/// The functions of DriverEntries.def, with the lock held, for the FakeDriver that there is.
+/// The functions of DriverEntries.def for the current FakeDriver, called with the lock held.
 struct FakeEntries {
-  /// The functions behind what all calls have in common: the lock, the count, failures, and the context.
+  /// Wraps the functions with the common part of all calls: the lock, the count, failures, and the context.
   static DriverEntries begin(FakeDriver &driver);
   static void end();
 
@@ -15,7 +15,7 @@ struct FakeEntries {
 #include "runtime/device/cuda/DriverEntries.def"
 #undef SPMD_CUDA_ENTRY
 
-  /// Of the calling thread's context; -1: it has none.
+  /// GPU of the calling thread's context; -1: it has none.
   static int currentGpu();
 
 private:
@@ -24,12 +24,12 @@ private:
 
   template <size_t index, auto function> struct Call;
   static Result check(const char *name);
-  /// A stream on which the current context may queue; else null.
+  /// Returns the stream if the current context may queue on it; else null.
   static FakeStream *target(Stream stream);
   static bool mayCopy(const FakeStream &stream, DevicePointer pointer, size_t bytes);
-  /// Queues a function of these bytes.
+  /// Queues a function on these bytes.
   static Result fill(Stream stream, DevicePointer target, size_t bytes, std::function<void(char *)> write);
-  /// Where this thread captures a stream, a call that no graph may hold spoils the graph.
+  /// If this thread captures a stream, a call that a graph cannot contain invalidates the capture.
   static bool refusesForCapture();
 };
 

@@ -11,9 +11,9 @@ namespace spmd::cuda {
 namespace {
 
 constexpr char kBeside = 0x5a;
-/// A NaN of every type of floats.
+/// A NaN in every float type.
 constexpr char kNew = '\xff';
-/// Of the addresses that the driver gives out.
+/// Alignment of the addresses that the driver returns.
 constexpr int64_t kAlignment = 256;
 
 int64_t pageBytes() { return sysconf(_SC_PAGESIZE); }
@@ -68,7 +68,7 @@ bool FakeMemory::free(DevicePointer pointer) {
     }
   }
   used[static_cast<size_t>(gone.gpu)] -= gone.bytes;
-  // The pages go, the addresses stay.
+  // The pages are unmapped, the addresses stay reserved.
   mmap(gone.mapping, static_cast<size_t>(gone.mapped), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   freed.emplace_back(gone.mapping, gone.mapped);
   return true;

@@ -12,7 +12,7 @@ namespace spmd::cuda {
 
 struct FakeNcclEntries {
   static FakeNccl *fake;
-  /// Of this thread: the groups that are open, one for each communicator.
+  /// For this thread: the number of open groups, one for each communicator.
   static thread_local int depth;
   static thread_local std::vector<std::shared_ptr<FakeNccl::Group>> open;
 
@@ -57,7 +57,7 @@ FakeNccl *FakeNcclEntries::fake = nullptr;
 thread_local int FakeNcclEntries::depth = 0;
 thread_local std::vector<std::shared_ptr<FakeNccl::Group>> FakeNcclEntries::open;
 
-/// Questions that a caller asks in vain, at most.
+/// Largest number of queries before the work of a communicator is done.
 static constexpr uint32_t kMostPatience = 3;
 
 FakeNccl::FakeNccl(FakeDriver &given) : driver(given) {
@@ -113,7 +113,7 @@ int64_t FakeNccl::countBytes() const {
   return sentBytes;
 }
 
-/// Null where it was aborted, or never was.
+/// Returns null if it was aborted, or never existed.
 FakeNccl::Comm *FakeNccl::find(NcclComm comm) {
   for (auto &[id, clique] : cliques)
     for (std::unique_ptr<Comm> &rank : clique.ranks)
@@ -167,7 +167,7 @@ NcclResult FakeNcclEntries::abort(NcclComm handle) {
   return kNcclSuccess;
 }
 
-/// What goes on in NCCL's own threads.
+/// Simulates the work of NCCL's own threads.
 void FakeNccl::advance(Comm &comm) {
   if (comm.state != kNcclInProgress)
     return;
@@ -198,7 +198,7 @@ void FakeNccl::advance(Comm &comm) {
   driver.streams.queue(*stream, [this, group] { return step(group); });
 }
 
-/// On the stream: true once all transfers are done.
+/// Runs on the stream; returns true once all transfers are done.
 bool FakeNccl::step(const std::shared_ptr<Group> &group) {
   Comm &comm = *group->comm;
   if (comm.isAborted)

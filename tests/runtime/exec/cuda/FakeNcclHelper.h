@@ -1,10 +1,10 @@
 //===- FakeNcclHelper.h - NCCL between emulated GPUs ------------*- C++ -*-===//
 //
-// Ranks are threads of this process. It behaves as the non-blocking NCCL does: a communicator is connected once all
-// ranks have joined; the calls of a group stand in their stream only some time after GroupEnd, and where two ranks
-// exchange something for the first time only once both have called; a transfer happens when both sides have come to it
-// in their streams. Calls on a communicator that is still at work, a send and a receive of different sizes, and memory
-// that is no GPU's are errors. CommAbort ends what is under way: it leaves memory as it is, and peers wait on.
+// Ranks are threads of this process. It behaves like the non-blocking NCCL: a communicator is connected once all ranks
+// have joined. The calls of a group are queued in their stream only some time after GroupEnd; if two ranks exchange
+// data for the first time, only once both have called. A transfer happens when both sides have reached it in their
+// streams. Calls on a communicator that is still working, a send and a receive of different sizes, and memory that is
+// not on a GPU are errors. CommAbort ends the transfers in flight: it leaves memory unchanged, and peers keep waiting.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,7 +19,7 @@ namespace spmd::cuda {
 inline constexpr NcclResult kNcclInternalError = 3, kNcclInvalidArgument = 4, kNcclInvalidUsage = 5,
                             kNcclRemoteError = 6;
 
-/// One at a time in a process; `driver` outlives it. May be used from any thread.
+/// At most one exists in a process; `driver` outlives it. Thread-safe.
 class FakeNccl {
 public:
   explicit FakeNccl(FakeDriver &driver);
@@ -29,13 +29,13 @@ public:
 
   const std::shared_ptr<const Nccl> &getNccl() const { return nccl; }
 
-  /// The `number`-th group of this rank from now on meets an error when it is queued.
+  /// The `number`-th group of this rank from now on fails when it is queued.
   void failGroup(int rank, int64_t number);
-  /// The `number`-th group of this rank from now on meets an error while it runs: it ends, and its memory is as it was.
+  /// The `number`-th group of this rank from now on fails while it runs: it ends, and its memory is unchanged.
   void failTransfer(int rank, int64_t number);
   /// The `number`-th send of any rank from now on is refused.
   void failSend(int64_t number);
-  /// Bytes sent so far, by all ranks.
+  /// Returns the bytes sent so far by all ranks.
   int64_t countBytes() const;
 
 private:
@@ -52,7 +52,7 @@ private:
     Comm *comm = nullptr;
     Stream stream = nullptr;
     std::vector<Transfer> transfers;
-    bool isActive = false; ///< Its stream has come to it.
+    bool isActive = false; ///< Its stream has reached it.
   };
   struct Clique;
   struct Comm {
@@ -60,10 +60,11 @@ private:
     int rank = 0, gpu = 0;
     bool isAborted = false, isConnected = false;
     NcclResult state = kNcclInProgress;
-    int patience = 0; ///< Questions until what is under way is done.
+    int patience = 0; ///< Number of queries until the current work is done.
     std::shared_ptr<Group> queueing;
     std::vector<std::shared_ptr<Group>> unfinished; ///< In order.
-    std::set<int> named;                            ///< Peers that its groups have named.
+    /// Peers to which its groups have sent, or from which they have received.
+    std::set<int> named;
     int64_t groupsToFailure = 0, transfersToFailure = 0;
   };
   struct Clique {
@@ -81,7 +82,7 @@ private:
   std::shared_ptr<const Nccl> nccl;
   // Guarded by the driver's lock.
   std::map<std::string, Clique> cliques;             ///< By id.
-  std::map<int, int64_t> failures, transferFailures; ///< By rank, for communicators to come.
+  std::map<int, int64_t> failures, transferFailures; ///< By rank, for future communicators.
   int64_t sendsToFailure = 0;
   uint64_t nextId = 1;
   int64_t sentBytes = 0;

@@ -1,4 +1,4 @@
-//===- FakeNcclTest.cpp - the double of NCCL, and who connects by it ------===//
+//===- FakeNcclTest.cpp - tests of the fake NCCL and its users ------------===//
 
 #include "runtime/support/Error.h"
 #include "tests/runtime/exec/cuda/GpuJobHelper.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout(20);
 
-/// Of two processes, which are threads here.
+/// A store of two processes, which are threads here.
 class MemoryStore final : public Store {
 public:
   void set(const std::string &key, const std::string &value) override {
@@ -26,7 +26,7 @@ public:
   std::string wait(const std::string &key, std::chrono::milliseconds timeout) override {
     std::unique_lock lock(mutex);
     if (!changed.wait_for(lock, timeout, [&] { return values.contains(key); }))
-      throw Error("nobody has set " + key);
+      throw Error("no process has set " + key);
     return values[key];
   }
   void removePrefix(const std::string &) override {}
@@ -51,7 +51,7 @@ protected:
       thread.join();
   }
 
-  /// Sends `sent` bytes from rank 0 and receives `received` at rank 1; what rank 1 has then.
+  /// Sends `sent` bytes from rank 0 and receives `received` at rank 1; returns rank 1's data.
   std::string transfer(NcclGroup &group, size_t sent, size_t received) {
     std::string got(received, '?');
     onBoth([&](int rank) {
@@ -96,7 +96,7 @@ TEST_F(FakeNcclTest, SendsArrive) {
     EXPECT_EQ(transfer(group, 7, 7), "xxxxxxx");
 }
 
-// What NCCL's manual forbids.
+// Calls that NCCL's manual forbids.
 TEST_F(FakeNcclTest, MistakesAreErrors) {
   NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);
   NcclComm comms[2] = {};
@@ -114,7 +114,7 @@ TEST_F(FakeNcclTest, MistakesAreErrors) {
   EXPECT_EQ(nccl.Send(&host, 1, kNcclBytes, 1, comms[0], stream), kNcclInvalidArgument);
   EXPECT_EQ(nccl.Send(data, 16, kNcclBytes, 1, comms[0], stream), kNcclSuccess);
   EXPECT_EQ(nccl.GroupEnd(), kNcclInProgress);
-  // Rank 1 has not called yet: the group is not in its stream, and the communicator takes no other.
+  // Rank 1 has not called yet: the group is not in its stream, and the communicator accepts no other.
   NcclResult state = kNcclSuccess;
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(nccl.CommGetAsyncError(comms[0], &state), kNcclSuccess);
@@ -140,7 +140,7 @@ TEST_F(FakeNcclTest, NobodyComes) {
   }
 }
 
-// Two processes: the first one makes the id, the other one finds it in the store.
+// Two processes: the first one creates the id, the other one finds it in the store.
 TEST_F(FakeNcclTest, TransportsOfTwoProcesses) {
   MemoryStore store;
   std::string got(3, '?');

@@ -62,7 +62,7 @@ void FakeStreams::record(FakeStream &stream, const std::shared_ptr<FakeEvent> &e
 }
 
 void FakeStreams::wait(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {
-  uint64_t number = event->recorded; // None: there is nothing to wait for.
+  uint64_t number = event->recorded; // If there is no record, there is nothing to wait for.
   queue(stream, [event, number] { return event->happened >= number; });
 }
 
@@ -81,7 +81,7 @@ size_t FakeStreams::run(size_t most) {
       FakeWork work = std::move(stream.queue.front());
       stream.queue.pop_front();
       hasRun = work();
-      // Where the work was an error of its GPU, there is nothing left to try again.
+      // After an error of its GPU the work is not retried.
       if (!hasRun && getError(stream.gpu) == kSuccess)
         stream.queue.push_front(std::move(work));
       if (stream.isDestroyed && stream.queue.empty())

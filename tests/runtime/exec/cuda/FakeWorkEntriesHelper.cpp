@@ -1,4 +1,4 @@
-//===- FakeWorkEntriesHelper.cpp - what the driver's streams do -----------===//
+//===- FakeWorkEntriesHelper.cpp - fake streams, graphs, events -----------===//
 
 #include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
 
@@ -21,7 +21,7 @@ Result FakeEntries::StreamDestroy(Stream stream) {
   return kSuccess;
 }
 
-/// Runs a few pieces of any streams, so that a stream gets ahead while others are asked for.
+/// Runs a few items of any streams, so that other streams progress while one is queried.
 Result FakeEntries::StreamQuery(Stream stream) {
   constexpr uint32_t kMostPieces = 8;
   FakeStream *known = fake->streams.find(stream);
@@ -36,7 +36,7 @@ Result FakeEntries::StreamQuery(Stream stream) {
   return error != kSuccess ? error : kNotReady;
 }
 
-/// One round, which says kNotReady where the stream waits for other threads.
+/// Runs one round; returns kNotReady if the stream waits for other threads.
 Result FakeEntries::StreamSynchronize(Stream stream) {
   std::lock_guard lock(fake->mutex);
   FakeStream *known = fake->streams.find(stream);
@@ -104,7 +104,7 @@ Result FakeEntries::EventCreate(Event *event, unsigned flags) {
 }
 Result FakeEntries::EventDestroy(Event event) { return fake->streams.destroy(event) ? kSuccess : kInvalidHandle; }
 
-/// Not in graphs, which would then hold work of other streams.
+/// Not allowed in graphs, which would then contain work of other streams.
 Result FakeEntries::EventRecord(Event event, Stream stream) {
   FakeStream *known = target(stream);
   std::shared_ptr<FakeEvent> recorded = fake->streams.find(event);

@@ -1,7 +1,7 @@
-//===- GpuCollectiveTest.cpp - collectives of GPUs, by themselves ---------===//
+//===- GpuCollectiveTest.cpp - collectives of GPUs alone ------------------===//
 //
-// GpuCollective on emulated GPUs that the double of NCCL connects, against the brute force that the collectives of CPUs
-// are compared with (tests/runtime/collective).
+// GpuCollective on emulated GPUs with the fake NCCL, against the brute force that is also the reference of the CPUs'
+// collectives (tests/runtime/collective).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@ using namespace spmd::test;
 
 namespace {
 
-/// Runs all cases on one job, each device on its own thread.
+/// Runs all cases in one job, each device on its own thread.
 class CollectiveRun {
 public:
   CollectiveRun(int64_t count, uint64_t seed) : job(count, {.transport = Transport::Nccl, .seed = seed}) {}
 
-  /// By position and case.
+  /// Returns results by position and case.
   std::vector<std::vector<std::vector<char>>> run(const std::vector<Case> &cases) {
     std::vector<std::vector<std::vector<char>>> results(job.getDevices().size());
     std::vector<std::promise<std::string>> ends(results.size());
@@ -132,7 +132,7 @@ TEST(GpuCollectivesOfMeshes, RandomGroups) {
     const auto &sizes = shapes[random() % std::size(shapes)];
     MeshShape mesh{{{"a", sizes[0]}, {"b", sizes[1]}, {"c", sizes[2]}}};
     std::vector<Case> cases = makeRandomCases(mesh, 40, random);
-    // What is compared here does not depend on the size; the emulator's time does.
+    // The comparison does not depend on the size; the emulator's time does.
     std::erase_if(cases, [](const Case &c) { return c.operands[0].bytes.size() > 8000; });
     SCOPED_TRACE("seed " + std::to_string(seed));
     check(cases, mesh.deviceCount(), seed);

@@ -1,7 +1,7 @@
 //===- GpuFailuresTest.cpp - errors of the driver and of NCCL -------------===//
 //
-// A call that fails names what was done and for which line; all devices of a job end; what was made before the error is
-// given back, which the driver's double checks when it goes.
+// The error of a failed call names the action and the source line; all devices of a job end; objects that were created
+// before the error are freed, which the fake driver checks in its destructor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,14 +33,14 @@ constexpr const char *kMeshProgram = "mesh m(a=2)\n"
                                      "  return sort(y);\n"
                                      "}\n";
 
-/// For devices that wait for one another: no loaded machine takes so long.
+/// For devices that wait for one another: longer than any loaded machine takes.
 constexpr std::chrono::seconds kPatience(60);
 
 class GpuFailures : public testing::Test {
 protected:
   GpuFailures() { spmdc::loadDialects(context); }
 
-  /// The error of a run, or nothing.
+  /// Returns the error of a run, or an empty text.
   std::string run(CompiledProgram &program, const GpuArtifact &artifact) {
     auto arguments = makeArguments(context, artifact.artifact->plan, 1, true);
     try {
@@ -65,13 +65,13 @@ TEST_F(GpuFailures, LaunchesNameTheirLine) {
   std::string error = run(*program, artifact);
   EXPECT_THAT(error, HasSubstr("cuda:0: the kernel '"));
   EXPECT_THAT(error, HasSubstr("does not start: CUDA_ERROR_INVALID_VALUE"));
-  // Nothing is lost by it.
+  // The failed call loses nothing.
   EXPECT_EQ(run(*program, artifact), "");
   EXPECT_EQ(run(*program, artifact), "");
 }
 
-// Each call of a run fails once, the first time and where its graph is made: an error each time, the next run works,
-// and nothing is left over.
+// Each call of a run fails once, in the first run and in the run that creates its graph: an error each time, the next
+// run works, and nothing is left over.
 TEST_F(GpuFailures, EveryCallOfARun) {
   GpuArtifact artifact = compileForGpus("f.spmd", kProgram);
   for (const char *entry : {"LaunchKernel", "StreamQuery", "MemcpyDtoDAsync", "MemsetD8Async", "StreamBeginCapture",
@@ -93,7 +93,7 @@ TEST_F(GpuFailures, EveryCallOfARun) {
     }
 }
 
-// Each call of making devices and loading a program, too.
+// Also each call that creates devices and loads a program.
 TEST_F(GpuFailures, EveryCallOfLoading) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   int failed = 0;
@@ -106,7 +106,7 @@ TEST_F(GpuFailures, EveryCallOfLoading) {
         job.getDriver().failCall(entry, call, cuda::kInvalidValue);
         try {
           ExecutorOptions options = job.makeOptions();
-          options.prepareTimeout = kPatience; // A device that waits for one that failed shows.
+          options.prepareTimeout = kPatience; // A device that waits for a failed one is noticed.
           auto program = job.load(artifact, options);
           run(*program, artifact);
         } catch (const Error &error) {
@@ -131,7 +131,7 @@ TEST_F(GpuFailures, MemoryRunsOut) {
   }
 }
 
-// What is freed makes room for other sizes, once the stream has come so far.
+// Freed memory makes room for other sizes, once the stream has reached the free.
 TEST_F(GpuFailures, FreedMemoryIsFoundAgain) {
   GpuJob job(1, {.bytesPerGpu = 100'000});
   CudaDevice &device = job.getDevice(0);
@@ -142,7 +142,7 @@ TEST_F(GpuFailures, FreedMemoryIsFoundAgain) {
   EXPECT_EQ(device.bytesInUse(), 0);
 }
 
-// A kernel that fails while it runs is reported by the next wait, with the line that the run had come to.
+// A kernel that fails while it runs is reported by the next wait, with the line that the run had reached.
 TEST_F(GpuFailures, KernelsThatFail) {
   GpuArtifact artifact = compileForGpus("f.spmd", kProgram);
   GpuJob job(1);
@@ -180,7 +180,7 @@ TEST_F(GpuFailures, OneLaunchOfTwoDevices) {
     }
 }
 
-// An error that NCCL meets when calls are queued.
+// An error of NCCL when calls are queued.
 TEST_F(GpuFailures, NcclFails) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   for (int64_t group = 1; group <= 3; ++group) {
@@ -194,7 +194,7 @@ TEST_F(GpuFailures, NcclFails) {
   }
 }
 
-// An error that NCCL meets behind the host's back is found by the next wait, which knows where the run is.
+// An asynchronous error of NCCL is found by the next wait, which knows the current step.
 TEST_F(GpuFailures, TransfersFail) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   for (int64_t group = 1; group <= 3; ++group) {
@@ -208,7 +208,7 @@ TEST_F(GpuFailures, TransfersFail) {
   }
 }
 
-// A group of calls ends where one of them fails, and its communicator can be aborted.
+// A group of calls ends if one of them fails, and its communicator can be aborted.
 TEST_F(GpuFailures, SendsFail) {
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);
   for (int64_t send = 1; send <= 4; ++send) {
@@ -219,7 +219,7 @@ TEST_F(GpuFailures, SendsFail) {
   }
 }
 
-// A device that cannot be prepared does not keep the others waiting for it, and the next program finds all connected.
+// A device that cannot be prepared does not make the others wait for it, and the next program finds all connected.
 TEST_F(GpuFailures, OneDeviceCannotPrepare) {
   int failed = 0;
   GpuArtifact artifact = compileForGpus("f.spmd", kMeshProgram);

@@ -94,7 +94,7 @@ std::vector<Tensor> makeArguments(MLIRContext &context, const Plan &plan, uint64
   return arguments;
 }
 
-/// Between this number and the next one of the type.
+/// Returns the difference between this number and the next one of the type.
 static double unitOf(double value, Type type) {
   auto semantics = &cast<FloatType>(type).getFloatSemantics();
   int digits = static_cast<int>(llvm::APFloat::semanticsPrecision(*semantics));

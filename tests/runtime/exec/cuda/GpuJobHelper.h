@@ -11,14 +11,14 @@
 
 namespace spmd::test {
 
-/// A program for emulated GPUs: its artifact, and the LLVM IR that its PTX was made of.
+/// A program for emulated GPUs: its artifact, and the LLVM IR from which its PTX was compiled.
 struct GpuArtifact {
   std::shared_ptr<const Artifact> artifact;
   std::string llvmText;
   explicit operator bool() const { return artifact != nullptr; }
 };
 
-/// Null, with a failure of the test, where the program does not compile. As CompiledRun.h's compileText.
+/// Returns null, with a failure of the test, if the program does not compile. Like compileText of CompiledRun.h.
 GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
                            const spmdc::PipelineOptions &pipeline = {});
 
@@ -32,7 +32,7 @@ struct GpuJobOptions {
   int64_t bytesPerGpu = int64_t{1} << 30;
 };
 
-/// A job of one process whose devices are emulated GPUs. Programs go before it does.
+/// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.
 class GpuJob {
 public:
   explicit GpuJob(int64_t devices, const GpuJobOptions &options = {});
@@ -44,7 +44,7 @@ public:
   CudaDevice &getDevice(int64_t id) { return static_cast<CudaDevice &>(*devices[static_cast<size_t>(id)]); }
   cuda::GpuTransport *getTransport() { return transport ? &*transport : nullptr; }
 
-  /// Options for a program on all devices, to be completed.
+  /// Returns options for a program on all devices, to be completed.
   ExecutorOptions makeOptions();
   /// Throws spmd::Error.
   std::unique_ptr<spmdc::CompiledProgram> load(const GpuArtifact &program, const ExecutorOptions &options);
@@ -58,11 +58,11 @@ private:
   std::optional<cuda::GpuTransport> transport;
 };
 
-/// Random numbers for each parameter: small integers, with which sums and products of floats are exact, or not.
+/// Returns random numbers for each parameter: small integers, with which sums and products of floats are exact, or any.
 std::vector<spmdc::Tensor> makeArguments(mlir::MLIRContext &context, const Plan &plan, uint64_t seed, bool areExact);
 
-/// Empty, or the first difference. A float may differ by so many units in its last place; 0: in no bit, but that any
-/// NaN is like any other.
+/// Returns an empty text, or the first difference. Floats may differ by so many units in the last place; 0: in no bit,
+/// except that all NaNs are equal.
 std::string compareTensors(llvm::ArrayRef<spmdc::Tensor> expected, llvm::ArrayRef<spmdc::Tensor> actual, double ulps);
 
 } // namespace spmd::test

@@ -1,7 +1,7 @@
 //===- GpuMeshesTest.cpp - programs on several emulated GPUs --------------===//
 //
 // Each collective, through the host and through NCCL, with sizes that do not divide, against CPU devices: the same
-// bits, sums of any floats too where each device has one addend, since all add by the same tree.
+// bits, also for sums of any floats if each device has one addend, because all add along the same tree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using testing::IsSupersetOf;
 namespace {
 
 struct MeshCase {
-  const char *name, *axes, *rows, *columns; ///< What stands for $R and $C.
+  const char *name, *axes, *rows, *columns; ///< The replacements of $R and $C.
 };
 void PrintTo(const MeshCase &mesh, std::ostream *os) { *os << mesh.axes; }
 
@@ -56,7 +56,7 @@ TEST_P(GpuMeshes, LargeAllReduce) {
   EXPECT_TRUE(kinds.contains(CollectiveKind::AllReduce) || kinds.contains(CollectiveKind::ReduceScatter));
 }
 
-// One row for each device, so that the sum is that of the tree alone.
+// One row per device, so that only the tree determines the sum.
 TEST_P(GpuMeshes, SumsHaveOneTree) {
   for (const char *type : {"f32", "bf16", "f16", "f64"})
     check("fn main(x: T[2@$R, 40]) { return sum(x, axis=0); }\n", {.type = type});

@@ -1,7 +1,7 @@
 //===- GpuProgramsTest.cpp - programs on one emulated GPU -----------------===//
 //
-// The whole way of a program on a GPU but the GPU: the compiler, the executor, the driver's double, and the kernels in
-// the emulator; against the same program on a CPU device.
+// A program on all layers except the GPU: the compiler, the executor, the fake driver, and the kernels in the emulator;
+// compared with the same program on a CPU device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ TEST(GpuPrograms, ElementTypes) {
                 {.type = type});
 }
 
-// Sums of small integers are exact, in whatever order.
+// Sums of small integers are exact in any order.
 TEST(GpuPrograms, Reductions) {
   checkOnGpus("fn main(x: f32[33, 70], i: i32[33, 70]) {\n"
               "  return (sum(x, axis=0), sum(x, axis=1), sum(x), max(x, axis=1), argmax(x, axis=1), min(i),\n"
@@ -73,7 +73,7 @@ TEST(GpuPrograms, SortScatterAndSlices) {
               {.areExact = true});
 }
 
-// A parameter that is a result, a result twice, none that is computed, one of no elements.
+// A parameter that is a result, a result twice, no computed result, one without elements.
 TEST(GpuPrograms, Results) {
   checkOnGpus("fn main(x: f32[6], y: i32[0, 4]) { let z = x + 1.0; return (x, z, z, y, y + 1, 7, sum(y)); }\n");
   checkOnGpus("fn main(x: f32[6, 2]) { return x; }\n");

@@ -1,7 +1,7 @@
 //===- GpuRandomProgramsTest.cpp - random programs on emulated GPUs -------===//
 //
-// Programs of the generator (tests/programs/generator) against the evaluator of the language, as the programs for CPUs
-// are (tests/programs/RandomProgramsTest.cpp), through the host and through NCCL.
+// Programs of the generator (tests/programs/generator), through the host and through NCCL, against the evaluator of the
+// language, like the programs for CPUs (tests/programs/RandomProgramsTest.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +77,7 @@ TEST_P(GpuRandomPrograms, Text) {
     check(500'000 + static_cast<uint64_t>(GetParam()) * kPerBlock + i, spmdc::Mode::Text);
 }
 
-// Every value sharded at random.
+// Every value is sharded at random.
 TEST_P(GpuRandomPrograms, EverythingSharded) {
   check(600'000 + static_cast<uint64_t>(GetParam()), spmdc::Mode::Everything);
 }

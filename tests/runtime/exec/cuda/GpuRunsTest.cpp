@@ -1,6 +1,6 @@
-//===- GpuRunsTest.cpp - what runs of a program share ---------------------===//
+//===- GpuRunsTest.cpp - state that runs of a program share ---------------===//
 //
-// Graphs of steps whose addresses come back, buffers that are argument and result, prints, profiles, NaNs.
+// Graphs of steps whose addresses repeat, buffers that are argument and result, prints, profiles, NaNs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ protected:
   std::string error;
 };
 
-/// Three kernels, since a product and a sort are none of the generated ones.
+/// Three kernels, because a product and a sort are not generated kernels.
 constexpr const char *kSeveralSteps = "fn main(x: f32[4]) { return sort(x * 2.0)[::-1] + 1.0; }\n";
 
 TEST_F(GpuRuns, GraphsOfTheSameBuffers) {
@@ -68,7 +68,7 @@ TEST_F(GpuRuns, GraphsOfTheSameBuffers) {
     EXPECT_EQ(job.getDriver().countCalls("GraphLaunch") - launches, run == 0 ? 0 : 1) << run;
     EXPECT_GE(job.getDriver().countKernels() - kernels, 2);
     EXPECT_EQ(download(*program, outputs), (std::vector<double>{9, 7, 5, 3}));
-    // The graph reads what stands in the buffer now.
+    // The graph reads the current content of the buffer.
     float first = run == 0 ? 0.5f : 3.0f;
     job.getDevice(0).copyFromHost(*inputs[0][0], &first, sizeof first, 0);
     program->getExecutor().run(inputs, outputs);
@@ -80,7 +80,8 @@ TEST_F(GpuRuns, GraphsOfTheSameBuffers) {
   EXPECT_EQ(job.getDriver().countCalls("GraphInstantiate"), 1);
 }
 
-// Two sets of addresses that take turns have a graph each; more than are remembered have none, and right results.
+// Two alternating sets of addresses have a graph each; if there are more than the cache keeps, there are no graphs, and
+// the results are right.
 TEST_F(GpuRuns, GraphsOfAlternatingBuffers) {
   GpuArtifact artifact = compileForGpus("g.spmd", kSeveralSteps);
   for (int sets : {2, 10}) {

@@ -1,4 +1,4 @@
-//===- ProgramCheckHelper.cpp - a program on emulated GPUs and CPUs -------===//
+//===- ProgramCheckHelper.cpp - compares emulated GPUs and CPUs -----------===//
 
 #include "tests/runtime/exec/cuda/ProgramCheckHelper.h"
 
@@ -31,8 +31,7 @@ std::set<CollectiveKind> collectivesOf(const std::vector<Step> &steps) {
   return kinds;
 }
 
-/// Two runs, with both kinds of poison in the padding: the second one finds its addresses again, so that it runs
-/// graphs.
+/// Two runs, with both kinds of poison in the padding: the second one has the same addresses, so that it runs graphs.
 static SmallVector<Tensor> runOnGpus(MLIRContext &context, const GpuArtifact &program, ArrayRef<Tensor> arguments,
                                      const GpuJobOptions &options) {
   SmallVector<Tensor> results;

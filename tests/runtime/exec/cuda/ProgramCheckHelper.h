@@ -1,4 +1,4 @@
-//===- ProgramCheckHelper.h - a program on emulated GPUs and CPUs -*- C++ -*-===//
+//===- ProgramCheckHelper.h - compares emulated GPUs and CPUs ---*- C++ -*-===//
 #pragma once
 
 #include "passes/gpu/Libdevice.h"
@@ -9,23 +9,23 @@
 namespace spmd::test {
 
 struct ProgramCheck {
-  /// Stands for each `T[` of the text.
+  /// Replaces each `T` of `T[` in the text.
   std::string type = "f32";
-  double ulps = 0;        ///< Between a result of the CPUs and one of the GPUs.
+  double ulps = 0;        ///< Allowed difference between CPUs and GPUs.
   bool areExact = false;  ///< The arguments are small integers.
   bool sharesGpu = false; ///< All devices on one GPU; then there is no NCCL.
   uint64_t seed = 1;
-  uint64_t orders = 1; ///< Of the streams.
+  uint64_t orders = 1; ///< Number of orders of the streams.
 };
 
-/// Runs the program on CPU devices and on emulated GPUs, there through the host and through NCCL, several times, whose
-/// results must agree in every bit. Fails the running test where they differ; returns the collectives of the plan.
+/// Runs the program on CPU devices and on emulated GPUs, there through the host and through NCCL, several times; the
+/// results must agree in every bit. Fails the running test if they differ; returns the collectives of the plan.
 std::set<CollectiveKind> checkOnGpus(std::string text, const ProgramCheck &check = {});
 
-/// Of the plan's steps, nested ones included.
+/// Returns the collectives of the plan's steps, including nested ones.
 std::set<CollectiveKind> collectivesOf(const std::vector<Step> &steps);
 
-/// Ends a test that calls mathematical functions where there is no CUDA toolkit.
+/// Skips a test that calls mathematical functions if the CUDA toolkit is not installed.
 #define SKIP_WITHOUT_LIBDEVICE()                                                                                       \
   if (!spmdc::findLibdevice(""))                                                                                       \
   GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed"

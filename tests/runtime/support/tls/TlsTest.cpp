@@ -1,4 +1,4 @@
-//===- TlsTest.cpp - both ends of encrypted connections -------------------===//
+//===- TlsTest.cpp - both ends of TLS connections -------------------------===//
 
 #include "runtime/support/tls/Tls.h"
 
@@ -39,7 +39,7 @@ struct Pair {
 };
 
 struct Shaken {
-  std::string client, server; ///< What each side said: `ok`, or why not, with `!` where it is final.
+  std::string client, server; ///< The outcome of each side: `ok`, or the error, with `!` if it is final.
 };
 
 std::string outcomeOf(const std::function<bool()> &step, bool &isDone) {
@@ -54,7 +54,7 @@ std::string outcomeOf(const std::function<bool()> &step, bool &isDone) {
   }
 }
 
-/// In TLS 1.3 who connects learns by the first bytes that it reads whether it was let in.
+/// In TLS 1.3 the connecting side learns from the first bytes that it reads whether it was accepted.
 Shaken shake(Pair &pair, TlsSession &client, TlsSession &server) {
   Shaken result;
   bool clientDone = false, serverDone = false;
@@ -109,7 +109,7 @@ TEST_F(Tls, ChecksTheNameOfWhoListens) {
             "! its certificate is for DNS:localhost, IP Address:127.0.0.1, not for node7");
   EXPECT_EQ(shake(good(), good(), {"10.0.0.1", ""}).client,
             "! its certificate is for DNS:localhost, IP Address:127.0.0.1, not for 10.0.0.1");
-  // The common name is no host's name.
+  // The common name does not count as a host name.
   TlsFiles nameless = authority().make("localhost", {.names = ""});
   EXPECT_EQ(shake(good(), nameless, {"localhost", ""}).client,
             "! its certificate is for no host (it has no subjectAltName), not for localhost");
@@ -131,16 +131,16 @@ TEST_F(Tls, ChecksTheCertificateItself) {
 TEST_F(Tls, AnotherAuthority) {
   TestAuthority strangers("strangers");
   TlsFiles stranger = strangers.make("stranger");
-  // Of two that do not know one another, who connects says so first.
+  // If the two sides have different authorities, the connecting side reports it first.
   EXPECT_EQ(shake(stranger, good()).client,
             "! its certificate is not signed by the authority in " + stranger.authority + " (--tls-ca)");
-  // Takes our certificates, but has one that we do not take.
+  // Accepts our certificates, but has one that we reject.
   std::ofstream both(strangers.path("both.pem"));
   both << std::ifstream(good().authority).rdbuf() << std::ifstream(stranger.authority).rdbuf() << std::flush;
   stranger.authority = strangers.path("both.pem");
   Shaken result = shake(stranger, good());
   EXPECT_EQ(result.server, "! its certificate is not signed by the authority in " + good().authority + " (--tls-ca)");
-  EXPECT_EQ(result.client, "! it does not take " + stranger.certificate +
+  EXPECT_EQ(result.client, "! it rejects " + stranger.certificate +
                                " (--tls-cert): it is not signed by the authority that the other side has (--tls-ca)");
   EXPECT_EQ(shake(good(), stranger).client,
             "! its certificate is not signed by the authority in " + good().authority + " (--tls-ca)");
@@ -205,7 +205,7 @@ TEST_F(Tls, MistakesInFilesAreFoundBeforeAnyConnection) {
                     " (--tls-ca)");
 }
 
-// What does not speak TLS is told apart from the first byte.
+// A peer without TLS is detected by its first byte.
 TEST_F(Tls, OneSideWithout) {
   const std::string plain =
       "! it does not speak TLS: give --tls-cert, --tls-key and --tls-ca to all processes of a job, or to none";
@@ -239,7 +239,7 @@ TEST_F(Tls, OneSideWithout) {
   }
 }
 
-// Random bytes behind a first one that looks like TLS, and handshakes with bytes changed.
+// Random bytes after a first byte that looks like TLS, and handshakes with changed bytes.
 TEST_F(Tls, Garbage) {
   auto identity = TlsIdentity::load(good());
   std::mt19937_64 random(1);
@@ -250,7 +250,7 @@ TEST_F(Tls, Garbage) {
     for (char &byte : bytes)
       byte = static_cast<char>(random());
     bytes[0] = 0x16;
-    if (i % 2 == 0) { // A changed hello of ours.
+    if (i % 2 == 0) { // A changed hello of a real handshake.
       auto client = identity->connect(pair.client.get(), {});
       EXPECT_FALSE(client->handshake());
       bytes.resize(2000);
@@ -268,8 +268,8 @@ TEST_F(Tls, Garbage) {
   }
 }
 
-// Everything arrives, in order, in pieces of any size, when the socket takes and gives little at a time; with new keys
-// in between.
+// All bytes arrive in order, in writes of any size, when the socket takes and gives little at a time, and with key
+// changes.
 TEST_F(Tls, MovesBytes) {
   Pair pair;
   int size = 4096;
@@ -288,7 +288,7 @@ TEST_F(Tls, MovesBytes) {
     for (char &byte : text)
       byte = static_cast<char>(random());
   }
-  // A write that moved nothing is tried again with the same pieces, or longer ones.
+  // A write that moved nothing is repeated with the same bytes, or more.
   size_t sent[2] = {0, 0}, first[2] = {0, 0}, second[2] = {0, 0};
   bool hasStalled = false;
   for (int round = 0; received[0].size() < data[1].size() || received[1].size() < data[0].size(); ++round) {

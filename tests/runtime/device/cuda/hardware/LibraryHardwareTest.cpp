@@ -18,7 +18,7 @@ namespace {
 /// The first GPU, with one stream; all tests of a process share it.
 class Machine {
 public:
-  /// Null where there is no GPU; `whyNot` says why.
+  /// Null if there is no GPU; `whyNot` says why.
   static Machine *find(std::string &whyNot) {
     static std::string why;
     static std::unique_ptr<Machine> machine = [&]() -> std::unique_ptr<Machine> {
@@ -61,7 +61,7 @@ protected:
     machine->gpu.makeCurrent();
   }
 
-  /// Runs the call as it is and, captured, twice more; all three results are the CPU's.
+  /// Runs the call directly and, captured, twice more; all three results equal the CPU's.
   void check(const LibraryCall &call, const std::vector<std::vector<char>> &inputs, int64_t resultBytes) {
     std::vector<char> expected(resultBytes);
     std::vector<const void *> pointers;
