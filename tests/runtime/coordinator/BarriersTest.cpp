@@ -31,8 +31,8 @@ TEST_F(BarriersTest, TwoThatWaitForOneAnotherAreTold) {
   ASSERT_THAT(answers, SizeIs(3));
   for (const Answer &answer : answers) {
     EXPECT_FALSE(answer.ok);
-    EXPECT_EQ(answer.text, "barriers `a` and `b` cannot be reached: process 0 waits at the first, and process 1 at the "
-                           "second; all processes have to come to the same barriers in the same order");
+    EXPECT_EQ(answer.text, "barriers `a` and `b` cannot be reached: process 0 waits at the first, process 1 at the "
+                           "second: all processes must reach the same barriers in the same order");
   }
   EXPECT_EQ(barriers.nextDeadline(), never);
   // Nobody waits any more: another name is reached.

@@ -110,7 +110,7 @@ TEST(Client, OneProcessOpensNothing) {
   EXPECT_EQ(client->wait("a", 0ms), "1");
   EXPECT_THAT(messageOf([&] { client->set("a", "2"); }), HasSubstr("already set"));
   client->removePrefix("");
-  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("nobody has set key `a`"));
+  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("no process has set key `a`"));
   client->barrier("b", 1ms);
   EXPECT_FALSE(client->isOver());
   client->reportFailure("broken");
@@ -140,7 +140,7 @@ TEST(Client, WrongArgumentsAreUsageErrorsBeforeAnySocket) {
   check([](JoinOptions &o) { o.address = "host"; }, "`host`: the port is missing");
   check([](JoinOptions &o) { o.address = "host:0"; }, "the port is not a number from 1");
   check([](JoinOptions &o) { o.address = "host:65536"; }, "the port is not a number from 1");
-  check([](JoinOptions &o) { o.address = "::1:80"; }, "an IPv6 address stands in brackets");
+  check([](JoinOptions &o) { o.address = "::1:80"; }, "an IPv6 address needs brackets");
   check([](JoinOptions &o) { o.address = "[::1:80"; }, "`[` without `]`");
   check([](JoinOptions &o) { o.address = ":80"; }, "the host is missing");
   check([](JoinOptions &o) { o.address = "http://host:80"; }, "coordinator_address is `http://host:80`");

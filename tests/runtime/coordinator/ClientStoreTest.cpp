@@ -36,7 +36,7 @@ TEST(ClientStore, SetsWaitsAndRemoves) {
   clients[0]->set("addr/2", "2");
   clients[0]->set("b", "3");
   clients[1]->removePrefix("addr/");
-  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("nobody has set key `addr/2`"));
+  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("no process has set key `addr/2`"));
   EXPECT_EQ(clients[2]->wait("b", 0ms), "3");
   EXPECT_THAT(messageOf([&] { clients[2]->set(std::string(2000, 'k'), ""); }), HasSubstr("the limit is 1024"));
   std::string large(coordinator::maxValueBytes, 'v');

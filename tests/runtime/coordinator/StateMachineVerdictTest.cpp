@@ -271,7 +271,7 @@ TEST(StateMachine, AMemberThatSendsNonsenseIsToBlame) {
   bench.joinAll();
   bench.machine->onRecord(bench.memberConnections[1], "\xff\xff", bench.now);
   bench.pass(200ms);
-  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) failed: it sent the coordinator what is no message"));
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) failed: it sent the coordinator an invalid message"));
   EXPECT_EQ(bench.all<VerdictMessage>(bench.memberConnections[1]).size(), 1u);
 }
 
@@ -311,7 +311,7 @@ TEST(StateMachine, ASharedFailureNamesWhoMetTheCause) {
   wrong.joinAll();
   wrong.receiveFrom(2, Fail{"not saved", {}, 3});
   wrong.pass(1s);
-  EXPECT_THAT(wrong.verdict(), HasSubstr("process 2 (h2, pid 102) failed: it sent the coordinator what is no message"));
+  EXPECT_THAT(wrong.verdict(), HasSubstr("process 2 (h2, pid 102) failed: it sent the coordinator an invalid message"));
 }
 
 TEST(StateMachine, OfSeveralWhoReportTheSameItIsTheFirstByNumber) {

@@ -116,8 +116,8 @@ TEST_F(TlsClient, OneSideWithoutIsNamedAtOnce) {
                                        HasSubstr(std::string("it does not speak TLS") + remedy)));
   EXPECT_LT(outcome.seconds, timeLimit(1.0));
   EXPECT_THAT(outcome.notices,
-              Contains(std::string("a connection from 127.0.0.1 was refused: it speaks TLS, and this job "
-                                   "was started without") +
+              Contains(std::string("a connection from 127.0.0.1 was refused: it uses TLS, but this job "
+                                   "was started without TLS") +
                        remedy));
 }
 
