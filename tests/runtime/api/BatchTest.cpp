@@ -147,8 +147,8 @@ TEST_F(Batches, MistakesAreNamed) {
             "'" + x + "' has 7 rows and '" + less + "' has 6 rows: the rows of a batch belong together");
   EXPECT_EQ(make({x}, {.batch_size = 8}), "'" + x + "' has 7 rows, fewer than a batch of 8");
   EXPECT_EQ(make({x}, {}), "a batch of 0 rows is asked for; give a batch size of at least 1");
-  EXPECT_EQ(make({scalar}, {.batch_size = 1}), "'" + scalar + "' has no rows to make batches of");
-  EXPECT_EQ(make({}, {.batch_size = 1}), "a BatchLoader without files is made; give .npy files");
+  EXPECT_EQ(make({scalar}, {.batch_size = 1}), "'" + scalar + "' has no rows for a batch");
+  EXPECT_EQ(make({}, {.batch_size = 1}), "a BatchLoader needs files; give .npy files");
   EXPECT_THAT(make({x + "x"}, {.batch_size = 1}), HasSubstr("cannot read '" + x + "x': No such file or directory"));
   BatchLoader loader({x}, rows, {.batch_size = 2});
   EXPECT_EQ(messageOf([&] { loader.seek(-1); }), "batch -1 is asked for; batches are counted from 0");

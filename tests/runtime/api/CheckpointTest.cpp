@@ -166,7 +166,7 @@ TEST_F(Checkpoint, says_what_is_wrong) {
   EXPECT_THAT(messageOf([&] { save_checkpoint(directory(), 1, {{"", x}}); }), HasSubstr("an array without a name"));
   EXPECT_THAT(messageOf([&] { save_checkpoint("/dev/null/x", 1, {{"x", x}}); }),
               HasSubstr("cannot create '/dev/null/x'"));
-  EXPECT_THAT(messageOf([] { CheckpointSave().wait(); }), HasSubstr("use what save_checkpoint returns"));
+  EXPECT_THAT(messageOf([] { CheckpointSave().wait(); }), HasSubstr("use the result of save_checkpoint"));
   EXPECT_THAT(checkpoint_steps(directory()), IsEmpty());
   EXPECT_THAT(messageOf([&] { restore_checkpoint(directory(), {{"x", sharding}}); }),
               HasSubstr("has no checkpoint that can be restored"));

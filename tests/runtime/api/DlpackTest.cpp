@@ -148,7 +148,7 @@ TEST_F(Dlpack, what_no_array_can_be_is_refused) {
   negative.shape[0] = -2;
   EXPECT_THAT(refusal(negative), HasSubstr("f32[-2, 3]; sizes are not negative"));
   large.shape[0] = large.shape[1] = int64_t(1) << 40;
-  EXPECT_THAT(refusal(large), HasSubstr("no machine holds as much"));
+  EXPECT_THAT(refusal(large), HasSubstr("that is more than any memory holds"));
   shapeless.managed.dl_tensor.shape = nullptr;
   EXPECT_THAT(refusal(shapeless), HasSubstr("2 dimensions without a shape"));
   EXPECT_THAT(messageOf([] { from_dlpack(nullptr); }), HasSubstr("given no tensor"));
@@ -176,10 +176,10 @@ TEST_F(Dlpack, an_array_on_several_devices_goes_out_in_shards) {
   std::vector<float> values = counting(8);
   Array cut = device_put(view(values), NamedSharding(mesh, P("i")));
   EXPECT_EQ(messageOf([&] { to_dlpack(cut); }),
-            "to_dlpack of f32[8] @ P(i) is not possible: it lies on 4 devices; give one of array.addressable_shards(), "
-            "or bring it to one device with device_put(array, NamedSharding(Mesh({}, {}, {device}), P()))");
+            "to_dlpack of f32[8] @ P(i) is not possible: it is on 4 devices; give one of array.addressable_shards(), "
+            "or copy it to one device with device_put(array, NamedSharding(Mesh({}, {}, {device}), P()))");
   EXPECT_THAT(messageOf([&] { to_dlpack(device_put(view(values), NamedSharding(mesh, P()))); }),
-              HasSubstr("it lies on 4 devices"));
+              HasSubstr("it is on 4 devices"));
   EXPECT_THAT(messageOf([&] { to_dlpack(Array()); }), HasSubstr("an Array without a value is used"));
   DLManagedTensor *part = to_dlpack(cut.addressable_shards()[1]);
   EXPECT_THAT(std::vector<float>(dataOf(part), dataOf(part) + part->dl_tensor.shape[0]), ElementsAre(2, 3));

@@ -31,16 +31,17 @@ TEST(Initialize, nothing_given_is_one_process_with_one_device) {
 
 // All that is missing is said at once, with what was looked for.
 TEST(Initialize, missing_arguments_are_listed_together) {
-  EXPECT_EQ(messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
-            "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
-            "SPMD_PROCESS_ID in the environment; no cluster's variables tell (Slurm: SLURM_JOB_ID is not set; Open "
-            "MPI: OMPI_COMM_WORLD_SIZE is not set; MPICH: PMI_SIZE is not set; Kubernetes: KUBERNETES_SERVICE_HOST is "
-            "not set; torchrun: WORLD_SIZE is not set; Cloud TPU: TPU_WORKER_ID is not set)");
+  EXPECT_EQ(
+      messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
+      "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
+      "SPMD_PROCESS_ID in the environment; no cluster's variables give the rest (Slurm: SLURM_JOB_ID is not set; Open "
+      "MPI: OMPI_COMM_WORLD_SIZE is not set; MPICH: PMI_SIZE is not set; Kubernetes: KUBERNETES_SERVICE_HOST is "
+      "not set; torchrun: WORLD_SIZE is not set; Cloud TPU: TPU_WORKER_ID is not set)");
   EXPECT_THAT(messageOf([] { resolve({.num_processes = 4}, {{"SPMD_PROCESS_ID", "1"}}); }),
               HasSubstr("without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the environment; no "
-                        "cluster's variables tell (Slurm: "));
+                        "cluster's variables give the rest (Slurm: "));
   EXPECT_THAT(messageOf([] { resolve({}, {{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}); }),
-              HasSubstr("MPICH: found, but that does not tell coordinator_address; Kubernetes: "));
+              HasSubstr("MPICH: found, but its variables do not give coordinator_address; Kubernetes: "));
   EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {{"SLURM_JOB_ID", "4711"}}); }),
               HasSubstr("(Slurm: SLURM_STEP_NODELIST is not set: processes of a job are started with srun; "));
   EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {}); }),
@@ -94,13 +95,14 @@ TEST(Initialize, local_device_ids_are_one_or_a_list) {
   EXPECT_THAT(resolve({.local_device_ids = 3}, {}).localDeviceIds, ElementsAre(3));
   EXPECT_THAT(resolve({.local_device_ids = {1, 0}}, {}).localDeviceIds, ElementsAre(1, 0));
   EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {1, 1}}, {}); }),
-              HasSubstr("local_device_ids is {1, 1}: 1 is there more than once; give different numbers from 0 on"));
+              HasSubstr("local_device_ids is {1, 1}: 1 is given more than once; give different numbers from 0 on"));
   EXPECT_EQ(messageOf([] { resolve({.local_device_ids = {0, 2, 7, 1}, .devices_per_process = 2}, {}); }),
             "local_device_ids is {0, 2, 7, 1}: 2 and 7 do not exist, because devices_per_process is "
             "2; give different numbers from 0 to 1");
   EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {-1, 3, 3, 3}}, {}); }),
-              HasSubstr("{-1, 3, 3, 3}: -1 is negative and 3 is there more than once; give"));
-  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = std::vector<int32_t>()}, {}); }), HasSubstr("it is empty"));
+              HasSubstr("{-1, 3, 3, 3}: -1 is negative and 3 is given more than once; give"));
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = std::vector<int32_t>()}, {}); }),
+              HasSubstr("the list is empty"));
   EXPECT_THAT(messageOf([] { resolve({.devices_per_process = 0}, {}); }), HasSubstr("devices_per_process is 0"));
 }
 

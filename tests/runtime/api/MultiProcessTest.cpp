@@ -99,7 +99,7 @@ TEST(MultiProcess, other_libraries_take_what_is_here) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.lines,
               testing::ElementsAre("process=0 takes 2.000000",
-                                   "process=1 to_dlpack of f32[2] @ P() is not possible: it lies on CpuDevice(id=0) of "
+                                   "process=1 to_dlpack of f32[2] @ P() is not possible: it is on CpuDevice(id=0) of "
                                    "process 0; call it there"));
 }
 
