@@ -1,4 +1,4 @@
-//===- ClockOffset.cpp - two processes' clocks ----------------------------===//
+//===- ClockOffset.cpp - the offset between the clocks of two processes ---===//
 
 #include "runtime/runner/ClockOffset.h"
 
