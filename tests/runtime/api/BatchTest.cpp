@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// All rows of some batches, in order.
+/// Returns all rows of batches `begin` to `end` - 1, in order.
 std::vector<int64_t> rowsOf(const RowOrder &order, int64_t begin, int64_t end) {
   std::vector<int64_t> rows;
   for (int64_t batch = begin; batch != end; ++batch)
@@ -37,7 +37,7 @@ TEST(RowOrder, WithoutASeedRowsComeInTheirOrder) {
   EXPECT_EQ(keep.sizeOf(3), 3);
 }
 
-// Each row once in each epoch, whatever their number; another order in each.
+// Each epoch has each row once, for any number of rows; the order differs between epochs.
 TEST(RowOrder, AShuffledEpochIsAPermutation) {
   for (int64_t rows : {1, 2, 3, 4, 5, 16, 17, 255, 1000, 4097}) {
     RowOrder order(rows, 1, 42, LastBatch::keep);
@@ -54,7 +54,7 @@ TEST(RowOrder, AShuffledEpochIsAPermutation) {
   }
 }
 
-// Every row comes to every place about equally often: chi-squared over 8 places x 8 rows of 8,000 epochs.
+// Every row is at every place about equally often: chi-squared over 8 places x 8 rows of 8,000 epochs.
 TEST(RowOrder, AShuffleHasNoFavourites) {
   constexpr int64_t rows = 8, epochs = 8000;
   RowOrder order(rows, 1, 7, LastBatch::keep);

@@ -29,7 +29,7 @@ TEST(Initialize, nothing_given_is_one_process_with_one_device) {
   EXPECT_THAT(join.localDeviceIds, ElementsAre(0));
 }
 
-// All that is missing is said at once, with what was looked for.
+// One error lists all missing options, and the variables that were looked for.
 TEST(Initialize, missing_arguments_are_listed_together) {
   EXPECT_EQ(
       messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
@@ -48,7 +48,7 @@ TEST(Initialize, missing_arguments_are_listed_together) {
               HasSubstr("without coordinator_address and num_processes"));
 }
 
-// A process of a cluster that cannot tell which one it is does not take itself for a job of its own.
+// A process of a cluster that cannot find its number does not start a job of its own.
 TEST(Initialize, contradictory_variables_of_a_cluster_are_an_error) {
   std::map<std::string, std::string> variables = {{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}};
   const std::string why =
@@ -116,11 +116,11 @@ TEST(Initialize, a_second_call_says_where_the_first_was_and_changes_nothing) {
 TEST(Initialize, a_call_after_devices_were_touched_says_where) {
   initialize({.num_processes = 1});
   shutdown();
-  // A job that was left does not come back by itself.
+  // A job does not start again by itself after shutdown().
   EXPECT_THAT(messageOf([] { devices(); }), HasSubstr("after shutdown(); call initialize() again"));
 }
 
-// Whatever call it is, the caller's line is named, and no file of the library.
+// Every call that uses devices names the caller's line, and no file of the library.
 TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) {
   Mesh mesh;
   DeviceInfo device;
@@ -161,7 +161,7 @@ TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) 
   }
 }
 
-// Also where nobody asks for it: a program that waits says for what.
+// Without a callback of the user, too, a waiting program says what it waits for.
 TEST(Initialize, waiting_is_told_every_five_seconds) {
   InitializeOptions options{.coordinator_address = "127.0.0.1:1",
                             .num_processes = 2,
@@ -186,7 +186,7 @@ TEST(Initialize, misspelt_variables_are_named_once) {
   shutdown();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "spmd: warning: environment variable SPMD_NUM_PROCESES is not known; did you mean SPMD_NUM_PROCESSES?\n");
-  // What our launcher starts leaves that to it.
+  // Processes of our launcher do not warn; the launcher does.
   ::setenv("SPMD_LAUNCHER_FD", "1000", 1);
   testing::internal::CaptureStderr();
   initialize({.num_processes = 1});
