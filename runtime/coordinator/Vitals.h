@@ -1,4 +1,4 @@
-//===- Vitals.h - statistics of processes, status of a job ------*- C++ -*-===//
+//===- Vitals.h - process statistics and the status of a job ----*- C++ -*-===//
 //
 // Each process counts a few things and sends them with its heartbeats; the coordinator keeps the newest of each
 // process. `spmdc status` and the metrics of process 0 show them.

@@ -1,8 +1,7 @@
 //===- CoverageTest.cpp - random programs have every operation ------------===//
 //
 // Fails for an operation of the language, of the dialects, or of the generator's own tables that none of some hundred
-// random programs has. Whoever adds an operation adds it to the generator (generator/Operations.h), or here with the
-// reason.
+// random programs has. To add an operation, add it to the generator (generator/Operations.h), or here with the reason.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-"""Groups of devices that go different ways."""
+"""Groups of devices that take different branches."""
 
 import jax
 import jax.numpy as jnp

@@ -67,7 +67,7 @@ fn main(x: f32[8, 3]) { return grad(loss)(x); }
 """, lambda mesh: jax.grad(lambda x: jnp.sum(jnp.sin(shard_map(
     mesh, lambda x: lax.ppermute(x, "a", [(0, 1), (1, 2)]) * x, P("a"), P("a"))(x)))), [normal(8, 3)], meshes=((4, 2), (8, 1)))
 
-# What is gathered is the same on all devices: JAX's types call it varying. The same without devices.
+# A gathered value is the same on all devices, but its JAX type is varying; so JAX's program is written without devices.
 manual("gathered", """
 fn f(x, w) {
   let all = all_gather(x, a, tiled=true);           // used alike by all, and by each with its own

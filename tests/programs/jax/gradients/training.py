@@ -1,4 +1,4 @@
-"""Through optimizers, losses and what else the prelude has."""
+"""Gradients through optimizers, losses and other functions of the prelude."""
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ def fields(p):
 
 
 def learned(after, wrt):
-    """Gradients of the loss after some steps: of the parameters' fields in order, then of what else is asked for."""
+    """Returns gradients of the loss after some steps: by the parameters' fields in order, then by the other arguments."""
     def run(w, b, v, x, y, *others):
         value, (p, *rest) = jax.value_and_grad(
             lambda p, *others: mlp_loss(after(p, x, y, *others), x, y), wrt)(dict(w=w, b=b, v=v), *others)
