@@ -1,4 +1,4 @@
-//===- Disagreement.cpp - processes that differ from most others ----------===//
+//===- Disagreement.cpp - processes that differ from the others -----------===//
 
 #include "runtime/api/Disagreement.h"
 

@@ -1,4 +1,4 @@
-//===- Disagreement.h - processes that differ from most others ---*- C++ -*-===//
+//===- Disagreement.h - processes that differ from the others ---*- C++ -*-===//
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-//===- ChildEndMessage.h - message from the launcher: how a child ended ---*- C++ -*-===//
+//===- ChildEndMessage.h - how a child ended --------------------*- C++ -*-===//
 //
 // The launcher has one AF_UNIX SOCK_SEQPACKET socket pair with each child (SPMD_LAUNCHER_FD); each record is one
 // message. A descriptor with this number in another program is recognized as foreign, because it is not such a socket

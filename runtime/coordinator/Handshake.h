@@ -1,4 +1,4 @@
-//===- Handshake.h - both sides prove that they know the token ---*- C++ -*-===//
+//===- Handshake.h - mutual proof of the token ------------------*- C++ -*-===//
 //
 // Three records of fixed size, so that an unauthenticated peer can make the coordinator read at most 64 bytes:
 //     process -> coordinator   Opening (32):   magic, version, job tag, nonce

@@ -1,4 +1,4 @@
-//===- OutputPrefixer.h - prefixes the lines of a child's output ---*- C++ -*-===//
+//===- OutputPrefixer.h - prefixes lines of output --------------*- C++ -*-===//
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-//===- Protocol.h - messages between a process and the coordinator ---*- C++ -*-===//
+//===- Protocol.h - messages of the coordinator -----------------*- C++ -*-===//
 //
 // After the handshake (Handshake.h) both sides send frames: a 32-bit length, a byte for the kind, and the fields, all
 // little-endian. The length is checked against maxFrameBytes before anything is allocated, and every string and list

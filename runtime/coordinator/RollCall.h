@@ -1,4 +1,4 @@
-//===- RollCall.h - compares what the processes were started with ---*- C++ -*-===//
+//===- RollCall.h - compares the processes of a job -------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/coordinator/Protocol.h"

@@ -1,4 +1,4 @@
-//===- Verdict.h - why a job ended --------------------------*- C++ -*-===//
+//===- Verdict.h - why a job ended ------------------------------*- C++ -*-===//
 //
 // A job ends with one verdict. The coordinator decides it, and all processes print the same sentence.
 //

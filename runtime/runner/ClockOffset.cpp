@@ -1,4 +1,4 @@
-//===- ClockOffset.cpp - the offset between the clocks of two processes ---===//
+//===- ClockOffset.cpp - the offset of two clocks -------------------------===//
 
 #include "runtime/runner/ClockOffset.h"
 

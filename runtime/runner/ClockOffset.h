@@ -1,4 +1,4 @@
-//===- ClockOffset.h - the offset between the clocks of two processes ---*- C++ -*-===//
+//===- ClockOffset.h - the offset of two clocks -----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/Store.h"

@@ -1,4 +1,4 @@
-//===- InputChecksums.cpp - checksums of inputs that processes share ------===//
+//===- InputChecksums.cpp - checksums of inputs ---------------------------===//
 
 #include "runtime/runner/InputChecksums.h"
 

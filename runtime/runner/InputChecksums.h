@@ -1,4 +1,4 @@
-//===- InputChecksums.h - checksums of inputs that processes share ---*- C++ -*-===//
+//===- InputChecksums.h - checksums of inputs -------------------*- C++ -*-===//
 //
 // A .npz has one CRC-32 for all bytes of an array, but each process reads only the bytes that its devices hold. The
 // processes compute the contributions of their bytes to the checksum (Crc32Parts) and combine them, so that together

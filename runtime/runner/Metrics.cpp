@@ -1,4 +1,4 @@
-//===- Metrics.cpp - Prometheus text on loopback --------------------------===//
+//===- Metrics.cpp - Prometheus metrics -----------------------------------===//
 
 #include "runtime/runner/Metrics.h"
 

@@ -1,4 +1,4 @@
-//===- Metrics.h - Prometheus text on loopback (--metrics-port) ---*- C++ -*-===//
+//===- Metrics.h - Prometheus metrics (--metrics-port) ----------*- C++ -*-===//
 //
 // A small server on a thread of its own: GET /metrics answers with the statistics of all processes, which process 0 has
 // from their heartbeats. Requests are bounded in number, size and time: no client can stop the run or block other

@@ -1,4 +1,4 @@
-//===- RunBatches.h - the inputs of a run that are fed in batches ---*- C++ -*-===//
+//===- RunBatches.h - inputs that are fed in batches ------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/BatchReader.h"

@@ -1,4 +1,4 @@
-//===- RunColumns.cpp - what must be equal on all processes of a run ------===//
+//===- RunColumns.cpp - what all processes must share ---------------------===//
 
 #include "runtime/runner/RunColumns.h"
 

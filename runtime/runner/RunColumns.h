@@ -1,4 +1,4 @@
-//===- RunColumns.h - what must be equal on all processes of a run ---*- C++ -*-===//
+//===- RunColumns.h - what all processes must share -------------*- C++ -*-===//
 //
 // The processes compare these when they join.
 //

@@ -95,7 +95,7 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
     case 3:
       step = "flip(x, axis=" + dim + ")";
       break;
-    default: // The dimensions that all axes can shard.
+    default: // Needs elements of all shards; the result equals x.
       step = "minimum(x, max(x, axis=" + dim + ", keepdims=true))";
     }
     // In loops, and on those devices only that have a given index along the manual axis.

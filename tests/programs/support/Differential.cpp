@@ -60,7 +60,8 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
          std::abs(expected.f - actual.f) <= accuracy.errorAt(expected.f);
 }
 
-/// Every fourth case rematerializes all gathered arrays, and every second of these also hoists nothing out of loops.
+/// Every fourth case rematerializes all gathered arrays; in every second of these, loops carry no partial sums that are
+/// larger than their sums, and no array is gathered in front of a loop.
 PipelineOptions pipelineOptions(uint64_t seed) {
   PipelineOptions options;
   options.growsCarries = seed % 8 != 7;

@@ -1,4 +1,4 @@
-//===- RandomSharding.cpp - random shardings of values ------------------===//
+//===- RandomSharding.cpp - random shardings of values --------------------===//
 
 #include "tests/programs/support/RandomSharding.h"
 

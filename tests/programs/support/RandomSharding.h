@@ -1,4 +1,4 @@
-//===- RandomSharding.h - random shardings of values -----------*- C++ -*-===//
+//===- RandomSharding.h - random shardings of values ------------*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdTypes.h"

@@ -1,4 +1,4 @@
-//===- SimulatorHelper.cpp - the clock and invariants of a simulated job ---===//
+//===- SimulatorHelper.cpp - clock and invariants of a simulated job ------===//
 
 #include "tests/runtime/coordinator/Simulator.h"
 

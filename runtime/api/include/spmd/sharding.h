@@ -1,4 +1,4 @@
-//===- sharding.h - meshes, and the shardings of arrays on them ---*- C++ -*-===//
+//===- sharding.h - meshes and shardings ------------------------*- C++ -*-===//
 #pragma once
 
 #include "job.h"
