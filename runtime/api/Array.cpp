@@ -207,7 +207,7 @@ void Array::copy_to_host(DType dtype, void *target) const {
   std::vector<const LocalPart *> parts = distinctParts(array, all, isComplete);
   if (!isComplete)
     throw Error("fetching the value of " + array.describe() +
-                " is not possible: it spans devices of other processes; use process_allgather(array) for the whole "
+                " is not possible: it spans devices of other processes; use process_allgather(array) for the full "
                 "value, on all processes, or array.addressable_shards() for this process's part");
   array.wait();
   for (const LocalPart *part : parts)

@@ -15,7 +15,7 @@ class OutputThread {
 public:
   explicit OutputThread(int target);
 
-  /// Never waits. Throws spmd::Error where the system gives no thread.
+  /// Never waits. Throws spmd::Error if no thread can be started.
   void add(std::string bytes);
   /// Returns whether so many bytes wait for the reader that no more should be added.
   bool isFull() const { return unwrittenBytes >= capacity; }

@@ -162,7 +162,7 @@ using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat,
                              SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
                              VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
 
-/// A whole frame, header included. Throws ProtocolError where a limit would be exceeded.
+/// Returns a frame with its header. Throws ProtocolError if a limit would be exceeded.
 std::string encode(const Message &message);
 
 /// Returns the payload length in a header. Throws ProtocolError if it is 0 or beyond maxFrameBytes.

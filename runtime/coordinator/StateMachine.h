@@ -37,7 +37,7 @@ using ConnectionId = uint64_t;
 constexpr Milliseconds handshakeTimeout{5000};
 constexpr Milliseconds progressInterval{5000};
 constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for processes that still join.
-constexpr Milliseconds detailsTimeout{500}; ///< For the answers what differing programs were compiled from.
+constexpr Milliseconds detailsTimeout{500}; ///< For answers about what differing programs were compiled from.
 constexpr Milliseconds deathSettle{200};    ///< For the launcher's report, or for the last message of a dead process.
 constexpr Milliseconds failSettle{150};     ///< A death that caused the reported failure shows within this time.
 constexpr Milliseconds refusalNoticeInterval{1000};

@@ -53,7 +53,7 @@ TEST(MultiProcess, fetching_what_is_elsewhere_says_what_to_do) {
   Outcome outcome = launch(4, 2, "toy");
   EXPECT_THAT(outcome.lines,
               Contains("process=3 fetching the value of f32[4, 8] @ P(i, j) is not possible: it spans devices of other "
-                       "processes; use process_allgather(array) for the whole value, on all processes, or "
+                       "processes; use process_allgather(array) for the full value, on all processes, or "
                        "array.addressable_shards() for this process's part"));
   EXPECT_THAT(outcome.lines, Contains("process=0 addressable no"));
   EXPECT_THAT(outcome.lines, Contains("process=2 Array(f32[4, 8] @ P(i, j))"));

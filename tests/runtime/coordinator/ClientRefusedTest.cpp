@@ -43,7 +43,7 @@ TEST(Client, MissingProcessesAreListedAtTheDeadline) {
     EXPECT_THAT(errors, Each(testing::ContainsRegex("processes 1, 3 and 4 of 6 did not join within [0-9.]+ s ")));
     EXPECT_THAT(errors, Each(errors[0]));
   });
-  EXPECT_GE(seconds, 0.69); // Limits travel as whole milliseconds.
+  EXPECT_GE(seconds, 0.69); // Limits are sent in milliseconds.
   EXPECT_LT(seconds, timeLimit(3));
 }
 

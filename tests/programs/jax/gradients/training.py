@@ -70,7 +70,7 @@ def momentum_steps(p, x, y, lr, mass):
 
 
 case("meta_momentum", MLP + """
-// Three steps in a loop: the gradient goes back through them.
+// Three steps in a loop; the backward pass goes through them.
 fn after(p, lr, mass, x, y) {
   let (p, v) = for i in 0..3 carry (p = p, v = p * 0.0) {
     yield momentum(p, v, grad(loss)(p, x, y), lr=lr, mass=mass);
