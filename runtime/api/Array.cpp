@@ -1,4 +1,4 @@
-//===- Array.cpp - arrays and how values get out of them ------------------===//
+//===- Array.cpp - arrays, and reading their values -----------------------===//
 
 #include "runtime/api/ArrayImpl.h"
 
@@ -31,7 +31,7 @@ void Pending::wait() {
     for (const auto &argument : before)
       argument->wait();
     launch->wait();
-  } catch (const NanError &) { // Of this call alone.
+  } catch (const NanError &) { // This error concerns only this call.
     throw;
   } catch (...) {
     job->markFailed();
@@ -46,7 +46,7 @@ void Pending::prune() {
   std::erase_if(arguments, [](const std::shared_ptr<Pending> &argument) {
     if (!argument->isDone())
       return false;
-    argument->wait(); // Done: throws if it failed.
+    argument->wait(); // Does not wait; throws the error of a failed computation.
     return true;
   });
 }
@@ -76,7 +76,7 @@ void ArrayImpl::checkUsable() const {
   if (!isDeleted())
     return;
   std::lock_guard lock(mutex);
-  if (!takenBy.empty()) // It may have been taken back meanwhile.
+  if (!takenBy.empty()) // Another thread may have called takeBack meanwhile.
     failDeleted();
 }
 
@@ -90,10 +90,11 @@ bool ArrayImpl::giveUp(const std::string &why, const PartsRef &own) const {
   std::lock_guard lock(mutex);
   if (!takenBy.empty())
     failDeleted();
-  // Two references to the parts: the array's and the caller's. Who shares the memory in another way has a `use`.
+  // Two references to the parts: the array's and the caller's. Other sharing of the memory shows in `use`.
   bool isSole = parts.use_count() == 2 &&
                 std::all_of(own->begin(), own->end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
-  std::atomic_thread_fence(std::memory_order_acquire); // What others did before they let go of it has happened.
+  // Makes visible what other threads did before they released the memory.
+  std::atomic_thread_fence(std::memory_order_acquire);
   takenBy = why;
   parts = std::make_shared<std::vector<LocalPart>>();
   deleted.store(true, std::memory_order_release);
@@ -128,7 +129,7 @@ void ArrayImpl::copyPart(const LocalPart &part, void *target) const {
 
 namespace {
 
-/// The box of part `ranges` of an array.
+/// Writes the elements of `part` to their place in a row-major array of the global shape.
 void placePart(const ArrayImpl &impl, const LocalPart &part, void *target) {
   std::vector<int64_t> owned = sizesOf(part.ranges), zero(impl.shape.size());
   if (owned == impl.shape) {
@@ -140,7 +141,7 @@ void placePart(const ArrayImpl &impl, const LocalPart &part, void *target) {
   copyBox(byteSize(impl.dtype), owned, values.data(), owned, zero, target, impl.shape, startsOf(part.ranges));
 }
 
-/// Different parts never overlap, so they are all there if their elements are as many as the array's.
+/// Different parts never overlap, so they are complete if they have as many elements as the array.
 std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, const PartsRef &all, bool &isComplete) {
   std::set<std::vector<int64_t>> seen;
   std::vector<const LocalPart *> parts;
@@ -154,7 +155,7 @@ std::vector<const LocalPart *> distinctParts(const ArrayImpl &impl, const PartsR
   return parts;
 }
 
-/// The array, also one that is deleted.
+/// Returns the array, even if it is deleted.
 const ArrayImpl &described(const std::shared_ptr<const ArrayImpl> &impl,
                            const std::shared_ptr<const TracedValue> &traced) {
   if (traced)
@@ -164,7 +165,7 @@ const ArrayImpl &described(const std::shared_ptr<const ArrayImpl> &impl,
   return *impl;
 }
 
-/// The array, to be read.
+/// Returns the array, for reading.
 const ArrayImpl &get(const Array &array) { return described(array.get_impl(), array.get_traced()); }
 
 } // namespace
@@ -206,7 +207,7 @@ void Array::copy_to_host(DType dtype, void *target) const {
   std::vector<const LocalPart *> parts = distinctParts(array, all, isComplete);
   if (!isComplete)
     throw Error("fetching the value of " + array.describe() +
-                " is not possible: it spans devices of other processes; use process_allgather(array) for the whole "
+                " is not possible: it spans devices of other processes; use process_allgather(array) for the full "
                 "value, on all processes, or array.addressable_shards() for this process's part");
   array.wait();
   for (const LocalPart *part : parts)
@@ -215,7 +216,7 @@ void Array::copy_to_host(DType dtype, void *target) const {
 
 std::vector<Shard> Array::addressable_shards() const {
   const ArrayImpl &array = get(*this);
-  // The first device of the mesh that holds a part is its replica 0.
+  // The first device of the mesh that holds a part has replica id 0.
   MeshShape mesh = meshShapeOf(array.sharding.mesh());
   Sharding sharding = shardingOf(array.sharding.spec(), array.shape.size());
   std::map<std::vector<int64_t>, int64_t> replicas;
@@ -240,7 +241,7 @@ std::vector<Shard> Array::addressable_shards() const {
     LocalPart part{0, next->device, next->buffer, {}, next->use};
     for (int64_t size : sizes)
       part.ranges.push_back({0, size});
-    if (sizes != array.localShape) { // Padded: the shard gets memory of its own.
+    if (sizes != array.localShape) { // A padded shard gets memory of its own.
       array.wait();
       std::vector<char> values(static_cast<size_t>(elementCount(sizes) * byteSize(array.dtype)));
       array.copyPart(*next, values.data());

@@ -1,4 +1,4 @@
-//===- BatchReader.cpp - batches of rows, one ahead -----------------------===//
+//===- BatchReader.cpp - batches of rows, read ahead ----------------------===//
 
 #include "runtime/api/BatchReader.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
-/// Of one row.
+/// Returns the text for the shape of one row.
 std::string shapeText(const std::vector<int64_t> &shape) {
   std::string text = "[";
   for (size_t i = 1; i < shape.size(); ++i)
@@ -33,17 +33,17 @@ BatchReader::BatchReader(std::shared_ptr<Job> ownJob, std::vector<File> files, i
     ArraySource source = openNpy(file.path);
     const ArrayLayout &layout = source.getLayout();
     if (layout.shape.empty() || layout.shape[0] == 0)
-      throw usage("'" + file.path + "' has no rows to make batches of");
+      throw usage("'" + file.path + "' has no rows for a batch");
     if (rows >= 0 && layout.shape[0] != rows)
       throw usage("'" + opened[0].file.path + "' has " + rowsText(rows) + " and '" + file.path + "' has " +
                   rowsText(layout.shape[0]) + ": the rows of a batch belong together");
     rows = layout.shape[0];
-    // A whole file of rows like those of the parameter.
+    // The shape of the file if its rows are as the parameter wants them.
     ValueInfo whole;
     if (file.parameter)
       whole = *file.parameter;
     else if (!layout.dtype)
-      throw usage("'" + file.path + "' holds " + layout.dtypeText + ", which is no type of the language");
+      throw usage("'" + file.path + "' holds " + layout.dtypeText + ", which is not a type of the language");
     else
       whole = {file.path, *layout.dtype, layout.shape, {}, {}};
     if (whole.shape.empty())
@@ -99,7 +99,7 @@ BatchReader::Batch BatchReader::read(int64_t number) const {
         rowBytes *= padded[d];
       std::vector<ShardRange> wanted = ranges;
       std::vector<int64_t> room = padded;
-      // Rows that follow one another in the file are read at once.
+      // Consecutive rows of the file are read at once.
       for (int64_t begin = 0; begin < ranges[0].size;) {
         int64_t first = order->rowOf(number, ranges[0].start + begin), count = 1;
         while (begin + count < ranges[0].size && order->rowOf(number, ranges[0].start + begin + count) == first + count)
@@ -130,7 +130,7 @@ BatchLoader::BatchLoader(const std::vector<std::string> &files, const NamedShard
                          std::source_location where)
     : impl(std::make_shared<Impl>()) {
   if (files.empty())
-    throw usage("a BatchLoader without files is made; give .npy files");
+    throw usage("a BatchLoader needs files; give .npy files");
   std::vector<BatchReader::File> all;
   for (const std::string &file : files)
     all.push_back({file, sharding});

@@ -1,7 +1,7 @@
-//===- BatchReader.h - batches of rows, one ahead ---------------*- C++ -*-===//
+//===- BatchReader.h - batches of rows, read ahead --------------*- C++ -*-===//
 //
-// Reads batches from mapped .npy files: each process the rows (and of them the parts) that its devices hold. The next
-// batch is read by a thread of its own while the program works on the one before.
+// Reads batches from mapped .npy files: each process reads the rows, and the parts of rows, that its devices hold. A
+// thread reads the next batch while the program uses the current one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,18 +24,19 @@ public:
   struct File {
     std::string path;
     NamedSharding sharding;
-    /// What a batch must be; nullopt: any dtype and shape.
+    /// The type that a batch must have; nullopt: any dtype and shape.
     std::optional<ValueInfo> parameter = {};
   };
 
-  /// Opens the files. Throws where they do not fit: together, with the batch, or with a parameter.
+  /// Opens the files. Throws if they do not fit together, or do not fit the batch or a parameter.
   BatchReader(std::shared_ptr<Job> job, std::vector<File> files, int64_t batch, std::optional<uint64_t> seed,
               LastBatch last);
 
   const RowOrder &getOrder() const { return *order; }
-  /// Batch `number`, of each file; `number + 1` is begun. Throws what went wrong while reading.
+  /// Returns batch `number`, one array for each file; starts to read `number + 1`. Throws the error of reading.
   std::vector<Array> take(int64_t number);
-  /// Compares what was taken so far with what other processes have, as BatchDigests do now and then; on all processes.
+  /// Compares the batches that were taken since the last comparison with those of other processes, as BatchDigests does
+  /// from time to time. All processes call it.
   void compare() { digests->compare(); }
 
 private:
@@ -57,7 +58,7 @@ private:
   std::optional<BatchDigests> digests;
   std::future<Batch> ahead;
   int64_t aheadNumber = -1;
-  BackgroundThread thread; ///< Reads what is ahead.
+  BackgroundThread thread; ///< Reads the next batch.
 };
 
 } // namespace spmd

@@ -15,7 +15,7 @@
 
 namespace spmd {
 
-/// How a save ends. An error is kept as what it says, and thrown anew to each who waits.
+/// The result of a save. An error is kept as its message, and thrown to each caller that waits.
 class SaveState {
 public:
   void succeed();
@@ -33,9 +33,9 @@ private:
   int32_t culprit = 0;
 };
 
-/// Writes a job's checkpoints to one folder, one after the other, on a thread of its own. The files of a checkpoint
-/// appear in a folder without a name; process 0, which has the lock, gives it its name when all processes have synced
-/// theirs. The processes talk through the job's store, with keys under `prefix`.
+/// Writes a job's checkpoints to one folder, one after the other, on a thread of its own. Files are written to a
+/// temporary folder; process 0, which holds the lock, renames it when all processes have synced their files. The
+/// processes communicate through the job's store, with keys under `prefix`.
 class CheckpointWriter {
 public:
   struct Array {
@@ -50,9 +50,9 @@ public:
     std::shared_ptr<SaveState> state;
   };
 
-  /// Every process makes one at the same time; throws, on all, where the folder cannot be had.
+  /// All processes construct it at the same time. Throws, on all, if the folder cannot be used.
   CheckpointWriter(Job &job, const std::string &directory);
-  /// Waits for what is under way.
+  /// Waits for the saves under way.
   ~CheckpointWriter();
 
   CheckpointSave save(int64_t step, std::vector<Array> arrays, SaveOptions options);
@@ -66,7 +66,7 @@ private:
 
   Job &job;
   std::string directory, prefix;
-  std::optional<CheckpointDirectory> own; ///< On process 0.
+  std::optional<CheckpointDirectory> own; ///< On process 0 only.
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Request> queue;
@@ -74,7 +74,7 @@ private:
   BackgroundThread thread;
 };
 
-/// An array of a checkpoint, where it should go, and what it must be.
+/// An array of a checkpoint, the sharding to restore it to, and the type that it must have.
 struct WantedArray {
   std::string name;
   NamedSharding sharding;
@@ -82,23 +82,24 @@ struct WantedArray {
   std::optional<std::vector<int64_t>> shape;
 };
 
-/// The steps that process 0 sees, newest first; the same on all processes, which all call it.
+/// Returns the steps that process 0 sees, newest first; the same on all processes. All processes call it.
 std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory);
 
-/// Whether a checkpoint may have arrays that are not wanted. A run that goes on from some of them mixes two states: it
-/// has to say that it means to.
+/// Whether a checkpoint may have arrays that are not wanted. A run that restores only some arrays mixes two states, so
+/// the user has to allow it.
 enum class Unwanted { Ignored, Refused };
 
-/// restore_checkpoint; without a step, of those below `limit`. Where there is none, step -1 and no arrays.
+/// Implements restore_checkpoint; without a step it tries those below `limit`. Returns step -1 and no arrays if there
+/// is none.
 RestoredCheckpoint restoreCheckpoint(const std::shared_ptr<Job> &job, const std::string &directory,
                                      const std::vector<WantedArray> &wanted, std::optional<int64_t> step,
                                      Unwanted unwanted = Unwanted::Ignored,
                                      int64_t limit = std::numeric_limits<int64_t>::max());
 
-/// A folder's name as the job's tables have it.
+/// Returns the name under which the job's tables have a folder.
 std::string folderKey(const std::string &directory);
 
-/// The job's writer for a folder; made at the first call, which every process makes.
+/// Returns the job's writer for a folder. The first call constructs it; all processes make that call.
 CheckpointWriter &checkpointWriter(Job &job, const std::string &directory);
 
 } // namespace spmd

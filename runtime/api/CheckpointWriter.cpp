@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Disks may be slow; a process that is gone ends the wait by the job's verdict.
+/// Disks may be slow; if a process fails, the job's verdict ends the wait.
 constexpr std::chrono::hours kNoLimit{24 * 365};
 
 std::string fileName(int32_t process) {
@@ -22,9 +22,9 @@ std::string fileName(int32_t process) {
   return "process-" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number + ".safetensors";
 }
 
-/// Who writes what: the same on all processes. Of the devices that hold a piece, the pieces' writers go round, so that
-/// replicated arrays do not all fall to process 0. `files` of the result are all processes' files, in order; those of
-/// processes that write nothing are taken out by the leader.
+/// Plans which process writes which shard, the same on all processes. If several devices hold a shard, the writers of
+/// the shards take turns, so that process 0 does not write all replicated arrays. `files` of the result has the files
+/// of all processes, in order; process 0 removes those of processes that write nothing.
 Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<CheckpointWriter::Array> &arrays) {
   Manifest manifest;
   manifest.step = step;
@@ -36,7 +36,8 @@ Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<Checkpoi
     CheckpointArray entry{array.name, impl.dtype, impl.shape, {}};
     MeshShape mesh = meshShapeOf(impl.sharding.mesh());
     Sharding sharding = shardingOf(impl.sharding.spec(), impl.shape.size());
-    std::map<std::vector<int64_t>, std::vector<size_t>> holders; // Processes, by the piece's start.
+    // The processes of the devices that hold a shard, by the shard's start.
+    std::map<std::vector<int64_t>, std::vector<size_t>> holders;
     std::vector<CheckpointPiece> pieces;
     for (int64_t position = 0; position < impl.sharding.mesh().size(); ++position) {
       std::vector<ShardRange> ranges = ownedRanges(mesh, impl.shape, sharding, position);
@@ -58,7 +59,7 @@ Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<Checkpoi
   return manifest;
 }
 
-/// Takes the files out that nobody writes to.
+/// Removes the files that no process writes to.
 void dropUnusedFiles(Manifest &manifest) {
   std::vector<bool> isUsed(manifest.files.size());
   for (const CheckpointArray &array : manifest.arrays)
@@ -77,7 +78,7 @@ void dropUnusedFiles(Manifest &manifest) {
       piece.file = place[piece.file];
 }
 
-/// What must be the same on all processes.
+/// Returns the values that must be the same on all processes.
 std::string describe(const Manifest &manifest, const std::string &directory) {
   std::string text = "step " + std::to_string(manifest.step) + " in '" + directory + "' with";
   for (const CheckpointArray &array : manifest.arrays)
@@ -147,7 +148,7 @@ void CheckpointWriter::threadMain() {
     } catch (const std::exception &error) {
       problem = Error(error.what());
     }
-    request.arrays.clear(); // Who waits may count on their memory.
+    request.arrays.clear(); // Released before waiting callers continue, so that they can use the memory.
     if (problem) {
       job.markFailed();
       request.state->fail(*problem, culprit);
@@ -164,7 +165,7 @@ void CheckpointWriter::write(Request &request, uint64_t number) {
   std::string keys = prefix + std::to_string(number) + "/";
   if (job.getProcess() == 0) {
     lead(request, std::move(manifest), keys);
-    // Everybody has answered this time, so everybody has read the last time's end.
+    // All processes have answered for this save, so all have read the end of the last one.
     if (number > 0)
       job.getClient().removePrefix(prefix + std::to_string(number - 1) + "/");
   } else {

@@ -1,4 +1,4 @@
-//===- Disagreement.cpp - who says something else than most ---------------===//
+//===- Disagreement.cpp - processes that differ from the others -----------===//
 
 #include "runtime/api/Disagreement.h"
 

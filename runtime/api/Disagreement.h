@@ -1,4 +1,4 @@
-//===- Disagreement.h - who says something else than most -------*- C++ -*-===//
+//===- Disagreement.h - processes that differ from the others ---*- C++ -*-===//
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace spmd {
 
-/// Processes that do not say the same, ascending. Of equally many, those with the first process are `most`.
+/// `most` has the processes of the most frequent answer; among equally frequent ones, that of the first process counts.
+/// `others` has the rest. Both are ascending.
 struct Disagreement {
   std::vector<int32_t> most, others;
 };
 
-/// `answers`: by process; nullopt where all are equal.
+/// `answers` is indexed by process. Returns nullopt if all are equal.
 std::optional<Disagreement> findDisagreement(const std::map<int32_t, std::string> &answers);
 
 } // namespace spmd

@@ -16,7 +16,7 @@ namespace {
 
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
-/// Newer headers have it as kDLBool; older ones, which are enough for all else, do not.
+/// The code of kDLBool. Older headers, which have all else that this file needs, do not define it.
 constexpr uint8_t kBoolCode = 6;
 
 struct TypeName {
@@ -34,7 +34,7 @@ constexpr std::array<TypeName, 10> kTypes = {{{DType::F64, kDLFloat, 64},
                                               {DType::U8, kDLUInt, 8},
                                               {DType::Bool, kBoolCode, 8}}};
 
-/// `from_dlpack` refuses: the tensor is as it was.
+/// Returns the error of `from_dlpack`, which leaves the tensor as it was.
 Error refused(const std::string &what, const std::string &remedy) {
   return usage("from_dlpack is given a tensor " + what + "; " + remedy);
 }
@@ -44,11 +44,11 @@ DType dtypeOf(const DLDataType &type) {
     if (type.code == known.code && type.bits == known.bits && type.lanes == 1)
       return known.dtype;
   throw refused("of the type (code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits, " +
-                    std::to_string(type.lanes) + " lanes), which no array has",
+                    std::to_string(type.lanes) + " lanes), which arrays do not have",
                 "convert it to one of f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool");
 }
 
-/// Dimensions of one element are never stepped over, and an array without elements has no steps at all.
+/// Strides of dimensions of size one do not matter, nor does any stride of an array without elements.
 bool isCompact(const DLTensor &tensor, const std::vector<int64_t> &shape) {
   if (!tensor.strides || elementCount(shape) == 0)
     return true;
@@ -64,20 +64,20 @@ bool isCompact(const DLTensor &tensor, const std::vector<int64_t> &shape) {
 std::vector<int64_t> shapeOf(const DLTensor &tensor, DType dtype) {
   if (tensor.ndim < 0 || (tensor.ndim > 0 && !tensor.shape))
     throw refused("of " + std::to_string(tensor.ndim) + " dimensions without a shape",
-                  "give one that its library made");
+                  "give one that its library created");
   std::vector<int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
   for (int64_t size : shape)
     if (size < 0)
       throw refused("of type " + typeText(dtype, shape), "sizes are not negative");
   if (!isAllowedSize(shape, byteSize(dtype)))
-    throw refused("of type " + typeText(dtype, shape), "no machine holds as much");
+    throw refused("of type " + typeText(dtype, shape), "that is more than any memory holds");
   return shape;
 }
 
-/// Where the first element lies.
+/// Returns the address of the first element.
 void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
   if (elements > 0 && !tensor.data)
-    throw refused("without data", "give one that its library made");
+    throw refused("without data", "give one that its library created");
   void *data = static_cast<char *>(tensor.data) + (tensor.data ? tensor.byte_offset : 0);
   if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(byteSize(dtype)) != 0)
     throw refused("whose data are not at a multiple of " + std::to_string(byteSize(dtype)) + " bytes, the size of a " +
@@ -86,7 +86,7 @@ void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
   return data;
 }
 
-/// Where a device's memory is, in DLPack's terms.
+/// Returns the device whose memory this is, in DLPack's terms.
 DLDevice placeOf(const Device &device) {
   return {device.getBackend() == "cuda" ? kDLCUDA : kDLCPU, device.getOrdinal()};
 }
@@ -96,7 +96,7 @@ bool isAt(const Device &device, const DLDevice &place) {
   return own.device_type == place.device_type && own.device_id == place.device_id;
 }
 
-/// The wanted device, or the first local one in whose memory the tensor lies.
+/// Returns the wanted device, or the first local one that can use the tensor's memory.
 DeviceRef chooseDevice(const Job &job, const std::optional<DeviceInfo> &wanted, const DLDevice &place) {
   if (!wanted) {
     for (const DeviceRef &device : job.getLocalDevices())
@@ -112,11 +112,11 @@ DeviceRef chooseDevice(const Job &job, const std::optional<DeviceInfo> &wanted, 
   return device;
 }
 
-/// What the receiver's tensor points to.
+/// The object behind the receiver's tensor.
 struct Export {
   DLManagedTensor tensor = {};
   std::vector<int64_t> shape, strides;
-  DeviceBufferRef buffer; ///< Keeps the memory.
+  DeviceBufferRef buffer; ///< Keeps the memory alive.
   std::shared_ptr<const BufferUse> use;
 };
 
@@ -156,18 +156,17 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
 }
 
 DLManagedTensor *to_dlpack(const Array &array) {
-  array.shape(); // Refuses an empty Array.
+  array.shape(); // Throws for an empty Array.
   const ArrayImpl &impl = *array.get_impl();
   const std::vector<int64_t> &ids = impl.sharding.mesh().device_ids();
   if (ids.size() != 1)
-    throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " + std::to_string(ids.size()) +
-                " devices; give one of array.addressable_shards(), or bring it to one device with device_put(array, "
+    throw usage("to_dlpack of " + impl.describe() + " is not possible: it is on " + std::to_string(ids.size()) +
+                " devices; give one of array.addressable_shards(), or copy it to one device with device_put(array, "
                 "NamedSharding(Mesh({}, {}, {device}), P()))");
   PartsRef parts = impl.getParts();
   if (parts->empty())
-    throw usage("to_dlpack of " + impl.describe() + " is not possible: it lies on " +
-                impl.job->getDevice(ids[0]).str() + " of process " +
-                std::to_string(impl.job->getDevice(ids[0]).process_index) + "; call it there");
+    throw usage("to_dlpack of " + impl.describe() + " is not possible: it is on " + impl.job->getDevice(ids[0]).str() +
+                " of process " + std::to_string(impl.job->getDevice(ids[0]).process_index) + "; call it there");
   const auto *type =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName &t) { return t.dtype == impl.dtype; });
   if (type == kTypes.end())

@@ -99,7 +99,7 @@ void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mes
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ValueDescription &parameter = parameters[i];
     std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
-    arguments[i].shape(); // Refuses an empty Array.
+    arguments[i].shape(); // Throws for an empty Array.
     const ArrayImpl &argument = *arguments[i].get_impl();
     std::string place = "argument " + std::to_string(i) + " of '" + plan.name + "' is ";
     if (argument.job != job)
@@ -114,7 +114,8 @@ void checkArguments(const std::shared_ptr<Job> &job, const Plan &plan, const Mes
   }
 }
 
-/// `parameter 'm.w1'`; `argument 0['w1']` of a traced callable, and `a captured array` of what it takes from outside.
+/// Returns a name for messages: `parameter 'm.w1'`; for a traced callable `argument 0['w1']`, or `a captured array` for
+/// an array that it captures.
 std::string Program::nameOf(size_t argument) const {
   if (argumentNames.empty())
     return "parameter '" + parameters[argument].name + "'";
@@ -126,7 +127,7 @@ bool Program::spansProcesses() const {
                      [&](int64_t id) { return !job->findLocalDevice(id); });
 }
 
-/// What is donated is an argument once.
+/// Throws if a donated array is passed as another argument too.
 void Program::checkDonated(const std::vector<Array> &arguments) const {
   for (size_t i = 0; i < arguments.size(); ++i)
     for (size_t j = 0; isDonated[i] && j < arguments.size(); ++j)
@@ -137,7 +138,7 @@ void Program::checkDonated(const std::vector<Array> &arguments) const {
 
 namespace {
 
-/// The arrays that a call takes for itself; where the call does not come about, they are given back.
+/// The arrays that a call has taken; the destructor gives them back unless keep() was called.
 class Donations {
 public:
   Donations() = default;
@@ -148,7 +149,7 @@ public:
       array->takeBack(std::move(parts));
   }
 
-  /// Returns whether the call may write the memory.
+  /// Takes an array. Returns whether the call may write to the memory.
   bool take(const std::shared_ptr<const ArrayImpl> &array, const PartsRef &parts, const std::string &why) {
     bool isFree = array->giveUp(why, parts);
     taken.push_back({array, parts});
@@ -162,7 +163,7 @@ private:
 
 } // namespace
 
-/// The buffers of the arguments by local device, and the computations that they wait for.
+/// Returns the buffers of the arguments by local device, and the computations that they wait for.
 Program::Inputs Program::takeInputs(const std::vector<Array> &arguments) const {
   size_t locals = executor ? executor->getLocalPositions().size() : 0;
   Inputs inputs;
@@ -171,7 +172,7 @@ Program::Inputs Program::takeInputs(const std::vector<Array> &arguments) const {
     const ArrayImpl &impl = *argument.get_impl();
     inputs.parts.push_back(impl.getParts());
     const std::vector<LocalPart> &parts = *inputs.parts.back();
-    // The same device may stand at another position of the argument's mesh.
+    // The same device may be at another position of the argument's mesh.
     for (size_t i = 0; i < locals; ++i) {
       int64_t id = executor->getLocalDevices()[i]->getId();
       auto part = std::find_if(parts.begin(), parts.end(),
@@ -182,14 +183,14 @@ Program::Inputs Program::takeInputs(const std::vector<Array> &arguments) const {
       continue;
     impl.pending->prune();
     if (impl.pending->isDone())
-      impl.pending->wait(); // Throws at once what went wrong.
+      impl.pending->wait(); // Throws the error of a failed computation.
     else
       inputs.before.push_back(impl.pending);
   }
   return inputs;
 }
 
-/// The arrays of the results; one with a source takes the memory of that argument.
+/// Creates the arrays of the results. A result with a `source` takes the memory of that argument.
 std::vector<std::shared_ptr<ArrayImpl>> Program::makeResults(const Inputs &inputs,
                                                              const std::vector<std::optional<size_t>> &source,
                                                              std::vector<std::vector<DeviceBufferRef>> &outputs) const {
@@ -210,7 +211,7 @@ std::vector<std::shared_ptr<ArrayImpl>> Program::makeResults(const Inputs &input
       made.push_back(std::move(impl));
     }
   } catch (const Error &error) {
-    // The other processes make this call and would wait for this one.
+    // The other processes run this call and would wait for this one.
     if (spansProcesses()) {
       job->markFailed();
       job->getClient().reportFailure(error.what());
@@ -223,12 +224,12 @@ std::vector<std::shared_ptr<ArrayImpl>> Program::makeResults(const Inputs &input
 std::vector<Array> Program::call(const std::vector<Array> &arguments) {
   checkArguments(job, artifact->plan, mesh, parameters, arguments);
   checkDonated(arguments);
-  // Held until the launch is queued: another thread that donates one of the arguments meanwhile must not write memory
-  // that this launch is going to read.
+  // Keeps the buffers until the launch is queued: another thread that donates one of the arguments meanwhile must not
+  // write memory that this launch is going to read.
   Inputs inputs = takeInputs(arguments);
   Donations donations;
-  // The parameter whose memory a result takes. Its device writes it when all earlier runs have read it: a device's runs
-  // follow one another.
+  // The parameter whose memory a result takes. A device runs launches one after another, so it writes that memory after
+  // all earlier runs have read it.
   std::vector<std::optional<size_t>> source(prototypes.size());
   for (size_t p = 0; p < arguments.size(); ++p) {
     if (!isDonated[p])
@@ -251,7 +252,7 @@ std::vector<Array> Program::call(const std::vector<Array> &arguments) {
   donations.keep();
   auto pending = std::make_shared<Pending>(job, launch, std::move(inputs.before));
   inputs.parts.clear();
-  // As with JAX's debug_nans: this call throws, and no array is left whose every use would throw again.
+  // As with JAX's debug_nans, this call throws, and returns no array whose every use would throw again.
   if (throwsNans)
     pending->wait();
   else

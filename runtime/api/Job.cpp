@@ -21,7 +21,7 @@ std::string listed(const std::vector<std::string> &items) {
   return text;
 }
 
-/// `0, 1`
+/// Returns `0, 1`.
 std::string joined(const std::vector<int32_t> &ids) {
   std::string text;
   for (int32_t id : ids)
@@ -29,13 +29,13 @@ std::string joined(const std::vector<int32_t> &ids) {
   return text;
 }
 
-/// What the clusters' own variables lack that could have given it.
+/// Returns a text that says why the variables of known clusters do not give the missing options.
 std::string lookedFor(const Environment &environment, const std::vector<std::string> &missing) {
   std::string text;
   for (const Cluster &cluster : environment.clusters)
     text += (text.empty() ? "" : "; ") + cluster.name + ": " +
-            (!cluster.isFound() ? cluster.whyNot : "found, but that does not tell " + listed(missing));
-  return text.empty() ? "" : "; no cluster's variables tell (" + text + ")";
+            (!cluster.isFound() ? cluster.whyNot : "found, but its variables do not give " + listed(missing));
+  return text.empty() ? "" : "; no cluster's variables give the rest (" + text + ")";
 }
 
 std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const Environment &environment,
@@ -60,7 +60,7 @@ std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const En
     std::string id = std::to_string(sorted[i]);
     bool isRepeated = i + 1 != sorted.size() && sorted[i] == sorted[i + 1];
     if (i > 0 && sorted[i] == sorted[i - 1])
-      continue; // The first of them has said it.
+      continue; // Reported already with its first occurrence.
     if (isRepeated)
       repeated.push_back(id);
     if (sorted[i] < 0)
@@ -76,9 +76,9 @@ std::vector<int32_t> resolveDeviceIds(const InitializeOptions &options, const En
   report(negative, " is negative", " are negative");
   report(outside, " does not exist", " do not exist",
          ", because devices_per_process is " + std::to_string(count.value_or(0)));
-  report(repeated, " is there more than once", " are there more than once");
+  report(repeated, " is given more than once", " are given more than once");
   if (sorted.empty())
-    wrong.push_back("it is empty");
+    wrong.push_back("the list is empty");
   if (!wrong.empty())
     throw Error("local_device_ids is {" + joined(*ids) + "}: " + listed(wrong) + "; give different numbers from 0 " +
                     (count ? "to " + std::to_string(*count - 1) : "on"),
@@ -165,7 +165,7 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   try {
     job->makeDevices(options, std::move(network));
   } catch (const Error &error) {
-    // The others believe that this process is one of them: its end is not an ordered one.
+    // The other processes count this one as a member, so its end is a failure.
     job->markFailed();
     if (error.getKind() == Error::Kind::Verdict || job->getProcessCount() == 1)
       throw;
@@ -175,8 +175,8 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   return job;
 }
 
-/// The GPUs of this process: those of its device ids; where processes of this host have the same ids, because nobody
-/// gave any, those behind the GPUs of the processes before it.
+/// Returns the GPUs of this process: those of its device ids. If processes of this host have the same ids, because the
+/// user gave none, each process takes the GPUs after those of the processes before it.
 std::vector<int32_t> Job::gpusOf(const Topology &topology, const ProcessInfo &self) const {
   std::vector<int32_t> gpus = self.localDeviceIds;
   int32_t before = 0;
@@ -234,7 +234,7 @@ void Job::makeDevices(const JoinOptions &options, NetworkPlace network) {
     connectGpus(options);
 }
 
-/// By NCCL, where that can connect all of them. All processes come to the same decision.
+/// Connects the GPUs by NCCL if it can connect all of them. All processes decide alike.
 void Job::connectGpus(const JoinOptions &options) {
   std::string whyNot;
   std::shared_ptr<const cuda::Nccl> nccl = cuda::Nccl::load(&whyNot);
@@ -280,7 +280,7 @@ Job::~Job() {
       client->goodbye();
     }
   } catch (const Error &) {
-    // The job is over with a verdict, which the call that met it has thrown.
+    // The job is over; the call that saw the verdict has thrown it.
   }
   gpuTransport.reset();
   collectives.reset();
@@ -288,7 +288,7 @@ Job::~Job() {
 }
 
 void Job::finishCheckpoints() {
-  // After an error, what a writer waits for may never come.
+  // After an error, a writer may wait for an event that never comes.
   if (failed && !checkpointWriters.empty())
     client->reportFailure("the process ends after an error of one of its calls");
   checkpointWriters.clear();
@@ -333,7 +333,7 @@ std::vector<std::string> Job::exchange(const std::string &name, const std::vecto
   std::string group = name;
   for (int32_t process : processes)
     group += "." + std::to_string(process);
-  // The round before is removed below, when all have read it: rounds of one group do not overlap.
+  // The previous round is removed below, when all have read it: rounds of one group do not overlap.
   std::mutex *round = nullptr;
   {
     std::lock_guard lock(sequencesMutex);
@@ -348,7 +348,7 @@ std::vector<std::string> Job::exchange(const std::string &name, const std::vecto
   std::vector<std::string> values;
   for (int32_t process : processes)
     values.push_back(process == getProcess() ? value : client->wait(keyOf(sequence, process), timeout));
-  // Everybody has published this round, so everybody has read the one before.
+  // All processes have published this round, so all have read the previous one.
   if (sequence > 0 && getProcess() == processes.front())
     client->removePrefix("api/" + group + "/" + std::to_string(sequence - 1) + "/");
   return values;

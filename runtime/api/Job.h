@@ -1,7 +1,8 @@
 //===- Job.h - this process in its job --------------------------*- C++ -*-===//
 //
-// What joining gives: the client of the coordinator, the devices of all processes, this process's devices, and the
-// collectives between them. Arrays and functions keep the job alive; the process-wide current one is Runtime.h's.
+// A job is the state after joining: the client of the coordinator, the devices of all processes, this process's
+// devices, and the collectives between them. Arrays and functions keep the job alive; Runtime.h has the current job of
+// the process.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,22 +25,23 @@
 
 namespace spmd {
 
-/// Puts together what the caller gave and what the environment says, item by item, the caller winning. Throws a usage
-/// error that lists everything that is missing. `defaultDevices` is how many devices a process has where nobody says.
+/// Combines the caller's options with the environment; the caller's win. Throws a usage error that lists all missing
+/// options. `defaultDevices` is the number of devices of a process if neither the caller nor the environment gives one.
 JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environment &environment, int defaultDevices);
 
-/// This process's certificate from what the caller gave and the environment, file by file; null where there is none.
+/// Returns this process's certificate from the caller's options and the environment, file by file; null if there is
+/// none.
 std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, const Environment &environment);
 
 class CheckpointWriter;
 struct NetworkPlace;
 
-/// What all processes have learned, and each throws alike.
+/// An error that all processes know of, and each throws.
 class SharedError : public Error {
 public:
   SharedError(const std::string &message, int32_t culprit, Kind kind = Kind::Failed)
       : Error(message, kind), culprit(culprit) {}
-  /// The process that met the cause, or nobody.
+  /// The process that met the cause, or -1 if it is no single process.
   int32_t getCulprit() const { return culprit; }
   static constexpr int32_t nobody = -1;
 
@@ -51,7 +53,7 @@ class Job {
 public:
   /// Joins; throws as Client::join does.
   static std::shared_ptr<Job> join(JoinOptions options);
-  /// Leaves in order if leave() was not called and nothing failed.
+  /// Leaves in order if leave() was not called and no call failed.
   ~Job();
 
   Client &getClient() const { return *client; }
@@ -60,51 +62,52 @@ public:
   const std::vector<DeviceInfo> &getDevices() const { return devices; }
   const DeviceInfo &getDevice(int64_t id) const { return devices[static_cast<size_t>(id)]; }
   const std::vector<DeviceRef> &getLocalDevices() const { return localDevices; }
-  /// The executor of a local device, or null.
+  /// Returns a local device, or null.
   DeviceRef findLocalDevice(int64_t id) const;
   CollectiveBackend &getCollectives() const { return *collectives; }
-  /// What connects the GPUs of the job; null: it has none, or their collectives go through the hosts.
+  /// Returns the transport between the GPUs of the job; null: the job has no GPUs, or their collectives go through the
+  /// hosts.
   cuda::GpuTransport *getGpuTransport() const { return gpuTransport.get(); }
-  /// How long to wait for other processes outside of collectives.
+  /// Returns how long to wait for other processes outside of collectives.
   std::chrono::milliseconds getTimeout() const { return timeout; }
 
-  /// What executors add to.
+  /// Executors add to these.
   ExecutionCounters &getCounters() { return counters; }
-  /// Of a loop of steps: for those who ask how the job is.
+  /// Counts the steps of a loop of steps, for the job's status.
   void countStep(int64_t done, int64_t wanted) {
     stepsWanted.store(wanted, std::memory_order_relaxed);
     stepsDone.store(done, std::memory_order_relaxed);
   }
 
-  /// Host of a process: equal for processes of one machine.
+  /// Returns the host of a process; equal for processes of one machine.
   std::string hostOf(int32_t process) const;
 
-  /// Counts 0, 1, 2, ... for each name: the same on all processes that make the same calls.
+  /// Counts 0, 1, 2, ... for each name, the same on all processes that make the same calls.
   uint64_t nextSequence(const std::string &name);
 
-  /// Among `processes` (ascending, this one included): publishes `value` and returns everybody's, in that order. Of
-  /// several threads that exchange under one name, one waits for the other.
+  /// Publishes `value` among `processes` (ascending, this one included) and returns the values of all, in that order.
+  /// If several threads exchange under one name, they take turns.
   std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
                                     const std::string &value);
 
-  /// Among all processes.
+  /// Exchanges among all processes.
   std::vector<std::string> exchangeAll(const std::string &name, const std::string &value);
 
   /// By folder; see Checkpoint.h.
   std::map<std::string, std::shared_ptr<CheckpointWriter>> &getCheckpointWriters() { return checkpointWriters; }
 
-  /// By folder, the step that was restored last: what is saved there goes on from it.
+  /// The step that was restored last, by folder: the next checkpoint of that folder continues from it.
   std::map<std::string, int64_t> &getRestoredSteps() { return restoredSteps; }
 
-  /// What Program::call has begun.
+  /// The launches that Program::call has begun.
   OpenLaunches &getOpenLaunches() { return openLaunches; }
-  /// Waits for all launches of this process; throws the first error that one had and nobody was told yet.
+  /// Waits for all launches of this process; throws the first error that was not thrown to a caller yet.
   void finishLaunches();
 
-  /// Remembers that a call failed: then the end of the process is not an ordered one.
+  /// Remembers that a call failed: the end of the process then counts as a failure.
   void markFailed() { failed = true; }
-  /// Waits until the checkpoints under way are written. Writers hold arrays, and arrays the job: without this call a
-  /// job might be destroyed on a writer's thread.
+  /// Waits until all checkpoints are written. Writers hold arrays, and arrays hold the job: without this call a job
+  /// might be destroyed on a writer's thread.
   void finishCheckpoints();
   /// Waits for the launches of this process, and until all processes leave. Throws the error of a launch.
   void leave();
@@ -112,14 +115,14 @@ public:
 private:
   Job() = default;
 
-  /// What needs to know who else is there.
+  /// The following functions need the topology.
   void connectGpus(const JoinOptions &options);
   std::vector<int32_t> gpusOf(const Topology &topology, const ProcessInfo &self) const;
   void makeDevices(const JoinOptions &options, NetworkPlace network);
   Vitals vitals() const;
 
   std::chrono::milliseconds timeout{300'000};
-  // Read by the client's thread: they outlive it.
+  // The client's thread reads these, so they must outlive the client.
   ExecutionCounters counters;
   std::atomic<int64_t> stepsDone{-1}, stepsWanted{0};
   std::unique_ptr<Client> client;
@@ -128,9 +131,9 @@ private:
   std::unique_ptr<CollectiveBackend> collectives;
   std::unique_ptr<cuda::GpuTransport> gpuTransport;
   OpenLaunches openLaunches;
-  std::mutex sequencesMutex; ///< For the two maps below.
+  std::mutex sequencesMutex; ///< Guards the two maps below.
   std::map<std::string, uint64_t> sequences;
-  std::map<std::string, std::mutex> rounds; ///< Of exchanges, by their group: held through a round.
+  std::map<std::string, std::mutex> rounds; ///< By group of an exchange; held during a round.
   std::atomic<bool> failed{false};
   bool hasLeft = false;
   std::map<std::string, std::shared_ptr<CheckpointWriter>> checkpointWriters;

@@ -1,4 +1,4 @@
-//===- Layout.h - the public shardings as the runtime's ---------*- C++ -*-===//
+//===- Layout.h - from public shardings to the runtime's --------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/include/spmd/spmd.h"
@@ -11,14 +11,15 @@ namespace spmd {
 
 MeshShape meshShapeOf(const Mesh &mesh);
 
-/// With one entry per dimension. Throws a usage error where the specification is longer than the array has dimensions.
+/// Returns a sharding with one entry for each dimension. Throws a usage error if the specification has more dimensions
+/// than the array.
 Sharding shardingOf(const P &spec, size_t rank);
 P specOf(const Sharding &sharding);
 
-/// Whether every device holds the same part, in memory of the same shape, under both.
+/// Returns whether every device holds the same part, in memory of the same shape, under both shardings.
 bool isSameLayout(const NamedSharding &a, const NamedSharding &b, const std::vector<int64_t> &shape);
 
-/// An index as text: `0:4, 8:16`.
+/// Formats an index: `0:4, 8:16`.
 std::string indexText(const std::vector<ShardRange> &ranges);
 Index indexOf(const std::vector<ShardRange> &ranges);
 

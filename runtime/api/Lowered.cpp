@@ -1,4 +1,4 @@
-//===- Lowered.cpp - a program that is known and does not run -------------===//
+//===- Lowered.cpp - a program that is lowered and not run ----------------===//
 
 #include "runtime/api/FunctionImpl.h"
 

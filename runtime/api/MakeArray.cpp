@@ -1,4 +1,4 @@
-//===- MakeArray.cpp - the ways into an array -----------------------------===//
+//===- MakeArray.cpp - creating arrays ------------------------------------===//
 
 #include "runtime/api/ArrayImpl.h"
 #include "runtime/api/Runtime.h"
@@ -23,7 +23,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
   return text.substr(text.find('['));
 }
 
-/// The processes that have a device of the mesh, ascending.
+/// Returns the processes that have a device of the mesh, ascending.
 std::vector<int32_t> processesOf(const Job &job, const Mesh &mesh) {
   std::set<int32_t> processes;
   for (int64_t id : mesh.device_ids())
@@ -31,7 +31,7 @@ std::vector<int32_t> processesOf(const Job &job, const Mesh &mesh) {
   return {processes.begin(), processes.end()};
 }
 
-/// A host value that should be the same everywhere is compared by its hash.
+/// Compares, by its hash, a host value that should be the same on all processes.
 void checkSameEverywhere(Job &job, const NamedSharding &sharding, const ArrayView &value) {
   std::vector<int32_t> processes = processesOf(job, sharding.mesh());
   if (processes.size() < 2 || std::find(processes.begin(), processes.end(), job.getProcess()) == processes.end())
@@ -48,14 +48,14 @@ void checkSameEverywhere(Job &job, const NamedSharding &sharding, const ArrayVie
                   "); give the same on all processes, or use make_array_from_process_local_data");
 }
 
-/// How much of one dimension this process's devices hold.
+/// The part of one dimension that this process's devices hold.
 struct LocalDim {
-  std::vector<ShardRange> pieces; ///< Distinct, in global order.
-  int64_t cuts = 1;               ///< Into how many pieces the dimension is cut.
-  int64_t indices = 1;            ///< How many of the pieces are here, also empty ones.
+  std::vector<ShardRange> pieces; ///< The distinct shards, in global order.
+  int64_t cuts = 1;               ///< The number of shards of the dimension.
+  int64_t indices = 1;            ///< The number of shards on this process, empty ones included.
 };
 
-/// The dimension's pieces of the mesh positions.
+/// Returns the shards of one dimension at these mesh positions.
 LocalDim localDim(const MeshShape &mesh, const Sharding &sharding, size_t dim, int64_t size,
                   const std::vector<int64_t> &positions) {
   LocalDim result;
@@ -114,7 +114,7 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
     LocalPart &part = parts[i];
     auto *end = parts.data() + i;
     auto *replica = std::find_if(parts.data(), end, [&](const LocalPart &p) { return p.ranges == part.ranges; });
-    // CPU devices' memory is the host's: it is written where it lies, and devices of a process read one copy.
+    // CPU devices use the host's memory: elements are written in place, and devices of a process share one copy.
     bool isHost = part.device->getBackend() == "cpu";
     if (isHost && replica != end) {
       part.buffer = replica->buffer;
@@ -139,7 +139,7 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
 
 Array device_put(const ArrayView &value, const NamedSharding &sharding, std::source_location where) {
   std::shared_ptr<Job> job = currentJob(where);
-  shardingOf(sharding.spec(), value.shape.size()); // Checks the rank before anything is sent.
+  shardingOf(sharding.spec(), value.shape.size()); // Checks the rank before any communication.
   try {
     checkSameEverywhere(*job, sharding, value);
   } catch (...) {
@@ -187,7 +187,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
   std::shared_ptr<Job> job = currentJob(where);
   std::map<int64_t, const ArrayImpl *> byDevice;
   for (const Array &array : arrays) {
-    array.shape(); // Refuses an empty Array.
+    array.shape(); // Throws for an empty Array.
     const ArrayImpl &impl = *array.get_impl();
     PartsRef parts = impl.getParts();
     if (parts->size() != 1 || impl.sharding.mesh().size() != 1)
@@ -218,7 +218,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
                   result->describe());
     source.wait();
     PartsRef given = source.getParts();
-    if (owned == result->localShape) { // Nothing is padded: the buffer is shared.
+    if (owned == result->localShape) { // Without padding the buffer is shared.
       part.buffer = given->front().buffer;
       part.use = given->front().use;
       continue;
@@ -252,7 +252,7 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
   if (positions.empty())
     throw usage("process " + std::to_string(job->getProcess()) + " has no device in " + sharding.mesh().str());
 
-  // Without a global shape, every process derives one from its own block; they must agree.
+  // Without a global shape, every process derives one from its own block; all must agree.
   std::vector<int64_t> shape = globalShape.value_or(std::vector<int64_t>());
   std::string problem;
   if (!globalShape)
@@ -289,7 +289,7 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
     int64_t size = 0;
     for (const ShardRange &piece : dims.back().pieces)
       size += piece.size;
-    // Data that is complete in a dimension is taken as it is, also where this process holds a part of it only.
+    // If the data has all elements of a dimension, it is accepted even if this process holds only a part of them.
     expected.push_back(local.shape[d] == shape[d] ? shape[d] : size);
   }
   if (local.shape != expected)

@@ -20,7 +20,7 @@ std::string axesText(const std::vector<int64_t> &sizes, const std::vector<std::s
   return text;
 }
 
-/// `a`, or `a:(2)4` as Sharding.h writes a part of an axis.
+/// Parses `a`, or a part of an axis: `a:(2)4` (Sharding.h).
 AxisRef parseAxis(const std::string &text) {
   size_t colon = text.find(":(");
   size_t close = text.find(')', colon == std::string::npos ? 0 : colon);
@@ -30,7 +30,7 @@ AxisRef parseAxis(const std::string &text) {
     return {text.substr(0, colon), std::stoll(text.substr(colon + 2, close - colon - 2)),
             std::stoll(text.substr(close + 1))};
   } catch (const std::exception &) {
-    throw usage("'" + text + "' is no axis and no part of one");
+    throw usage("'" + text + "' is neither an axis nor a part of one");
   }
 }
 
@@ -47,7 +47,7 @@ void checkAxes(const std::vector<int64_t> &sizes, const std::vector<std::string>
   }
 }
 
-/// The product, or -1 where it does not fit.
+/// Returns the product, or -1 on overflow.
 int64_t productOf(const std::vector<int64_t> &sizes) {
   int64_t product = 1;
   for (int64_t size : sizes)
@@ -82,7 +82,7 @@ Mesh make_mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_na
     throw usage("Mesh(" + axesText(axis_sizes, axis_names) + ") has " + countText(product, "position") +
                 " and the job has " + countText(count, "device") +
                 "; the product of the axis sizes must be the number of devices");
-  // Hosts in the order of their first process: then the last axes, which vary fastest, stay within one.
+  // Hosts in the order of their first process: then the last axes, which vary fastest, stay within a host.
   std::map<std::string, size_t> order;
   for (int32_t process = 0; process < job->getProcessCount(); ++process)
     order.emplace(job->hostOf(process), order.size());
@@ -106,7 +106,7 @@ NamedSharding::NamedSharding(Mesh mesh, P spec) : grid(std::move(mesh)), partiti
       int64_t whole = shape.axes[static_cast<size_t>(index)].size;
       if (!axis.isWholeAxis() && (axis.preSize < 1 || axis.size < 1 || axis.preSize > whole || axis.size > whole ||
                                   whole % (axis.preSize * axis.size) != 0))
-        throw usage(partition.str() + " uses " + axis.str() + ", which is no part of an axis of size " +
+        throw usage(partition.str() + " uses " + axis.str() + ", which is not a part of an axis of size " +
                     std::to_string(whole));
       auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
       for (const AxisRef &other : used)

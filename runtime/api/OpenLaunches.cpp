@@ -1,4 +1,4 @@
-//===- OpenLaunches.cpp - what a job has begun and not waited for ---------===//
+//===- OpenLaunches.cpp - launches without a waiting caller ---------------===//
 
 #include "runtime/api/OpenLaunches.h"
 
@@ -7,7 +7,7 @@
 namespace spmd {
 
 void OpenLaunches::add(std::shared_ptr<Launch> launch) {
-  // Launches of the same devices end in their order, so that looking at the front keeps the list short.
+  // Launches on the same devices end in their order, so checking the front keeps the list short.
   std::lock_guard lock(mutex);
   while (!launches.empty() && launches.front()->isDone()) {
     finish(*launches.front());
@@ -32,7 +32,7 @@ void OpenLaunches::wait() {
     open.swap(launches);
   }
   std::optional<Error> first;
-  for (const auto &launch : open) // Without the lock: other threads go on calling.
+  for (const auto &launch : open) // Without the lock: other threads may go on calling.
     try {
       launch->wait();
     } catch (const Error &error) {
@@ -41,7 +41,7 @@ void OpenLaunches::wait() {
     }
   std::lock_guard lock(mutex);
   if (failure)
-    first = std::exchange(failure, std::nullopt); // It came before.
+    first = std::exchange(failure, std::nullopt); // The kept error came before.
   if (first)
     throw *first;
 }

@@ -1,4 +1,4 @@
-//===- OpenLaunches.h - what a job has begun and not waited for -*- C++ -*-===//
+//===- OpenLaunches.h - launches without a waiting caller -------*- C++ -*-===//
 #pragma once
 
 #include "runtime/exec/Executor.h"
@@ -11,19 +11,18 @@
 
 namespace spmd {
 
-/// The launches of a process that may be under way. A program without results has no array that could be waited for, so
-/// the job remembers its launches, and those of results that were dropped: none is lost with the end of the process,
-/// and an error in any is an error of the job. Safe from any thread.
+/// The launches of a process that may still run. The caller cannot wait for a program without results, or for results
+/// that it dropped; the job keeps these launches, so that the end of the process does not lose them, and an error in
+/// one is an error of the job. Thread-safe.
 class OpenLaunches {
 public:
   void add(std::shared_ptr<Launch> launch);
 
-  /// Returns when all launches are over that were added before; throws the first error that one of them had since the
-  /// last time.
+  /// Waits until all launches are over that were added before; throws the first error since the last call.
   void wait();
 
 private:
-  /// Waits for it, and keeps its error.
+  /// Waits for the launch, and keeps its error.
   void finish(Launch &launch);
 
   std::mutex mutex;

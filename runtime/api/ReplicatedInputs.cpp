@@ -1,4 +1,4 @@
-//===- ReplicatedInputs.cpp - is what several processes read the same? ----===//
+//===- ReplicatedInputs.cpp - compares inputs between processes -----------===//
 
 #include "runtime/api/ReplicatedInputs.h"
 
@@ -21,8 +21,8 @@ std::string digestOf(const void *values, size_t size) {
   return toHex(sha256({std::string_view(static_cast<const char *>(values), size)}));
 }
 
-/// What devices of several processes hold: the first of these processes and its position tell what others are compared
-/// with.
+/// A part that devices of several processes hold. The others are compared with the first of these processes, and
+/// `position` is that of its device.
 struct Shared {
   int32_t process = -1;
   size_t position = 0;
@@ -65,13 +65,13 @@ template <typename Visit> void visitShared(const Job &job, const ArrayImpl &arra
   }
 }
 
-/// What one process has read for a place of an input.
+/// The value that one process has read for one place of an input.
 struct Reading {
   std::string value; ///< A digest, or a number.
   size_t input = 0;
 };
 
-/// Of this process: by the process whose reading counts, and the place as text without blanks.
+/// The readings of this process: by the process that they are compared with, and the place as text without blanks.
 using Readings = std::map<int32_t, std::map<std::string, Reading>>;
 
 Readings readingsOf(const Job &job, const std::vector<ReadInput> &inputs) {
@@ -142,7 +142,7 @@ BatchDigests::BatchDigests(Job &job, const std::vector<BatchLayout> &layouts) : 
   for (const BatchLayout &layout : layouts) {
     names.push_back(layout.name);
     const Mesh &mesh = layout.sharding.mesh();
-    std::map<std::vector<int64_t>, int32_t> holders; // By the part's start: one of its processes.
+    std::map<std::vector<int64_t>, int32_t> holders; // By the part's start: a process that holds it.
     bool isShared = false;
     for (int64_t position = 0; position < mesh.size(); ++position) {
       std::vector<ShardRange> ranges = ownedRanges(meshShapeOf(mesh), layout.shape,
@@ -196,7 +196,7 @@ void BatchDigests::compare() {
   for (const auto &[place, digests] : answers)
     if (auto found = findDisagreement(digests))
       throw SharedError(coordinator::describeProcesses(found->others) + (found->others.size() == 1 ? " has" : " have") +
-                            " read other batches of '" + names[place.first] + "' than " +
+                            " read different batches of '" + names[place.first] + "' than " +
                             coordinator::describeProcesses(found->most) + ", whose devices hold the same part of it, " +
                             "among the first " + std::to_string(count) + "; give all processes the same file",
                         found->others.front());

@@ -1,6 +1,6 @@
-//===- Reshard.cpp - values under another sharding, and whole values ------===//
+//===- Reshard.cpp - reshards, and values gathered on one process ---------===//
 //
-// Both are small programs of one step, which run like any other: an exchange, and a print whose text is not printed.
+// Both run as small programs of one step: an exchange, or a print whose text is not printed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ ValueInfo valueInfo(const ArrayImpl &array, const Sharding &sharding) {
   return {"value", array.dtype, array.shape, sharding, localShape(mesh, array.shape, sharding)};
 }
 
-/// A plan that has the array as its only parameter, buffer 0.
+/// Returns a plan whose only parameter is the array, in buffer 0.
 std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &name) {
   auto artifact = std::make_shared<Artifact>();
   artifact->compilerVersion = SPMDC_VERSION;
@@ -33,16 +33,16 @@ std::shared_ptr<Artifact> planOver(const ArrayImpl &array, const std::string &na
   return artifact;
 }
 
-/// The same buffers under a sharding of the same layout.
+/// Returns the same buffers under a sharding of the same layout.
 Array relabel(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
   auto same = std::make_shared<ArrayImpl>(impl);
   same->sharding = target;
-  same->isUncommitted = false; // This call says where it is.
+  same->isUncommitted = false; // The caller chose the devices.
   return Array(std::move(same));
 }
 
-/// The value with another specification on the same mesh.
+/// Returns the value with another specification on the same mesh.
 Array exchange(const Array &array, const NamedSharding &target) {
   const ArrayImpl &impl = *array.get_impl();
   if (impl.getParts()->empty()) // No device of this process takes part.
@@ -64,7 +64,7 @@ Array exchange(const Array &array, const NamedSharding &target) {
   plan.steps = {{CollectiveStartStep{0, desc, 0, 1}, {}}, {CollectiveDoneStep{0}, {}}};
   Program program(impl.job, artifact, impl.sharding.mesh());
   Array result = program.call({array})[0];
-  result.block_until_ready(); // The program goes away.
+  result.block_until_ready(); // The program is destroyed at the end of the function.
   return relabel(result, target);
 }
 
@@ -86,14 +86,14 @@ Array placeLocally(const Array &array, const NamedSharding &target) {
 }
 
 Array reshard(const Array &array, const NamedSharding &target) {
-  array.shape(); // Refuses an empty Array.
+  array.shape(); // Throws for an empty Array.
   const ArrayImpl &impl = *array.get_impl();
   if (target.mesh() == impl.sharding.mesh()) {
     if (isSameLayout(impl.sharding, target, impl.shape))
       return relabel(array, target);
     return exchange(array, target);
   }
-  // Another mesh: every process gets the whole value and keeps its part of it.
+  // Another mesh: every process gets the full value and keeps its part.
   std::set<int32_t> have, want;
   for (int64_t id : impl.sharding.mesh().device_ids())
     have.insert(impl.job->getDevice(id).process_index);
@@ -130,7 +130,7 @@ void gatherToFirst(const Array &array, const std::function<void(const HostView &
   options.print = [&](const std::vector<std::string> &, const std::vector<HostView> &values) { receive(values[0]); };
   Program program(impl.job, artifact, impl.sharding.mesh(), std::move(options));
   array.block_until_ready();
-  // A program without results: the launch is waited for through the executor.
+  // A program without results: this function waits for the launch through the executor.
   std::vector<std::vector<DeviceBufferRef>> inputs, outputs(parts->size());
   for (const LocalPart &part : *parts)
     inputs.push_back({part.buffer});

@@ -16,19 +16,19 @@
 namespace spmd {
 namespace {
 
-/// A checkpoint that is being read; files are opened when a piece of theirs is wanted.
+/// Reads one checkpoint; opens a file when the first shard of it is needed.
 class Reader {
 public:
   Reader(const std::string &directory, int64_t step)
       : folder(checkpointPath(directory, step)), manifest(readManifest(directory, step)), files(manifest.files.size()) {
   }
 
-  /// What tells this checkpoint from all others: the manifest has the checksums of the files' headers, and those have
-  /// the ones of what lies in them.
+  /// Returns a hash that distinguishes this checkpoint from all others: the manifest has the checksums of the files'
+  /// headers, and the headers have those of the data.
   std::string getIdentity() const { return toHex(sha256({encodeManifest(manifest)})); }
 
-  /// What is wanted and there. An array that is missing, or of another type, is not damage: trying an older
-  /// checkpoint would hide it.
+  /// Returns a wanted array. If it is missing or has another type, that is an error of the caller and not damage: to
+  /// try an older checkpoint would hide it.
   const CheckpointArray &find(const WantedArray &wanted) const {
     std::string known;
     for (const CheckpointArray &array : manifest.arrays) {
@@ -41,23 +41,23 @@ public:
                 Error::Kind::Usage);
   }
 
-  /// Throws, naming them, where the checkpoint has arrays that are not wanted.
+  /// Throws an error that names the arrays of the checkpoint that are not wanted, if there are any.
   void refuseUnwanted(const std::vector<WantedArray> &wanted) const {
     std::vector<std::string> names;
     for (const CheckpointArray &array : manifest.arrays)
       if (std::none_of(wanted.begin(), wanted.end(), [&](const WantedArray &one) { return one.name == array.name; }))
         names.push_back(array.name);
-    // Enough to see what they are: a struct may have thousands of leaves.
+    // Enough to recognize them: a struct may have thousands of leaves.
     constexpr size_t shownNames = 10;
     if (!names.empty())
       throw Error("the checkpoint '" + folder + "' also has " + quotedNames(names, shownNames) +
-                      ", which --carry does not name: beside what is restored " +
+                      ", which --carry does not name: beside the restored arrays " +
                       (names.size() == 1 ? "it would begin anew; name it" : "they would begin anew; name them") +
-                      ", too, or give --resume-partial if that is meant",
+                      ", too, or give --resume-partial if you want that",
                   Error::Kind::Usage);
   }
 
-  /// The elements of `ranges`, at the beginning of a row-major array of shape `padded`.
+  /// Reads the elements of `ranges` to the beginning of a row-major array of shape `padded`.
   void read(const CheckpointArray &array, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded,
             void *target) {
     for (const CheckpointPiece &piece : array.pieces) {
@@ -139,18 +139,18 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
 
 namespace {
 
-/// Throws where processes read different checkpoints, each of which may be whole: folders of one name that their hosts
-/// do not share. `identities`: of those that could read one.
+/// Throws if processes read different checkpoints, each of which may be intact: folders of one name that their hosts do
+/// not share. `identities` has those of the processes that could read one.
 void checkSameCheckpoint(const std::map<int32_t, std::string> &identities, const std::string &directory, int64_t step) {
   using coordinator::describeProcesses;
   if (auto found = findDisagreement(identities))
     throw SharedError(describeProcesses(found->others) + (found->others.size() == 1 ? " sees" : " see") +
-                          " another checkpoint of step " + std::to_string(step) + " in '" + directory + "' than " +
+                          " a different checkpoint of step " + std::to_string(step) + " in '" + directory + "' than " +
                           describeProcesses(found->most) + "; give all processes one folder, which their hosts share",
                       found->others.front());
 }
 
-/// One try; a message where some process cannot read its part. Other mistakes are thrown, on all processes.
+/// Makes one attempt. Returns a message if a process cannot read its part; throws other errors, on all processes.
 std::string tryStep(const std::shared_ptr<Job> &job, const std::string &directory, int64_t step,
                     const std::vector<WantedArray> &wanted, Unwanted unwanted, std::vector<Array> &arrays) {
   std::string identity, own;

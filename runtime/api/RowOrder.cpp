@@ -1,4 +1,4 @@
-//===- RowOrder.cpp - which rows make a batch -----------------------------===//
+//===- RowOrder.cpp - the rows of each batch ------------------------------===//
 
 #include "runtime/api/RowOrder.h"
 
@@ -7,7 +7,7 @@
 namespace spmd {
 namespace {
 
-/// SplitMix64's finalizer.
+/// The finalizer of SplitMix64.
 uint64_t mix(uint64_t value) {
   value += 0x9e3779b97f4a7c15u;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;

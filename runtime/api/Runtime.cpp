@@ -15,7 +15,7 @@ struct State {
       if (job)
         job->finishCheckpoints();
     } catch (const Error &) {
-      // The job is over with a verdict, which other processes print.
+      // The job is over; other processes print the verdict.
     }
   }
 
@@ -34,8 +34,8 @@ std::string placeText(const std::source_location &where) {
   return std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 
-/// Where what starts the processes says that there are several: a program that forgot initialize() would run as many
-/// times, each alone. Nothing is wrong with the environment as far as a process alone is concerned, so it goes on.
+/// Warns if the environment says that there are several processes: a program that forgot initialize() would run once
+/// for each, and each would work alone. A process may well work alone in such an environment, so this is no error.
 void warnOfWorkingAlone(const std::source_location &where) {
   std::vector<std::string> ignored;
   Environment found = Environment::read(/*isAlone=*/false, &ignored);
@@ -48,11 +48,11 @@ void warnOfWorkingAlone(const std::source_location &where) {
         who = cluster.name + "'s variables say";
         break;
       }
-  // One text, so that those of several processes do not mix.
+  // One write, so that the texts of several processes do not mix.
   std::cerr << "spmd: warning: devices are used at " + placeText(where) +
                    " without initialize(), so this process works alone, while " + who + " that it is one of " +
                    std::to_string(*found.numProcesses) +
-                   "; call initialize() before, or initialize({.num_processes = 1}) where it is to be alone\n";
+                   "; call initialize() before, or initialize({.num_processes = 1}) if it should work alone\n";
 }
 
 } // namespace
@@ -70,8 +70,8 @@ void checkNotInitialized(std::source_location where) {
                 Error::Kind::Usage);
 }
 
-/// A line on stderr; `process` where there are several. Not through std::cerr, which first waits until the reader of
-/// std::cout has taken all.
+/// Writes a line to stderr, with `process` if there are several. Does not use std::cerr, which first waits until the
+/// reader of std::cout has taken all.
 static void tellOnStandardError(std::optional<int32_t> process, bool isWarning, const std::string &text) {
   std::string line = "spmd: " + (process ? "process " + std::to_string(*process) + ": " : "") +
                      (isWarning ? "warning: " : "") + text + "\n";
@@ -98,7 +98,7 @@ void initialize(const InitializeOptions &options, std::source_location where) {
   auto warn = [&](const std::string &text) {
     options.notice ? options.notice(text, true) : tellOnStandardError({}, true, text);
   };
-  // First of all: one of them may be why something is missing.
+  // First, because a misspelt variable may be why an option is missing.
   for (const std::string &misspelt : environment.misspelt)
     warn(misspelt);
   JoinOptions join = resolveJoinOptions(options, environment, /*defaultDevices=*/1);

@@ -1,7 +1,7 @@
 //===- Runtime.h - the process's current job --------------------*- C++ -*-===//
 //
-// The one piece of process-wide state of the runtime: which job this process is in. initialize() sets it; the first
-// call that touches devices makes a job of one process if there is none.
+// The only process-wide state of the runtime is the current job. initialize() sets it; otherwise the first call that
+// uses devices creates a job of one process.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,10 +12,10 @@
 
 namespace spmd {
 
-/// The current job; makes one of this process alone where initialize() was not called.
+/// Returns the current job; creates one of this process alone if initialize() was not called.
 std::shared_ptr<Job> currentJob(std::source_location where);
 
-/// What initialize() does once its options are resolved: for commands, which add columns to compare.
+/// Does the work of initialize() with resolved options: for commands, which add columns to compare.
 void initializeRuntime(JoinOptions options, std::source_location where);
 
 /// Throws the usage error if initialize() may not be called any more.

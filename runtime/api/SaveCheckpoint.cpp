@@ -1,4 +1,4 @@
-//===- SaveCheckpoint.cpp - save_checkpoint, and how it ends --------------===//
+//===- SaveCheckpoint.cpp - save_checkpoint and its result ----------------===//
 
 #include "runtime/api/Checkpoint.h"
 #include "runtime/api/Runtime.h"
@@ -39,7 +39,7 @@ void SaveState::wait() const {
 
 void CheckpointSave::wait() const {
   if (!state)
-    throw Error("a CheckpointSave that is of no checkpoint is waited for; use what save_checkpoint returns",
+    throw Error("wait() is called on a CheckpointSave without a checkpoint; use the result of save_checkpoint",
                 Error::Kind::Usage);
   state->wait();
 }
@@ -56,12 +56,12 @@ CheckpointSave save_checkpoint(const std::string &directory, int64_t step,
   std::vector<CheckpointWriter::Array> list;
   std::set<std::string> names;
   for (const auto &[name, array] : arrays) {
-    array.shape(); // Refuses an empty Array.
+    array.shape(); // Throws for an empty Array.
     if (name.empty() || !names.insert(name).second)
       throw Error(name.empty() ? "save_checkpoint is given an array without a name"
                                : "save_checkpoint is given two arrays named '" + name + "'",
                   Error::Kind::Usage);
-    // Of its own, as the array may be donated while it is being written.
+    // An ArrayImpl of its own, because the array may be donated while it is being written.
     list.push_back({name, std::make_shared<const ArrayImpl>(*array.get_impl())});
   }
   return checkpointWriter(*job, directory).save(step, std::move(list), std::move(options));

@@ -1,4 +1,4 @@
-//===- TracedValue.h - what a symbolic Array stands for ---------*- C++ -*-===//
+//===- TracedValue.h - the value behind a symbolic Array --------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/include/spmd/array.h"
@@ -9,7 +9,8 @@
 
 namespace spmd {
 
-/// A value of a program that is being written down (runtime/jit/Trace.h); here are its type and what to say of misuse.
+/// A value of a program that is being traced (runtime/jit/Trace.h). This interface has its type, and the error for a
+/// misuse.
 class TracedValue {
 public:
   TracedValue(DType dtype, std::vector<int64_t> shape) : dtype(dtype), shape(std::move(shape)) {}
@@ -17,7 +18,7 @@ public:
   TracedValue(const TracedValue &) = delete;
   TracedValue &operator=(const TracedValue &) = delete;
 
-  /// Its value was asked for, which is not known yet, or not any more.
+  /// Returns the error for a use of the value, which is not known yet, or not any more.
   virtual Error misuse() const = 0;
 
   const DType dtype;

@@ -31,7 +31,7 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
   } else {
     size_t colon = rest.find(':');
     if (colon != std::string_view::npos && rest.find(':', colon + 1) != std::string_view::npos)
-      throw wrong("an IPv6 address stands in brackets");
+      throw wrong("an IPv6 address needs brackets");
     result.host = rest.substr(0, colon);
     rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
   }
@@ -39,7 +39,7 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
     throw wrong("the host is missing");
   if (std::any_of(result.host.begin(), result.host.end(),
                   [](unsigned char c) { return c <= ' ' || c == '/' || c > 126; }))
-    throw wrong("the host has characters that no host has");
+    throw wrong("the host has characters that no host name or address may have");
   if (rest.empty()) {
     if (defaultPort == 0)
       throw wrong("the port is missing");
@@ -47,7 +47,7 @@ Address parseAddress(const std::string &text, const std::string &what, uint16_t 
     return result;
   }
   if (rest.front() != ':')
-    throw wrong("after the host only `:PORT` may follow");
+    throw wrong("only `:PORT` may follow the host");
   rest.remove_prefix(1);
   unsigned port = 0;
   auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), port);

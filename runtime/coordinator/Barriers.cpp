@@ -35,15 +35,16 @@ void Barriers::fail(std::map<std::string, Meeting>::iterator meeting, const std:
   open.erase(meeting);
 }
 
-/// A process that waits here never comes to where another waits, and that one never comes here.
+/// Ends two barriers that wait for one another: `process` waits at `name` and never comes to the barrier where another
+/// process waits, and that one never comes to `name`.
 void Barriers::endHopeless(int32_t process, const std::string &name, std::vector<Answer> &answers) {
   auto other = std::find_if(bound.begin(), bound.end(), [&](const auto &entry) { return entry.second != name; });
   if (other == bound.end())
     return;
   std::string where = other->second;
   std::string why = "barriers `" + where + "` and `" + name + "` cannot be reached: " + describe(other->first) +
-                    " waits at the first, and " + describe(process) +
-                    " at the second; all processes have to come to the same barriers in the same order";
+                    " waits at the first, " + describe(process) +
+                    " at the second: all processes must reach the same barriers in the same order";
   fail(open.find(where), why, answers);
   fail(open.find(name), why, answers);
 }
@@ -51,7 +52,7 @@ void Barriers::endHopeless(int32_t process, const std::string &name, std::vector
 void Barriers::arrive(Requester from, const std::string &name, bool isOnlyThread, TimePoint deadline,
                       std::vector<Answer> &answers, TimePoint now) {
   auto refuse = [&](const std::string &why) { answers.push_back({from, false, why}); };
-  if (!isOnlyThread) // Another thread of a process that waits.
+  if (!isOnlyThread) // Another thread of the waiting process can still come to other barriers.
     bound.erase(from.process);
   if (auto found = failed.find(name); found != failed.end())
     return refuse(found->second);
@@ -64,7 +65,7 @@ void Barriers::arrive(Requester from, const std::string &name, bool isOnlyThread
     meeting = open.emplace(name, Meeting{{}, now, never}).first;
   }
   if (!meeting->second.present.emplace(from.process, from.request).second)
-    return refuse("barrier `" + name + "`: this process already waits there, on another thread");
+    return refuse("barrier `" + name + "`: another thread of this process already waits there");
   meeting->second.deadline = std::min(meeting->second.deadline, deadline);
   if (isOnlyThread)
     bound[from.process] = name;

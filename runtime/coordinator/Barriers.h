@@ -1,11 +1,11 @@
 //===- Barriers.h - the coordinator's side of Client::barrier ---*- C++ -*-===//
 //
-// Named meetings of all processes. The first time limit that passes ends a meeting for everybody who waits in it, with
-// a list of those absent; who comes after that is told the same at once. Two processes that wait at two barriers, each
-// with the only thread that could come to the other, wait in vain: both barriers end at once. Pure: time is passed in,
-// answers come out.
+// Barriers have names, and all processes take part in each. The first time limit that passes ends a barrier for all
+// processes that wait at it, with a list of the absent ones; a process that comes later gets the same error at once. If
+// two processes wait at two barriers, each with the only thread that could come to the other barrier, both barriers end
+// at once. The class does no I/O: callers pass the time in, and answers come out.
 //
-//===----------------------------------------------------------------------===//
+// ===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/coordinator/Clock.h"
@@ -21,17 +21,18 @@ namespace spmd::coordinator {
 
 class Barriers {
 public:
-  /// How many names may be open, and how many failed ones are remembered.
+  /// The largest number of open barriers, and of failed ones whose error is remembered. It bounds the memory that a
+  /// process can make the coordinator use.
   static constexpr size_t maxNames = 10'000;
 
-  /// `describe` names a process with its host and pid.
+  /// `describe` returns a process with its host and pid, for messages.
   Barriers(int32_t numProcesses, std::function<std::string(int32_t)> describe)
       : numProcesses(numProcesses), describe(std::move(describe)) {}
 
   /// `isOnlyThread`: as in BarrierRequest.
   void arrive(Requester from, const std::string &name, bool isOnlyThread, TimePoint deadline,
               std::vector<Answer> &answers, TimePoint now);
-  /// The process will not come to any barrier any more.
+  /// `process` has left: it comes to no barrier any more.
   void leave(int32_t process, std::vector<Answer> &answers);
   void expire(TimePoint now, std::vector<Answer> &answers);
   TimePoint nextDeadline() const;
@@ -49,10 +50,11 @@ private:
   int32_t numProcesses;
   std::function<std::string(int32_t)> describe;
   std::map<std::string, Meeting> open;
-  std::map<std::string, std::string> failed; ///< What was said, by name.
-  std::deque<std::string> failedOrder;       ///< The oldest is forgotten first.
+  std::map<std::string, std::string> failed; ///< The error that each failed barrier ended with, by name.
+  std::deque<std::string> failedOrder;       ///< In order of failure; the oldest is forgotten first.
   std::vector<int32_t> gone;
-  std::map<int32_t, std::string> bound; ///< Where processes wait that come to no other barrier meanwhile.
+  /// The barrier that each process waits at with its only thread; it comes to no other one meanwhile.
+  std::map<int32_t, std::string> bound;
 };
 
 } // namespace spmd::coordinator

@@ -1,8 +1,8 @@
-//===- ChildReport.h - what a child tells its launcher ----------*- C++ -*-===//
+//===- ChildReport.h - message from a child to its launcher -----*- C++ -*-===//
 //
-// The other direction of the launcher's socket (see ChildEndMessage.h): how far a process has come, and why its job
-// ended. The launcher is the one process that is there after any end, so it is the one that writes the report. Each
-// record says what is new; what it does not mention stays as it was.
+// The other direction of the launcher's socket (see ChildEndMessage.h): a process reports its progress, and why its job
+// ended. The launcher outlives every process of the job, so it writes the report. Each record has only the fields that
+// changed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,12 +17,12 @@
 namespace spmd {
 
 struct ChildReport {
-  std::optional<Verdict> verdict = {};   ///< The job's.
-  std::optional<std::string> error = {}; ///< What went wrong before there was a job to have a verdict.
-  std::optional<int64_t> stepsDone = {}; ///< Of a loop of steps.
+  std::optional<Verdict> verdict = {};   ///< The verdict of the job.
+  std::optional<std::string> error = {}; ///< The error that ended the process before its job had a verdict.
+  std::optional<int64_t> stepsDone = {}; ///< Steps of the loop of steps that have ended.
   std::optional<int64_t> savedStep = {}; ///< The newest checkpoint that this job has made durable.
 
-  /// Takes over what `news` mentions.
+  /// Sets the fields that `news` has.
   void update(ChildReport news);
 
   bool operator==(const ChildReport &) const = default;
@@ -30,17 +30,17 @@ struct ChildReport {
 
 namespace coordinator {
 
-/// A record is never longer than this.
+/// The largest size of a record.
 constexpr size_t maxChildReportBytes = 65536;
 
 std::string encodeChildReport(const ChildReport &report);
-/// Nothing where the bytes are no record.
+/// Returns nullopt if the bytes are not a record.
 std::optional<ChildReport> decodeChildReport(std::string_view record);
 
 } // namespace coordinator
 
-/// Sends a record; does nothing where `launcherFd` (Environment::launcherFd) is not what our launcher makes. Never
-/// waits and never fails: the report of a job is not worth its end.
+/// Sends a record to the launcher. Does nothing if `launcherFd` (Environment::launcherFd) is not a socket of our
+/// launcher. Never waits and ignores errors: a report that cannot be sent must not end the job.
 void tellLauncher(std::optional<int> launcherFd, const ChildReport &report);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-// What join checks before anything is opened, and which kind of client it makes.
+// Client::join: checks the options before anything is opened, and constructs the kind of client that the job needs.
 
 #include "runtime/coordinator/Client.h"
 
@@ -47,7 +47,7 @@ static void checkOptions(const JoinOptions &options) {
                 " ms, but should be at least 0 (never)");
 }
 
-/// Large columns (a program's text of megabytes) are replaced by their hash: they still differ where they differ, only
+/// Replaces large columns (a program's text of megabytes) by their hash. They still differ if the texts differ; only
 /// the line cannot be named.
 static void shortenColumns(std::vector<JoinColumn> &columns) {
   size_t total = 0;
@@ -66,13 +66,14 @@ std::unique_ptr<Client> Client::join(JoinOptions options) {
   keepMemoryReserve();
   checkOptions(options);
   if (!options.address.empty())
-    parseAddress(options.address, "coordinator_address"); // Wrong is wrong, also where it is not needed.
+    parseAddress(options.address,
+                 "coordinator_address"); // A wrong address is an error even if the job does not need it.
   if (options.numProcesses == 1)
     return std::make_unique<LocalClient>(options);
   shortenColumns(options.columns);
   try {
     return NetworkClient::join(std::move(options));
-  } catch (const std::system_error &error) { // No descriptors, or no memory for them.
+  } catch (const std::system_error &error) { // There are no descriptors, or no memory for them.
     throw Error("cannot join the job: " + systemErrorText(error.code().value()));
   }
 }
@@ -86,7 +87,7 @@ void Client::tellFailure(JoinOptions options, const std::string &why) {
     checkOptions(options);
     if (options.numProcesses > 1)
       NetworkClient::join(std::move(options));
-  } catch (const Error &) { // The verdict, if all went well.
+  } catch (const Error &) { // The verdict, unless telling it failed.
   }
 }
 

@@ -13,10 +13,11 @@ using Milliseconds = std::chrono::milliseconds;
 
 constexpr TimePoint never = TimePoint::max();
 constexpr Milliseconds heartbeatInterval{500};
-/// Who looks at the clock this late was itself stopped: what it did not hear meanwhile is not held against others.
+/// If a thread looks at the clock this late, its own process was stopped. Heartbeats that did not arrive in that time
+/// do not count against other processes.
 constexpr Milliseconds stallThreshold{1000};
 
-/// `start + span` without overflow; a negative span counts as zero, one of over ten years as never.
+/// Returns `start + span` without overflow. A negative span counts as zero, one of over ten years as `never`.
 inline TimePoint after(TimePoint start, int64_t milliseconds) {
   if (milliseconds > int64_t(1000) * 3600 * 24 * 3650)
     return never;

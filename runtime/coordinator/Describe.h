@@ -1,4 +1,4 @@
-//===- Describe.h - the small words of messages -----------------*- C++ -*-===//
+//===- Describe.h - process lists and times for messages --------*- C++ -*-===//
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace spmd::coordinator {
 
-/// `process 3`, `processes 0, 2-5 and 9` for ascending ids.
+/// Formats ascending ids: `process 3`, `processes 0, 2-5 and 9`.
 std::string describeProcesses(const std::vector<int32_t> &ids);
 
-/// `0.7 s`, `10 s`, `2.5 s`.
+/// Formats a time: `0.7 s`, `10 s`, `2.5 s`.
 std::string formatSeconds(int64_t milliseconds);
 
 } // namespace spmd::coordinator

@@ -10,7 +10,8 @@
 namespace spmd::coordinator {
 
 constexpr std::chrono::milliseconds lingerTime{1000};
-constexpr size_t readChunk = 65536; // Memory grows with what has arrived, not with what was announced.
+// Reads in steps, so that memory grows with what has arrived, not with the announced size.
+constexpr size_t readChunk = 65536;
 
 asio::ip::tcp::socket openSocket(asio::io_context &io, const asio::ip::tcp &protocol) {
   int fd = ::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, protocol.protocol());
@@ -35,7 +36,7 @@ FramedConnection::FramedConnection(asio::ip::tcp::socket given, std::unique_ptr<
 }
 
 void FramedConnection::start() {
-  auto self = shared_from_this(); // A handler may let go of it.
+  auto self = shared_from_this(); // A handler may release its reference to this connection.
   shake();
 }
 
@@ -57,7 +58,8 @@ void FramedConnection::shake() {
 }
 
 void FramedConnection::onTlsEnded(const TlsEnded &ended) {
-  if (ended.isPlain) { // It shall know why. What it takes for the answer of its coordinator is harmless to others.
+  // Answers a peer without TLS in clear text, so that it learns the reason. The answer means nothing to other programs.
+  if (ended.isPlain) {
     tls.reset();
     isOpen = true;
     output.assign(1, tlsMismatch());
@@ -67,7 +69,7 @@ void FramedConnection::onTlsEnded(const TlsEnded &ended) {
     handlers.refused(ended.why);
   if (finished)
     return;
-  // The other side hears why before the connection goes: see closeWhenSent.
+  // closeWhenSent: the other side reads the reason before the connection ends.
   if (closing)
     return drain();
   finish(ended.why);
@@ -83,7 +85,7 @@ void FramedConnection::waitFor(asio::ip::tcp::socket::wait_type what, std::funct
   });
 }
 
-/// Goes on reading, or shaking hands, unless this is the end.
+/// Continues with reading or the TLS handshake unless the connection ends.
 void FramedConnection::whenTlsIsReady(std::function<void()> then) {
   waitFor(tls->waitsToWrite() ? asio::ip::tcp::socket::wait_write : asio::ip::tcp::socket::wait_read,
           [this, then = std::move(then)] { closing || deaf ? drain() : then(); });
@@ -101,7 +103,8 @@ void FramedConnection::readEncrypted(char *data, size_t size, std::function<void
   } catch (const TlsEnded &ended) {
     return onTlsEnded(ended);
   }
-  // One decrypted record may hold thousands of frames, and each may ask for the next.
+  // One decrypted record may hold thousands of frames, and each handler may ask for the next: post avoids deep
+  // recursion.
   asio::post(socket.get_executor(), [this, self = shared_from_this(), then = std::move(then)] {
     if (!finished)
       closing || deaf ? drain() : then();
@@ -119,7 +122,7 @@ void FramedConnection::writeEncrypted(size_t done) {
       done += count;
     }
   } catch (const TlsEnded &) {
-    // The reading side reports the broken connection, after what is still to be read.
+    // The reading side reports the broken connection after it has read what arrived before.
     writing = false;
     output.clear();
     return;
@@ -148,7 +151,7 @@ void FramedConnection::readFrame() {
     size = decodeHeader(input);
   } catch (const ProtocolError &error) {
     handlers.malformed(error.what());
-    deaf = true; // There is no way back into step.
+    deaf = true; // The stream lost its frames and cannot find them again.
     return drain();
   }
   input.clear();
@@ -160,7 +163,7 @@ void FramedConnection::handOver() {
   readNext();
 }
 
-/// Appends `size` bytes to the input, then calls.
+/// Appends `size` bytes to the input, then calls `then`.
 void FramedConnection::readBytes(size_t size, std::function<void()> then) {
   if (size == 0)
     return then();
@@ -212,7 +215,7 @@ void FramedConnection::write() {
                     [this, self = shared_from_this()](const asio::error_code &error, size_t) {
                       if (finished)
                         return;
-                      // The reading side reports the broken connection, after what is still to be read.
+                      // The reading side reports the broken connection after it has read what arrived before.
                       if (error)
                         output.resize(1);
                       onWritten();
@@ -255,7 +258,7 @@ void FramedConnection::finish(const std::string &why) {
   socket.close(ignored);
   if (handlers.closed)
     handlers.closed(why);
-  // The handlers may hold what holds this connection, and one of them may be running now.
+  // The handlers may own this connection's owner, and one of them may be running now.
   asio::post(socket.get_executor(), [last = std::exchange(handlers, {})] {});
 }
 

@@ -1,7 +1,7 @@
 //===- FramedConnection.h - records and frames over one TCP connection ---*- C++ -*-===//
 //
 // Used on the background thread only. Sockets are close-on-exec from the beginning: a program that a process starts
-// must not keep its connection alive after its death.
+// must not keep the connection open after the death of the process.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,24 +23,24 @@ class FramedConnection : public std::enable_shared_from_this<FramedConnection> {
 public:
   struct Handlers {
     std::function<void(std::string_view)> record;
-    /// Nothing more will be read; sending goes on.
+    /// The bytes are not a frame. Nothing more is read; sending goes on.
     std::function<void(const std::string &why)> malformed;
-    /// With TLS: the two sides do not trust one another. To be closed.
+    /// With TLS: one side does not trust the other. The handler closes the connection.
     std::function<void(const std::string &why)> refused;
-    /// The last call.
+    /// The connection ended. No handler is called after this one.
     std::function<void(const std::string &why)> closed;
   };
 
-  /// The first records have the given sizes; what follows are frames. `tls`: of this socket, or null.
+  /// The first records have the given sizes; frames follow. `tls` is the session of this socket, or null.
   FramedConnection(asio::ip::tcp::socket socket, std::unique_ptr<TlsSession> tls, std::vector<size_t> recordSizes,
                    Handlers handlers);
 
   void start();
   void send(std::string bytes);
-  /// Sends what is queued, says so to the other side, and waits shortly for it to close too: closing with unread data
-  /// would destroy what it has not read yet. What still comes in is dropped.
+  /// Sends what is queued, tells the other side that this is the end, and waits shortly for it to close too: to close a
+  /// socket with unread data would destroy data that the other side has not read. Drops what still arrives.
   void closeWhenSent();
-  /// At once; no handler is called any more.
+  /// Closes at once; no handler is called any more.
   void abandon();
 
 private:

@@ -61,7 +61,7 @@ Nonce makeNonce() {
 Proof prove(Side side, const std::string &token, const Opening &process, const Opening &coordinator) {
   std::string text = side == Side::Process ? "spmd process  " : "spmd coordinator";
   text += process.encode() + coordinator.encode();
-  // An empty token is "no token", which is allowed over loopback only.
+  // An empty token means "no token", which is allowed over loopback only.
   Sha256Digest digest = hmacSha256(token, text);
   Proof proof;
   std::copy(digest.begin(), digest.end(), proof.begin());
@@ -80,7 +80,7 @@ std::optional<std::string> answerChallenge(std::string_view record, const std::s
            "all processes of a job, or to none";
   Opening theirs;
   if (!Opening::decode(record.substr(0, openingBytes), theirs))
-    return "what answers at " + address + " is not a coordinator: another program has that port";
+    return "the server at " + address + " is not a coordinator: another program has that port";
   if (theirs.version != protocolVersion)
     return "the coordinator at " + address + " speaks version " + std::to_string(theirs.version) +
            " of the protocol, this process version " + std::to_string(protocolVersion) +

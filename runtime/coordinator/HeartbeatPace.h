@@ -5,19 +5,19 @@
 
 namespace spmd::coordinator {
 
-/// Heartbeats come at one interval, but more often after hurry(), with gaps that double: so that of a process which has
-/// just begun to run, too, it is known about where it was when it is gone.
+/// Decides when to send heartbeats: at a fixed interval, but after hurry() at once and then with gaps that double, so
+/// that the coordinator also knows the position of a process that fails soon after it has begun to run.
 class HeartbeatPace {
 public:
   explicit HeartbeatPace(TimePoint due) : due(due) {}
 
   TimePoint getDue() const { return due; }
-  /// The next one is sent at once.
+  /// The next heartbeat is due at once.
   void hurry(TimePoint now) {
     due = std::min(due, now);
     gap = shortestGap;
   }
-  /// One is sent now.
+  /// A heartbeat is sent now.
   void sent(TimePoint now) {
     due = now + gap;
     gap = std::min(2 * gap, heartbeatInterval);

@@ -59,7 +59,7 @@ void KeyValueStore::expire(TimePoint now, std::vector<Answer> &answers) {
       continue;
     }
     answers.push_back({it->second.from, false,
-                       "nobody has set key `" + it->first + "` of the job's store within " +
+                       "no process has set key `" + it->first + "` of the job's store within " +
                            std::to_string(millisecondsBetween(it->second.begin, it->second.deadline)) + " ms"});
     --waitCounts[it->second.from.process];
     it = waits.erase(it);

@@ -1,6 +1,7 @@
 //===- KeyValueStore.h - the coordinator's side of Store --------*- C++ -*-===//
 //
-// A map with quotas, and the waits for keys that are not there yet. Pure: time is passed in, answers come out.
+// A map with quotas, and the requests that wait for keys that are not set yet. The class does no I/O: callers pass the
+// time in, and answers come out.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace spmd::coordinator {
 
-/// Whom an answer goes to: a process and the number of its request.
+/// The receiver of an answer: a process and the number of its request.
 struct Requester {
   int32_t process = 0;
   uint64_t request = 0;
@@ -29,7 +30,7 @@ class KeyValueStore {
 public:
   struct Quotas {
     size_t keys = 100'000;
-    size_t bytes = size_t(64) << 20; ///< Of all keys and values together.
+    size_t bytes = size_t(64) << 20; ///< Keys and values together.
     size_t waitsPerProcess = 4096;
   };
 
@@ -39,7 +40,7 @@ public:
   void set(Requester from, const std::string &key, const std::string &value, std::vector<Answer> &answers);
   void wait(Requester from, const std::string &key, TimePoint deadline, std::vector<Answer> &answers, TimePoint now);
   void removePrefix(Requester from, const std::string &prefix, std::vector<Answer> &answers);
-  /// Ends the waits whose time has come.
+  /// Ends the waits whose time limit has passed.
   void expire(TimePoint now, std::vector<Answer> &answers);
   TimePoint nextDeadline() const;
 

@@ -40,7 +40,8 @@ std::string ChildEnd::str() const {
 }
 
 const Verdict *LaunchResult::verdict() const {
-  // The word of who is not to blame counts first: a stopped process may have woken up to one of its own.
+  // A report of a process that is not the culprit counts first: a culprit that was stopped may have woken up to a
+  // verdict of its own.
   const ChildReport *best = nullptr;
   for (size_t i = 0; i != reports.size(); ++i) {
     if (!reports[i].verdict)
@@ -77,8 +78,10 @@ namespace {
 
 Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
-constexpr std::chrono::seconds readerTime{2}; ///< For a reader who has not read meanwhile, where the job is to end.
-constexpr int heldBackInterval = 20;          ///< Milliseconds until it is looked whether somebody reads again.
+/// How long the end of the job waits for a reader of our output that has not read meanwhile.
+constexpr std::chrono::seconds readerTime{2};
+/// Milliseconds between two checks whether the reader of our output reads again.
+constexpr int heldBackInterval = 20;
 
 /// One stream of one child.
 struct Stream {
@@ -88,8 +91,8 @@ struct Stream {
 
 struct Child {
   pid_t pid = -1;
-  UniqueFd exitFd; ///< Readable when it has ended.
-  UniqueFd word;   ///< Where it is told how others ended.
+  UniqueFd exitFd; ///< Readable when the child has ended.
+  UniqueFd word;   ///< The launcher's end of the socket pair (ChildEndMessage.h, ChildReport.h).
   bool running = false;
 };
 
@@ -128,12 +131,12 @@ private:
   UniqueFd listener;
   std::string address;
   LaunchResult result;
-  int nextSignal = 0; ///< Sent to all at `nextSignalAt`; 0: nobody is taken down.
+  int nextSignal = 0; ///< The signal for all children at `nextSignalAt`; 0: none.
   Clock::time_point nextSignalAt = Clock::time_point::max();
   bool takingDown = false;
 };
 
-/// Only children that an exception has left running.
+/// Children are left only if an exception was thrown.
 Job::~Job() {
   if (!anyRunning())
     return;
@@ -152,7 +155,8 @@ bool Job::anyRunning() const {
 // Starting
 //===----------------------------------------------------------------------===//
 
-/// A socket that listens at this address, on a port that the kernel chooses and `where` then tells; empty with errno.
+/// Returns a socket that listens at this address, on a port that the kernel chooses and that is written to `where`;
+/// empty, with errno, on error.
 template <typename SocketAddress> UniqueFd listenOnAnyPort(SocketAddress &where, int family) {
   UniqueFd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   socklen_t size = sizeof where;
@@ -162,8 +166,8 @@ template <typename SocketAddress> UniqueFd listenOnAnyPort(SocketAddress &where,
   return fd;
 }
 
-/// The kernel chooses the port, and nobody can take it before process 0 serves there: it inherits this socket. ::1 is
-/// for machines without IPv4.
+/// Listens on a port that the kernel chooses. Process 0 inherits the socket, so no other process can take the port
+/// before process 0 serves there. ::1 is for machines without IPv4.
 void Job::listenOnLoopback() {
   sockaddr_in v4 = {};
   v4.sin_family = AF_INET;
@@ -198,11 +202,11 @@ void Job::start() {
   options.started(pids, address);
 }
 
-/// A pipe from a child to one of our own outputs; returns the child's end.
+/// Connects a child to one of our own outputs with a pipe; returns the child's end.
 UniqueFd Job::makeStream(OutputThread &target, const std::string &prefix) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw systemError("cannot make a pipe");
+    throw systemError("cannot create a pipe");
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   streams.push_back(std::make_unique<Stream>(Stream{UniqueFd(ends[0]), OutputPrefixer(prefix, target)}));
   return UniqueFd(ends[1]);
@@ -211,7 +215,7 @@ UniqueFd Job::makeStream(OutputThread &target, const std::string &prefix) {
 void Job::startChild(int32_t process, const std::string &token) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-    throw systemError("cannot make a socket pair");
+    throw systemError("cannot create a socket pair");
   UniqueFd theirs(pair[1]);
   children[process].word = UniqueFd(pair[0]);
 
@@ -272,7 +276,7 @@ LaunchResult Job::watch() {
     int timeout = -1;
     for (const auto &stream : streams) {
       bool isHeldBack = stream->fd && stream->prefixer.getTarget().isFull();
-      polled.push_back({isHeldBack ? -1 : stream->fd.get(), POLLIN, 0}); // What is -1, poll passes over.
+      polled.push_back({isHeldBack ? -1 : stream->fd.get(), POLLIN, 0}); // poll ignores a descriptor of -1.
       if (isHeldBack)
         timeout = heldBackInterval;
     }
@@ -299,14 +303,14 @@ LaunchResult Job::watch() {
     reap(std::move(ended));
     advanceTakeDown();
   }
-  group.signal(SIGKILL); // What the children have left behind, and the guard.
+  group.signal(SIGKILL); // Kills processes that the children have left behind, and the guard.
   drainStreams();
   awaitReaders();
   result.outputProblem = output && output->getProblem() != 0 ? output->getProblem() : error ? error->getProblem() : 0;
   return std::move(result);
 }
 
-/// Ctrl-C reaches the launcher alone, for the children are a group of their own; a second one is for the impatient.
+/// Ctrl-C reaches the launcher alone, because the children are a group of their own. A second one ends the job at once.
 void Job::onSignal(int number) {
   bool impatient = result.interruptedBy != 0;
   if (!impatient)
@@ -318,7 +322,7 @@ void Job::onSignal(int number) {
   nextSignalAt = Clock::now() + (mayTakeLong ? options.terminationTime : options.graceTime);
 }
 
-/// By the signal that the launcher passed on, or with the status that says so.
+/// Returns whether the child ended by the signal that the launcher passed on, or with the exit status for that signal.
 bool Job::endedAsAsked(const ChildEnd &end) const {
   return end.succeeded() || end.signal == result.interruptedBy || end.status == 128 + result.interruptedBy;
 }
@@ -330,7 +334,7 @@ void Job::reap(std::vector<int32_t> ended) {
     int status = 0;
     if (waitpid(child.pid, &status, WNOHANG) != child.pid)
       continue;
-    hear(process); // Its last words.
+    hear(process); // Reads the last reports of the child.
     child.running = false;
     child.exitFd.reset();
     child.word.reset();
@@ -343,13 +347,13 @@ void Job::reap(std::vector<int32_t> ended) {
     result.children[process] = end;
     ends.push_back(end);
   }
-  // Of several at once, who was killed comes before who complains about it.
+  // If several children ended at once, one that was killed comes before one that reports its loss.
   std::sort(ends.begin(), ends.end(), [](const ChildEnd &a, const ChildEnd &b) {
     return std::tuple(a.signal == 0, a.process) < std::tuple(b.signal == 0, b.process);
   });
   for (const ChildEnd &end : ends) {
     tell(end);
-    // Without this one the others cannot save anything any more, or have saved; and one that is stopped never ends.
+    // Without this child the others cannot save any more, or have saved already; and a stopped child never ends.
     if (result.interruptedBy != 0)
       nextSignalAt =
           std::min(nextSignalAt, Clock::now() + (endedAsAsked(end) ? options.partingTime : options.settleTime));
@@ -361,7 +365,8 @@ void Job::reap(std::vector<int32_t> ended) {
   }
 }
 
-/// So that the verdict can name the signal, also of a process that never joined, and of process 0.
+/// Tells all children how one ended, so that the verdict can name the signal even if that child never joined or was
+/// process 0.
 void Job::tell(const ChildEnd &end) {
   ChildEndMessage message;
   message.process = end.process;
@@ -375,7 +380,7 @@ void Job::tell(const ChildEnd &end) {
       (void)!::send(child.word.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/// All that a child has said since the last time.
+/// Reads all reports that a child has sent since the last call.
 void Job::hear(int32_t process) {
   std::string buffer(maxChildReportBytes, '\0');
   UniqueFd &word = children[process].word;
@@ -385,7 +390,7 @@ void Job::hear(int32_t process) {
       continue;
     if (size < 0)
       return;
-    if (size == 0) { // It has closed its end; what it is told would not arrive either.
+    if (size == 0) { // The child has closed its end, so messages to it would not arrive either.
       word.reset();
       return;
     }
@@ -407,7 +412,7 @@ void Job::advanceTakeDown() {
 // Output
 //===----------------------------------------------------------------------===//
 
-/// Reads what is there; false at the end of the stream.
+/// Reads the available output; returns false at the end of the stream.
 bool Job::readStream(Stream &stream) {
   char buffer[65536];
   ssize_t size = ::read(stream.fd.get(), buffer, sizeof buffer);
@@ -422,7 +427,7 @@ bool Job::readStream(Stream &stream) {
   return false;
 }
 
-/// All writers are dead or being killed: their pipes end in a moment.
+/// Reads the rest of all streams. All writers are dead or being killed, so their pipes end soon.
 void Job::drainStreams() {
   auto deadline = Clock::now() + std::chrono::seconds(1);
   for (const auto &stream : streams) {
@@ -438,8 +443,8 @@ void Job::drainStreams() {
   }
 }
 
-/// Until all that the children have said is written. Whoever has asked the job to end is not kept by somebody who does
-/// not read: what is left is dropped then, with the threads that wait in the system.
+/// Waits until all output of the children is written. If the user asked the job to end, a reader that does not read
+/// delays that by at most `readerTime`: the rest of the output is dropped, with the threads that wait for the reader.
 void Job::awaitReaders() {
   auto count = [&] { return output->countUnwritten() + error->countUnwritten(); };
   size_t left = count();

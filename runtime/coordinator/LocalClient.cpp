@@ -26,7 +26,7 @@ void LocalClient::barrier(const std::string &, std::chrono::milliseconds) { chec
 
 void LocalClient::goodbye() { checkOver(); }
 
-/// Without heartbeats, the rate is that between two calls.
+/// Without heartbeats, the rate is the one between two calls.
 JobStatus LocalClient::status() {
   TimePoint now = Clock::now();
   JobStatus status;
@@ -73,7 +73,7 @@ std::string LocalClient::wait(const std::string &key, std::chrono::milliseconds 
     throwVerdict();
   }
   if (!ready)
-    throw Error("nobody has set key `" + key + "` of the job's store within " + std::to_string(timeout.count()) +
+    throw Error("no process has set key `" + key + "` of the job's store within " + std::to_string(timeout.count()) +
                 " ms");
   return values.at(key);
 }
@@ -112,7 +112,7 @@ void LocalClient::end(Verdict::Cause cause, int signal, const std::string &text)
   try {
     failure->text = text;
     failure->position = position.read();
-  } catch (const std::bad_alloc &) { // Then without these: what is told may be that there is no memory.
+  } catch (const std::bad_alloc &) { // Without host and text: there may be no memory for them.
   }
   over.store(true, std::memory_order_release);
   changed.notify_all();

@@ -1,6 +1,6 @@
 //===- LocalClient.h - the client of a job with one process -----*- C++ -*-===//
 //
-// Opens nothing and waits for nobody, but keeps the same contract.
+// Opens no socket and waits for no process, but has the same contract as NetworkClient.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

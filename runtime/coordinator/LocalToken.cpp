@@ -13,11 +13,11 @@
 
 namespace spmd::coordinator {
 
-/// Hexadecimal digits of 256 bits are 64; more is not ours.
+/// A token has 64 hexadecimal digits (256 bits); a longer answer is not from our coordinator.
 constexpr size_t maxTokenBytes = 4096;
-/// For who is about to answer: one write of a process that runs. A stopped one is tried again by the handshake.
+/// Enough for a running process, which answers with one write. If the process is stopped, the handshake tries again.
 constexpr int answerMilliseconds = 1000;
-/// Until it is looked again for a free descriptor.
+/// Time until the next attempt if no descriptor is free.
 constexpr std::chrono::milliseconds acceptPause{100};
 
 static socklen_t abstractAddress(const asio::ip::tcp::endpoint &coordinator, sockaddr_un &address) {
@@ -31,15 +31,15 @@ static socklen_t abstractAddress(const asio::ip::tcp::endpoint &coordinator, soc
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size);
 }
 
-/// The user of the other side, as the kernel knows it.
+/// Returns the user of the other side, as the kernel knows it.
 static uid_t userOf(int fd) {
   ucred peer{};
   socklen_t length = sizeof peer;
   bool isTold = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
-  return isTold ? peer.uid : static_cast<uid_t>(-1); // Which is nobody's id.
+  return isTold ? peer.uid : static_cast<uid_t>(-1); // This value is no user's id.
 }
 
-/// In a user namespace the kernel says this of all users that the namespace does not have.
+/// The kernel reports this id for all users that the user namespace does not have.
 constexpr uid_t nobody = 65534;
 
 static bool isOwnUser(uid_t user) { return user == ::geteuid() && user != nobody; }
@@ -52,8 +52,8 @@ TokenGiver::TokenGiver(asio::io_context &io, const asio::ip::tcp::endpoint &coor
   bool isNobody = ::geteuid() == nobody;
   if (isNobody || !fd || ::bind(fd.get(), reinterpret_cast<sockaddr *>(&address), length) != 0 ||
       ::listen(fd.get(), SOMAXCONN) != 0)
-    throw Error("there is no token, and none can be handed to the processes of this user (" +
-                    (isNobody ? "user 65534 may be anybody" : systemErrorText(errno)) +
+    throw Error("there is no token, and this process cannot give one to the other processes of this user (" +
+                    (isNobody ? "user 65534 may be any user" : systemErrorText(errno)) +
                     "): make one with `spmdc token > FILE`, then `chmod 600 FILE`, and give --token-file FILE to all "
                     "processes",
                 Error::Kind::Usage);
@@ -68,7 +68,7 @@ void TokenGiver::start() {
 }
 
 void TokenGiver::giveAll() {
-  // Some at a time, so that a flood does not starve the members.
+  // A limited number at a time, so that a flood of connections does not delay the members' messages.
   for (int i = 0; i != 16; ++i) {
     UniqueFd fd(::accept4(listener.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
@@ -100,7 +100,7 @@ std::string askForToken(const asio::ip::tcp::endpoint &coordinator) {
     throw Error("the coordinator at " + coordinator.address().to_string() + ":" + std::to_string(coordinator.port()) +
                 " belongs to user " + std::to_string(user) + ", this process to user " + std::to_string(::geteuid()) +
                 ", and without a token only processes of one user join one another: give --token-file FILE to all "
-                "processes of a job, or choose another port if that is somebody else's job");
+                "processes of a job, or choose another port if that is another user's job");
   pollfd wait = {fd.get(), POLLIN, 0};
   if (::poll(&wait, 1, answerMilliseconds) <= 0)
     return "";

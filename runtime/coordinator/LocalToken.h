@@ -1,9 +1,9 @@
 //===- LocalToken.h - a token for one user's processes on one machine ---*- C++ -*-===//
 //
-// Where there is no place for the token (docs/coordinator.md), a job over loopback has a random one all the same.
-// Process 0 hands it out at a Unix socket, whose other side's user the kernel tells: processes of the same user get it,
-// strangers do not. The socket's abstract name is made of the coordinator's address: both belong to one network
-// namespace, and nothing is left over in a folder.
+// If the user gave no token (docs/coordinator.md), a job over loopback uses a random one. Process 0 gives it away at a
+// Unix socket, where the kernel tells the user of the other side: processes of the same user get it, others do not. The
+// abstract name of the socket has the coordinator's address in it: both belong to one network namespace, and no file is
+// left over.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,10 +16,11 @@
 
 namespace spmd::coordinator {
 
-/// Hands out a token as long as it lives. On the background thread, but for its construction.
+/// Gives the token to processes of this user as long as the object lives. Used on the background thread, except for its
+/// construction.
 class TokenGiver {
 public:
-  /// For the coordinator that is served there. Throws spmd::Error where the name is taken.
+  /// For the coordinator at this endpoint. Throws spmd::Error if the socket's name is taken.
   TokenGiver(asio::io_context &io, const asio::ip::tcp::endpoint &coordinator, std::string token);
 
   void start();
@@ -32,8 +33,9 @@ private:
   const std::string token;
 };
 
-/// The token that is handed out for the coordinator there; "" where none is, as it has one of its own. Throws
-/// spmd::Error where it belongs to another user. Waits a second at most, and only for a process of the same user.
+/// Returns the token that process 0 gives away for the coordinator at this endpoint; "" if it gives none away, because
+/// its job has one of its own. Throws spmd::Error if the job belongs to another user. Waits at most a second, and only
+/// for a process of the same user.
 std::string askForToken(const asio::ip::tcp::endpoint &coordinator);
 
 } // namespace spmd::coordinator

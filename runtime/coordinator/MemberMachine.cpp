@@ -67,7 +67,7 @@ void MemberMachine::onMalformed(const std::string &why, TimePoint now) {
   advance(now);
   if (isEnded())
     return;
-  std::string text = "the coordinator at " + options.address + " sent what is no message (" + why + ")";
+  std::string text = "the coordinator at " + options.address + " sent an invalid message (" + why + ")";
   if (!isWelcome())
     return refuse(text);
   Verdict failed;
@@ -91,7 +91,7 @@ void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
   if (options.token.empty())
     remedy = "this process has none" + (options.whyNoToken.empty() ? "" : ", because " + options.whyNoToken) + ": ";
   remedy += "give all processes of a job the same one (--token-file, SPMD_TOKEN_FILE or SPMD_TOKEN), or "
-            "choose another port if that is somebody else's job";
+            "choose another port if that is another user's job";
   if (auto refused = answerChallenge(record, options.token, ours, options.address, remedy, proof))
     return refuse(*refused);
   actions.push_back({MemberAction::Kind::Send, std::string(proof.data(), proof.size())});
@@ -156,12 +156,12 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
     stage = Stage::Left;
     actions.push_back({MemberAction::Kind::Close, ""});
   } else {
-    onMalformed("a frame out of turn", now);
+    onMalformed("an unexpected frame", now);
   }
 }
 
 //===----------------------------------------------------------------------===//
-// What the process wants
+// Calls of the process
 //===----------------------------------------------------------------------===//
 
 void MemberMachine::request(const Message &message) {
@@ -182,7 +182,7 @@ void MemberMachine::goodbye(const Position &position) {
   stage = Stage::Leaving;
   if (disconnected)
     return;
-  send(Heartbeat{position}); // Where it was last, should it not come to an orderly end.
+  send(Heartbeat{position}); // The last position, in case the process fails while it leaves.
   send(Goodbye{});
 }
 
@@ -199,7 +199,8 @@ void MemberMachine::refuse(const std::string &text) {
   if (isEnded())
     return;
   stage = Stage::Refused;
-  refusal = escapeControls(text); // Names in the other side's certificate, say.
+  // The text may have control characters, for example from the names in the other side's certificate.
+  refusal = escapeControls(text);
   actions.push_back({MemberAction::Kind::Close, ""});
 }
 
@@ -211,14 +212,15 @@ void MemberMachine::conclude(Verdict decided) {
   actions.push_back({MemberAction::Kind::Close, ""});
 }
 
-/// What the coordinator would say about its own process, could it still speak.
+/// Concludes with the verdict that the coordinator would give about its own process if it could still send.
 void MemberMachine::concludeHostLost(TimePoint now) {
-  // The job was over before process 0 left, and this one came too late to be told by it.
+  // The job was over before process 0 left, but this process joined too late to hear it from process 0.
   if (hostEnd && hostEnd->verdict)
     return conclude(*hostEnd->verdict);
   Verdict lost;
   lost.culprit = 0;
-  lost.host = hostName.empty() ? options.hello.host : hostName; // Only our launcher's children end before the welcome.
+  // Before the welcome, only children of our launcher hear of the end.
+  lost.host = hostName.empty() ? options.hello.host : hostName;
   lost.pid = hostPid;
   lost.position = hostPosition;
   if (hostEnd) {
@@ -231,13 +233,13 @@ void MemberMachine::concludeHostLost(TimePoint now) {
   conclude(std::move(lost));
 }
 
-/// Only process 0's end matters here: of all others the coordinator knows and tells.
+/// Only the end of process 0 matters here: the coordinator reports the ends of all other processes.
 void MemberMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
   advance(now);
   if (isEnded() || end.process != 0 || options.hello.processId == 0)
     return;
   hostEnd = end;
-  // Its last words may still be on their way.
+  // Its last messages may still arrive.
   hostLostAt = disconnected ? now : std::min(hostLostAt, now + deathSettle);
   if (now >= hostLostAt)
     concludeHostLost(now);
@@ -267,8 +269,9 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
       hung.pid = hostPid;
       hung.position = hostPosition;
       hung.cause = Verdict::Cause::Hung;
-      hung.detail = options.heartbeatTimeout.count(); // Each member concludes by itself, and all say the same.
-      send(VerdictMessage{hung}); // For when it wakes up: or it would blame those who have gone meanwhile.
+      // Each member concludes by itself; the limit instead of the measured time makes all report the same.
+      hung.detail = options.heartbeatTimeout.count();
+      send(VerdictMessage{hung}); // For process 0, if it wakes up: it would blame the members that have left meanwhile.
       return conclude(std::move(hung));
     }
     if (now >= heartbeats.getDue() && !disconnected) {

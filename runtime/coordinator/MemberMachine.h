@@ -1,8 +1,8 @@
 //===- MemberMachine.h - a process's side of the control plane --*- C++ -*-===//
 //
-// The logic of a member, as pure as the coordinator's (StateMachine.h): connecting until the deadline, the handshake,
-// joining, heartbeats, requests, and the one conclusion that a member draws by itself: that the coordinator's process
-// is gone.
+// The logic of a member. Like the coordinator's (StateMachine.h), it does no I/O: connecting until the deadline, the
+// handshake, joining, heartbeats, requests. A member draws one conclusion by itself: that the coordinator's process is
+// gone.
 //
 //     connecting -> challenged -> joining -> roll call -> running -> leaving -> left
 //                                                           any of these -> over (a verdict) or refused (an error)
@@ -26,8 +26,8 @@ struct MemberOptions {
   Hello hello;
   std::string address; ///< For messages.
   std::string token;
-  /// Without a token: asked at the challenge for that of this user's job on this machine; "" where there is none.
-  /// Throws spmd::Error where the job is another user's. May be empty.
+  /// Returns the token of this user's job on this machine; "" if there is none. Called at the challenge if `token` is
+  /// empty. Throws spmd::Error if the job is another user's. May be empty.
   std::function<std::string()> askForToken = {};
   std::string whyNoToken; ///< For messages; may be empty.
   Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000};
@@ -37,9 +37,9 @@ struct MemberOptions {
 
 struct MemberAction {
   enum class Kind : uint8_t {
-    Connect, ///< Then onConnected or onConnectFailed is called.
+    Connect, ///< The transport connects, then calls onConnected or onConnectFailed.
     Send,
-    Close, ///< Once all has been sent. onClosed is not called for it.
+    Close, ///< The transport closes the connection when all is sent. It does not call onClosed for that.
   };
   Kind kind = Kind::Send;
   std::string bytes;
@@ -49,32 +49,32 @@ class MemberMachine {
 public:
   enum class Stage : uint8_t { Connecting, Challenged, Joining, RollCall, Running, Leaving, Left, Over, Refused };
 
-  /// Begins to connect.
+  /// Starts to connect.
   MemberMachine(MemberOptions options, std::function<Nonce()> makeNonce, TimePoint now);
 
   //===--- Events ---===//
   void onConnected(TimePoint now);
   void onConnectFailed(const std::string &why, TimePoint now);
-  /// The challenge of the handshake (challengeBytes), afterwards the payload of a frame.
+  /// The challenge of the handshake (challengeBytes long), afterwards the payload of a frame.
   void onRecord(std::string_view record, TimePoint now);
   void onMalformed(const std::string &why, TimePoint now);
-  /// The transport does not trust the other side, or is not trusted.
+  /// One side of the TLS connection does not trust the other.
   void onRefused(const std::string &why, TimePoint now);
   void onClosed(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
-  /// What the next heartbeat tells beside the position.
+  /// The statistics that the next heartbeat sends beside the position.
   void setVitals(const Vitals &counted) { vitals = counted; }
-  /// `position`: where this process is now.
+  /// `position`: the current position of this process.
   void tick(const Position &position, TimePoint now);
 
-  //===--- What the process wants ---===//
-  /// One of the four requests, whose answer comes with takeReplies; or a Missed.
+  //===--- Calls of the process ---===//
+  /// Sends one of the four requests, whose answer comes with takeReplies; or a Missed.
   void request(const Message &message);
-  /// Before the coordinator has said welcome, it is told then.
+  /// Reports a failure. If the coordinator has not sent its welcome yet, the report is sent after that.
   void fail(const Fail &report);
-  /// `position`: where this process is now.
+  /// `position`: the current position of this process.
   void goodbye(const Position &position);
-  /// To be called when the process has begun its first step: the coordinator is told at once.
+  /// To be called when the process begins its first step: sends a heartbeat at once.
   void onFirstStep(TimePoint now);
 
   //===--- Results ---===//
@@ -84,10 +84,10 @@ public:
   TimePoint nextDeadline() const;
   Stage getStage() const { return stage; }
   bool isEnded() const { return stage >= Stage::Left; }
-  const Topology &getTopology() const { return topology; } ///< From Running on.
+  const Topology &getTopology() const { return topology; } ///< Valid from Running on.
   const std::optional<Verdict> &getVerdict() const { return verdict; }
   const std::string &getRefusal() const { return refusal; }
-  /// Refused because nobody has answered by the deadline.
+  /// Returns whether the machine refused because no coordinator answered before the deadline.
   bool isUnanswered() const { return unanswered; }
 
 private:
@@ -108,7 +108,7 @@ private:
   TimePoint retryAt = never;           ///< Connecting: when to try again.
   TimePoint handshakeDeadline = never; ///< Challenged and Joining.
   Milliseconds backoff{10};
-  std::string obstacle; ///< Why the last try failed.
+  std::string obstacle; ///< The reason why the last attempt failed.
   Opening ours;
   Vitals vitals;
   std::string hostName; ///< Process 0's, from Welcome.
@@ -116,10 +116,11 @@ private:
   Position hostPosition;
   TimePoint lastHeard;
   HeartbeatPace heartbeats{never};
-  TimePoint hostLostAt = never; ///< When to conclude that process 0 is lost, unless something explains it before.
+  /// The time to conclude that process 0 is lost, unless a message explains its end before.
+  TimePoint hostLostAt = never;
   bool disconnected = false, unanswered = false;
   std::optional<ChildEndMessage> hostEnd;
-  std::optional<Fail> early; ///< What is to be told after the welcome.
+  std::optional<Fail> early; ///< A report that is sent after the welcome.
   Topology topology;
   std::optional<Verdict> verdict;
   std::string refusal;

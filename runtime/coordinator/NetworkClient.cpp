@@ -1,5 +1,4 @@
-// The threads of the process: what they ask for, and how they wait. What happens on the background thread is in
-// NetworkThread.cpp.
+// The calls of the process's threads, and how they wait. NetworkThread.cpp has the code of the background thread.
 
 #include "runtime/coordinator/NetworkClient.h"
 
@@ -20,9 +19,9 @@ namespace spmd::coordinator {
 
 using Stage = MemberMachine::Stage;
 
-constexpr Milliseconds verdictWait{500};      ///< So that all processes print the same.
-constexpr Milliseconds quietWait{500};        ///< So that all have read it before process 0 goes.
-constexpr Milliseconds latecomerWait{10'000}; ///< The same, of processes that have not come yet.
+constexpr Milliseconds verdictWait{500};      ///< For the verdict, so that all processes print the same.
+constexpr Milliseconds quietWait{500};        ///< For members to read the verdict before process 0 ends.
+constexpr Milliseconds latecomerWait{10'000}; ///< The same, for processes that have not joined yet.
 
 //===----------------------------------------------------------------------===//
 // Joining and leaving
@@ -43,7 +42,7 @@ NetworkClient::NetworkClient(JoinOptions given)
   hello.backend = options.backend;
   hello.localDeviceIds = options.localDeviceIds;
   hello.columns = options.columns;
-  // Process 0 keeps these two for all. Of the limit of joining the shortest counts.
+  // Process 0 applies these two for all processes. Of the initialization timeouts the shortest counts.
   hello.columns.push_back({"heartbeat_timeout", formatSeconds(options.heartbeatTimeout.count())});
   hello.columns.push_back({"collective_timeout", formatSeconds(options.collectiveTimeout.count())});
   hello.programDigest = options.programDigest;
@@ -96,7 +95,7 @@ void NetworkClient::openServer() {
   const asio::ip::address &here = listener->endpoint.address();
   if (options.token.empty() && !here.is_loopback())
     throw Error("serving the coordinator at " + bind.str() +
-                    " without a token is refused, because others than this machine can reach it: make a token with "
+                    " without a token is refused, because other machines can reach it: make a token with "
                     "`spmdc token > FILE`, then `chmod 600 FILE`, and give --token-file FILE to all processes",
                 Error::Kind::Usage);
   if (options.token.empty())
@@ -129,7 +128,8 @@ void NetworkClient::openServer() {
   };
 }
 
-/// Without a token anybody on this machine could join: what was not given is made, and told to this user's processes.
+/// Without a token every user of this machine could join: process 0 creates a token, and gives it to this user's
+/// processes.
 void NetworkClient::makeLocalToken(const asio::ip::tcp::endpoint &endpoint) {
   options.token = makeToken();
   tokenGiver = std::make_unique<TokenGiver>(io, endpoint, options.token);
@@ -139,7 +139,7 @@ void NetworkClient::makeLocalToken(const asio::ip::tcp::endpoint &endpoint) {
                    "FILE`, then `chmod 600 FILE`, and give --token-file FILE to all processes"});
 }
 
-/// Asks at the port itself: a coordinator that knows the token says whose job it serves.
+/// Connects to the port: a coordinator with the same token says which job it serves.
 std::string NetworkClient::whoHasThePort() const {
   JoinOptions question = options;
   question.initializationTimeout = Milliseconds(700);
@@ -194,9 +194,11 @@ NetworkClient::~NetworkClient() {
         lock.lock();
       }
       bool isTold = !server || changed.wait_for(lock, quietWait, [&] { return quiet; });
-      if (!isTold && !options.failure.empty() && stage == Stage::Over) { // Which has been said here, so there is time.
-        notices.add({Notice::Level::Info, "for " + formatSeconds(latecomerWait.count()) +
-                                              " at most this process stays to tell those that have not come yet"});
+      // The user has seen the reason already, so there is time.
+      if (!isTold && !options.failure.empty() && stage == Stage::Over) {
+        notices.add({Notice::Level::Info,
+                     "for " + formatSeconds(latecomerWait.count()) +
+                         " at most this process waits for those that have not joined yet, to tell them the reason"});
         changed.wait_for(lock, latecomerWait, [&] { return quiet; });
       }
     }
@@ -261,7 +263,7 @@ ProcessStatus NetworkClient::ownStatus() const {
 
 JobStatus NetworkClient::status() {
   if (server) {
-    // Asked on the thread that serves; which may be at its end.
+    // The serving thread answers, unless it is already ending.
     auto promise = std::make_shared<std::promise<JobStatus>>();
     std::future<JobStatus> answer = promise->get_future();
     asio::post(io, [this, promise] { promise->set_value(server->status()); });
@@ -293,7 +295,7 @@ void NetworkClient::throwVerdictLocked(std::unique_lock<std::mutex> &) {
               Error::Kind::Verdict);
 }
 
-/// What is to be told may be that there is no memory: telling it throws nothing.
+/// Reports without throwing, even if the report is that there is no memory.
 template <typename Report> void NetworkClient::reportInAnyCase(const Report &report) noexcept {
   try {
     return report();
@@ -307,7 +309,7 @@ template <typename Report> void NetworkClient::reportInAnyCase(const Report &rep
   }
 }
 
-/// The coordinator cannot be told. The job is over for this process, whose end the others see.
+/// The coordinator cannot be told. The job is over for this process; the others see its connection end.
 void NetworkClient::endWithoutMemory() noexcept {
   std::lock_guard lock(mutex);
   if (stage >= Stage::Left)
@@ -320,7 +322,7 @@ void NetworkClient::endWithoutMemory() noexcept {
   try {
     decided->host = hello.host;
     decided->text = noMemoryText();
-  } catch (const std::bad_alloc &) { // Then without these.
+  } catch (const std::bad_alloc &) { // Without host and text: there is no memory for them.
   }
   over.store(true, std::memory_order_release);
   changed.notify_all();
@@ -379,7 +381,7 @@ void NetworkClient::waitForVerdict() {
 // Requests
 //===----------------------------------------------------------------------===//
 
-/// Sends a request of the given number and waits for its answer: the coordinator keeps the time.
+/// Sends a request with the given number and waits for its answer: the coordinator watches the time limit.
 std::string NetworkClient::request(Message message, uint64_t id, const std::string &text) {
   asio::post(io, [this, message = std::move(message)] {
     machine->request(message);

@@ -1,8 +1,8 @@
 //===- NetworkClient.h - the client of a job with several processes ---*- C++ -*-===//
 //
-// Joins the member's logic (MemberMachine.h) to its connection, the launcher's socket, the clock, and the threads of
-// the process that call it. In process 0 the coordinator's server runs on the same background thread; that one never
-// waits, and what is for people is told on another.
+// Connects the member's logic (MemberMachine.h) with its connection, the launcher's socket, the clock, and the threads
+// of the process that call it. In process 0 the coordinator's server runs on the same background thread. That thread
+// never waits; the notification thread writes messages for the user.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -58,7 +58,7 @@ public:
 private:
   explicit NetworkClient(JoinOptions options);
 
-  // On the thread that joins.
+  // Called on the thread that joins.
   void openServer();
   void makeLocalToken(const asio::ip::tcp::endpoint &endpoint);
   std::string askForLocalToken();
@@ -74,7 +74,7 @@ private:
   std::string request(Message message, uint64_t id, const std::string &text);
   [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);
 
-  // On the background thread.
+  // Called on the background thread.
   void run();
   void connect();
   void connectNext(asio::ip::tcp::resolver::results_type endpoints, asio::ip::tcp::resolver::results_type::iterator at);
@@ -88,14 +88,14 @@ private:
   ProcessStatus ownStatus() const;
 
   JoinOptions options;
-  Address address; ///< Of the coordinator.
-  /// Where process 0 connects to its own socket; empty: at `address`.
+  Address address; ///< The coordinator's.
+  /// The addresses at which process 0 connects to its own socket; empty: it uses `address`.
   std::vector<asio::ip::tcp::endpoint> shortcuts;
   Hello hello;
   bool hasLauncher = false;
   Topology places; ///< Written before join returns.
   PositionCell position;
-  std::atomic<bool> hasBegun{false}; ///< A first step.
+  std::atomic<bool> hasBegun{false}; ///< Whether this process has begun a first step.
 
   asio::io_context io;
   asio::executor_work_guard<asio::io_context::executor_type> work;
@@ -104,11 +104,11 @@ private:
   asio::posix::stream_descriptor launcher;
   NoticeThread notices;
   std::unique_ptr<Server> server;
-  std::unique_ptr<TokenGiver> tokenGiver; ///< Of process 0 of a job for which no token was found.
+  std::unique_ptr<TokenGiver> tokenGiver; ///< In process 0, if the job has no token from the user.
   std::unique_ptr<MemberMachine> machine;
   std::shared_ptr<FramedConnection> connection;
   std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.
-  asio::ip::tcp::endpoint remote;                 ///< Of the connection.
+  asio::ip::tcp::endpoint remote;                 ///< The other end of the connection.
   BackgroundThread unheededThread, thread;
 
   mutable std::mutex mutex;
@@ -118,12 +118,12 @@ private:
   std::optional<Verdict> decided;
   ConnectionEnds ends;
   std::string refusal;
-  bool unanswered = false;                           ///< Refused because nobody has answered.
-  std::map<uint64_t, std::optional<Reply>> requests; ///< Without a value: not answered yet.
+  bool unanswered = false;                           ///< Refused because no coordinator answered.
+  std::map<uint64_t, std::optional<Reply>> requests; ///< nullopt: not answered yet.
   uint64_t lastRequest = 0;
   int waiting = 0;
   std::string waitsFor;
-  std::set<std::thread::id> callers; ///< Of barriers, and who has joined.
+  std::set<std::thread::id> callers; ///< The thread that joined, and the threads that have called barrier().
   bool quiet = false;                ///< The server has no connections any more.
 
   std::atomic<bool> over{false};

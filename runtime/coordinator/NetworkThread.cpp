@@ -1,4 +1,4 @@
-// What the client does on the background thread.
+// The part of NetworkClient that runs on the background thread.
 
 #include "runtime/coordinator/ChildReport.h"
 #include "runtime/coordinator/NetworkClient.h"
@@ -17,8 +17,8 @@ namespace spmd::coordinator {
 using asio::ip::tcp;
 using Stage = MemberMachine::Stage;
 
-constexpr Milliseconds connectTimeout{3000}; ///< Of one attempt; there are more until the deadline.
-constexpr Milliseconds unheededTime{700};    ///< So that who is stuck, too, ends within a second or so.
+constexpr Milliseconds connectTimeout{3000}; ///< For one attempt; attempts go on until the deadline.
+constexpr Milliseconds unheededTime{700};    ///< So that a stuck process, too, ends about a second after the verdict.
 
 void NetworkClient::run() {
   try {
@@ -31,7 +31,7 @@ void NetworkClient::run() {
     pump();
     io.run();
   } catch (const std::exception &error) {
-    // Nothing may be thrown here but by a lack of memory or descriptors.
+    // Only a lack of memory or descriptors may throw here.
     releaseMemoryReserve();
     Verdict failed;
     failed.culprit = options.processId;
@@ -44,7 +44,7 @@ void NetworkClient::run() {
       failed.text = "its control thread ended: " + (ofSystem   ? systemErrorText(ofSystem->code().value())
                                                     : ofMemory ? noMemoryText()
                                                                : error.what());
-    } catch (const std::bad_alloc &) { // Then without these.
+    } catch (const std::bad_alloc &) { // Without host and text: there is no memory for them.
     }
     std::lock_guard lock(mutex);
     if (stage < Stage::Left) {
@@ -62,7 +62,7 @@ void NetworkClient::run() {
 //===----------------------------------------------------------------------===//
 
 void NetworkClient::connect() {
-  // Process 0 goes to its own socket, also where the address is one that only others can use.
+  // Process 0 connects to its own socket, even if the address is one that only other machines can use.
   std::vector<tcp::endpoint> known = shortcuts;
   if (known.empty())
     for (const asio::ip::address &one : addressesOf(address.host))
@@ -101,7 +101,7 @@ void NetworkClient::connectNext(tcp::resolver::results_type endpoints, tcp::reso
     if (++at != endpoints.end())
       return connectNext(endpoints, at);
     std::string why = error == asio::error::operation_aborted ? "no answer" : error.message();
-    // Where this machine's /etc/hosts gives the name 127.0.1.1, process 0 is elsewhere, and will never be found.
+    // This machine's /etc/hosts resolves the name to 127.0.1.1. If process 0 is on another machine, it is never found.
     const asio::ip::address &last = endpoints.begin()->endpoint().address();
     if (options.processId != 0 && last.is_loopback() && addressesOf(address.host).empty())
       why += ", and `" + address.host + "` is " + last.to_string() +
@@ -168,7 +168,7 @@ void NetworkClient::listenToLauncher() {
     std::string record(ChildEndMessage::maxBytes, '\0');
     ssize_t size = ::recv(launcher.native_handle(), record.data(), record.size(), MSG_DONTWAIT);
     if (size == 0)
-      return; // The launcher is gone; so is this process in a moment.
+      return; // The launcher is gone, and the kernel ends this process too.
     if (size > 0) {
       if (auto end = ChildEndMessage::decode(std::string_view(record.data(), static_cast<size_t>(size)))) {
         if (server)
@@ -195,7 +195,7 @@ Position NetworkClient::currentPosition() const {
   return current;
 }
 
-/// Does what the machine wants, tells the waiting threads, and sets the timer. After every event.
+/// After every event: performs the machine's actions, notifies the waiting threads, and sets the timer.
 void NetworkClient::pump() {
   for (MemberAction &action : machine->takeActions()) {
     switch (action.kind) {
@@ -209,7 +209,7 @@ void NetworkClient::pump() {
     case MemberAction::Kind::Close:
       if (!connection)
         break;
-      // While the machine goes on, this was only an attempt.
+      // While the machine goes on, this was only one attempt.
       if (machine->isEnded())
         connection->closeWhenSent();
       else
@@ -249,7 +249,7 @@ void NetworkClient::publish() {
     changed.notify_all();
 }
 
-/// Nobody cancels it: a client whose program has heeded the verdict is gone by then.
+/// Is never cancelled: if the program acts on the verdict, it destroys the client before the time is over.
 void NetworkClient::armUnheeded() {
   unheededTimer.expires_after(unheededTime);
   unheededTimer.async_wait([this](const asio::error_code &error) {

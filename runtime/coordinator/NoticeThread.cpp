@@ -10,7 +10,7 @@ void NoticeThread::add(Notice notice) {
   try {
     notices.add(std::move(notice));
   } catch (const Error &) {
-    // There is no thread to be had, and a notice is not worth the job.
+    // No thread is available, and a notification is not worth ending the job.
   }
 }
 

@@ -1,4 +1,4 @@
-//===- NoticeThread.h - tells people without waiting for them ---*- C++ -*-===//
+//===- NoticeThread.h - the notification thread -----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/coordinator/Client.h"
@@ -8,9 +8,8 @@
 
 namespace spmd::coordinator {
 
-/// Passes notices on, on a thread of its own: whoever reads them (a pager, a full pipe) may take his time, while
-/// heartbeats go on. Of a reader who is far behind, the newest are dropped. Its end waits until all have been passed
-/// on.
+/// Passes notices on, on a thread of its own: a slow reader (a pager, a full pipe) does not delay heartbeats. If too
+/// many wait, the newest are dropped. The destructor waits until all have been passed on.
 class NoticeThread {
 public:
   explicit NoticeThread(std::function<void(const Notice &)> tell) : isHeard(tell), notices("spmd-notices", tell) {}

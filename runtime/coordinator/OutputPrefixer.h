@@ -1,4 +1,4 @@
-//===- OutputPrefixer.h - whole lines of many children ----------*- C++ -*-===//
+//===- OutputPrefixer.h - prefixes lines of output --------------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@ namespace spmd::coordinator {
 
 class OutputThread;
 
-/// Cuts one stream of a child into lines and writes each, prefix included, with one write where that is possible.
-/// A line longer than 64 KiB is passed on in pieces, the first of which has the prefix.
+/// Splits one stream of a child into lines, and writes each with its prefix, in one write if possible. A line longer
+/// than 64 KiB is written in several chunks, the first of which has the prefix.
 class OutputPrefixer {
 public:
   OutputPrefixer(std::string prefix, OutputThread &target) : prefix(std::move(prefix)), target(target) {}
 
   void add(std::string_view bytes);
-  /// The stream has ended: what is left of a last line gets its line end.
+  /// The stream has ended: an incomplete last line gets a line end.
   void finish();
   const OutputThread &getTarget() const { return target; }
 

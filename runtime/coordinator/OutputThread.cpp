@@ -8,7 +8,7 @@
 
 namespace spmd::coordinator {
 
-/// Returns why it could not, or 0: the children go on in any case, also where who reads our output is gone.
+/// Writes all bytes. Returns 0, or the errno of the failure: children go on even if the reader of our output is gone.
 static int writeAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t size = ::write(fd, bytes.data(), bytes.size());

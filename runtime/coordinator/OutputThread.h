@@ -1,4 +1,4 @@
-//===- OutputThread.h - writes without waiting for who reads ----*- C++ -*-===//
+//===- OutputThread.h - writes without waiting for the reader ---*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/BackgroundQueue.h"
@@ -8,19 +8,19 @@
 
 namespace spmd::coordinator {
 
-/// Writes to one of this process's own outputs, on a thread of its own: whoever reads them (a pager, a full pipe) may
-/// take his time, while the launcher watches its processes. Its end waits until all has been written, or nobody reads
-/// any more.
+/// Writes to one of this process's own outputs, on a thread of its own: a slow reader (a pager, a full pipe) does not
+/// delay the launcher, which watches its processes. The destructor waits until all has been written, or the reader is
+/// gone.
 class OutputThread {
 public:
   explicit OutputThread(int target);
 
-  /// Never waits. Throws spmd::Error where the system gives no thread.
+  /// Never waits. Throws spmd::Error if no thread can be started.
   void add(std::string bytes);
-  /// Whether so much waits to be read that no more is to be added.
+  /// Returns whether so many bytes wait for the reader that no more should be added.
   bool isFull() const { return unwrittenBytes >= capacity; }
   size_t countUnwritten() const { return unwrittenBytes; }
-  /// Why something could not be written (an errno), or 0; that nobody reads any more is none.
+  /// Returns the errno of a failed write, or 0. A reader that is gone is no failure.
   int getProblem() const { return problem; }
 
 private:

@@ -1,4 +1,4 @@
-//===- PositionCell.h - where this process is, without locks ----*- C++ -*-===//
+//===- PositionCell.h - lock-free position of this process ------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -10,18 +10,18 @@
 
 namespace spmd::coordinator {
 
-/// Written by device threads at every step (some 10 ns), read by the background thread at every heartbeat. A sequence
-/// lock whose data are atomics too. Where two threads write at once, one of the two positions is kept.
+/// Device threads write the position at every step (some 10 ns), the background thread reads it at every heartbeat. A
+/// sequence lock whose data are atomics too. If two threads write at once, one of the two positions is kept.
 class PositionCell {
 public:
   void write(uint64_t launch, int32_t step, const SourceLocation &location);
-  /// The last position; `Joining` before the first write.
+  /// Returns the last position; `Joining` before the first write.
   Position read() const;
 
 private:
-  static constexpr size_t words = 24; ///< 192 bytes of the file's name; of longer ones the end.
+  static constexpr size_t words = 24; ///< 192 bytes for the file's name; of a longer name, the end is kept.
 
-  std::atomic<uint32_t> sequence{0}; ///< Odd while somebody writes.
+  std::atomic<uint32_t> sequence{0}; ///< Odd while a thread writes.
   std::atomic<uint64_t> launch{0};
   std::atomic<int32_t> step{-1}, line{0}, column{0};
   std::atomic<uint32_t> fileBytes{0};

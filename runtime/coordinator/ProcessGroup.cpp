@@ -23,9 +23,9 @@ namespace spmd::coordinator {
 
 static Error systemError(const std::string &what) { return Error(what + ": " + systemErrorText(errno)); }
 
-/// Whether the process of this folder in /proc runs, and in this one's group.
+/// Returns whether the process of this folder in /proc runs and belongs to our process group.
 static bool isRunningMember(int processes, const char *folder) {
-  char name[NAME_MAX + 8], line[256] = {}; // `4711 (name) S 1 4700 ...`: its state, its parent, its group.
+  char name[NAME_MAX + 8], line[256] = {}; // `4711 (name) S 1 4700 ...`: state, parent, group.
   snprintf(name, sizeof name, "%s/stat", folder);
   int file = openat(processes, name, O_RDONLY);
   if (file < 0)
@@ -38,8 +38,8 @@ static bool isRunningMember(int processes, const char *folder) {
   return rest && sscanf(rest, ") %c %*d %d", &state, &group) == 2 && group == getpgrp() && state != 'Z' && state != 'X';
 }
 
-/// Whether others of this group run. Not asked of kill(), to which those count that nobody has reaped: their parent is
-/// gone, and not every container has somebody in its place.
+/// Returns whether other processes of our group run. kill() would count zombies too: their parent is gone, and not
+/// every container has an init process that reaps them.
 static bool isAnybodyLeft() {
   int processes = open("/proc", O_RDONLY | O_DIRECTORY);
   alignas(dirent64) char entries[4096];
@@ -50,7 +50,7 @@ static bool isAnybodyLeft() {
       count += *name >= '1' && *name <= '9' && isRunningMember(processes, name);
     }
   close(processes);
-  return count != 1; // With none, not even this one, it is the /proc of others, or cannot be read.
+  return count != 1; // With a count of 0, not even this process, /proc belongs to another namespace or cannot be read.
 }
 
 static long millisecondsNow() {
@@ -59,12 +59,13 @@ static long millisecondsNow() {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/// The guard's whole life. Nothing is allocated: it is a copy of a process that may have had other threads.
+/// The guard's main function. Allocates nothing, because the guard is a fork of a process that may have had other
+/// threads.
 [[noreturn]] static void guardGroup(int lifeline, long graceMilliseconds) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
-  // It must not keep anybody's pipe open, nor a folder busy.
+  // The guard must not keep a pipe of another process open, nor a folder busy.
   if (lifeline != 0)
     dup2(lifeline, 0);
   syscall(SYS_close_range, 1u, ~0u, 0u);
@@ -75,7 +76,7 @@ static long millisecondsNow() {
   while (read(0, &byte, 1) < 0 && errno == EINTR)
     ;
   kill(0, SIGTERM);
-  // Mostly they are gone at once, by the kernel's hand.
+  // Most are gone at once, because the kernel kills them.
   long end = millisecondsNow() + graceMilliseconds;
   for (long pause = 2; millisecondsNow() < end && isAnybodyLeft(); pause = std::min(2 * pause, 50l)) {
     timespec time = {0, pause * 1'000'000};
@@ -88,7 +89,7 @@ static long millisecondsNow() {
 ProcessGroup::ProcessGroup(std::chrono::milliseconds grace) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw systemError("cannot make a pipe");
+    throw systemError("cannot create a pipe");
   UniqueFd reading(ends[0]);
   lifeline = UniqueFd(ends[1]);
   guard = fork();
@@ -99,7 +100,7 @@ ProcessGroup::ProcessGroup(std::chrono::milliseconds grace) {
     close(ends[1]);
     guardGroup(ends[0], static_cast<long>(grace.count()));
   }
-  setpgid(guard, guard); // By both, so that it is done whoever is first.
+  setpgid(guard, guard); // Both processes do this, so that it is done whichever runs first.
 }
 
 ProcessGroup::~ProcessGroup() {
@@ -112,7 +113,7 @@ void ProcessGroup::signal(int number) { kill(-guard, number); }
 
 namespace {
 
-/// What the child needs between fork and exec, made before: there nothing may be allocated.
+/// Arguments for the child, prepared before fork: between fork and exec nothing may be allocated.
 struct Prepared {
   std::vector<char *> arguments, environment;
   std::vector<std::string> candidates; ///< Full paths of the program, in the order of PATH.
@@ -142,13 +143,14 @@ std::vector<std::string> findProgram(const std::string &program, const std::vect
   return result;
 }
 
-/// In the child. Returns the error if the program cannot be executed.
+/// Runs in the child. Returns the errno if the program cannot be executed.
 int becomeChild(const ProcessGroup::Child &child, const Prepared &prepared, pid_t parent, pid_t group, int report) {
   setpgid(0, group);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
-    _exit(127); // It went before the line above.
-  // Handlers go with exec; what is ignored or blocked would stay. SIGTTOU alone: the group is not the terminal's.
+    _exit(127); // The parent ended before the prctl above.
+  // exec resets handlers, but not ignored or blocked signals. SIGTTOU stays ignored: the group is not the terminal's
+  // foreground group.
   for (int number = 1; number != NSIG; ++number)
     ::signal(number, number == SIGTTOU ? SIG_IGN : SIG_DFL);
   sigset_t none;
@@ -183,7 +185,7 @@ pid_t ProcessGroup::start(const Child &child) {
   prepared.candidates = findProgram(child.command.front(), child.environment);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
-    throw systemError("cannot make a pipe");
+    throw systemError("cannot create a pipe");
   UniqueFd reading(ends[0]), writing(ends[1]);
   pid_t parent = getpid();
   pid_t pid = fork();
@@ -201,7 +203,7 @@ pid_t ProcessGroup::start(const Child &child) {
   while ((size = read(reading.get(), &error, sizeof error)) < 0 && errno == EINTR)
     ;
   if (size == 0)
-    return pid; // Closed by a successful exec.
+    return pid; // A successful exec has closed the pipe.
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
     ;
   errno = error;

@@ -1,8 +1,8 @@
 //===- ProcessGroup.h - children that cannot outlive their parent ---*- C++ -*-===//
 //
-// A process group led by a guard: a small process that does nothing but wait for its maker's end, then ends the whole
-// group, and goes when nobody of it is left. As long as the guard is not reaped the group's number cannot be used by
-// anybody else, so signals to the group never hit a stranger, and grandchildren are reached too.
+// A process group led by a guard: a small process that only waits for the end of its parent, then ends the whole group,
+// and exits when no process of the group is left. As long as the guard is not reaped, no other group can get the
+// group's number, so signals to the group never reach a foreign process; they also reach grandchildren.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,32 +20,32 @@ namespace spmd::coordinator {
 
 class ProcessGroup {
 public:
-  /// Starts the guard. `grace`: between SIGTERM and SIGKILL, should this process end and others not. Throws
-  /// spmd::Error.
+  /// Starts the guard. `grace` is the time between SIGTERM and SIGKILL if this process ends and others of the group do
+  /// not. Throws spmd::Error.
   explicit ProcessGroup(std::chrono::milliseconds grace);
-  /// Kills what is left, guard included.
+  /// Kills the processes that are left, and the guard.
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup &) = delete;
   ProcessGroup &operator=(const ProcessGroup &) = delete;
 
   struct Child {
-    std::vector<std::string> command;     ///< The program is looked for in PATH if it has no slash.
-    std::vector<std::string> environment; ///< `NAME=value`.
-    int standardOutput = -1;              ///< -1: this process's.
+    std::vector<std::string> command;     ///< The program is searched in PATH if it has no slash.
+    std::vector<std::string> environment; ///< Entries `NAME=value`.
+    int standardOutput = -1;              ///< -1: the stdout of this process.
     int standardError = -1;
-    std::vector<int> inherit; ///< Descriptors that it keeps, by their numbers.
+    std::vector<int> inherit; ///< Descriptors that the child keeps, under their numbers.
   };
 
-  /// Starts a child in the group; its standard input is /dev/null, all signals are as the system has them at first.
-  /// It dies with the calling thread. Throws spmd::Error if the program cannot be executed.
+  /// Starts a child in the group; its standard input is /dev/null, and all signals have their default actions. It dies
+  /// with the calling thread. Throws spmd::Error if the program cannot be executed.
   pid_t start(const Child &child);
 
-  /// To all children, and theirs.
+  /// Sends the signal to all children and their descendants.
   void signal(int number);
 
 private:
   pid_t guard = -1;
-  UniqueFd lifeline; ///< The guard sees it close.
+  UniqueFd lifeline; ///< The guard sees this pipe close when its parent ends.
 };
 
 } // namespace spmd::coordinator

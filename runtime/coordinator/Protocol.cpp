@@ -8,18 +8,18 @@
 
 namespace spmd::coordinator {
 
-constexpr size_t maxNameBytes = 1024;     // Hosts, boot ids, job ids, builds, digests.
-constexpr size_t maxLocationBytes = 1024; // A path and two numbers.
+constexpr size_t maxNameBytes = 1024;     // For hosts, boot ids, job ids, builds, digests.
+constexpr size_t maxLocationBytes = 1024; // For a path and two numbers.
 constexpr size_t maxLocalDevices = 4096;
 constexpr size_t maxColumns = 4096;
-// Of a status, so that one of the largest job fits into a frame.
+// The limits in a status are smaller, so that the status of the largest job fits into a frame.
 constexpr size_t maxStatusHostBytes = 64;
 constexpr size_t maxStatusLocationBytes = 200;
-// A rate travels in thousandths, few enough that a double has them all.
+// Rates are sent in thousandths; up to this limit a double represents all of them exactly.
 constexpr int64_t maxRateThousandths = 1'000'000'000'000'000;
 
-/// Text for the user. It comes from another process, so that it is made harmless here, wherever it is shown then; it
-/// may be longer by that.
+/// Reads text for the user. It comes from another process, so its control characters are escaped here, before it is
+/// shown anywhere; that may make it longer.
 static std::string getShown(Reader &in, size_t limit) { return cutText(escapeControls(in.text(limit)), limit); }
 
 void put(Writer &out, const Position &position) {

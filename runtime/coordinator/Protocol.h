@@ -1,8 +1,8 @@
-//===- Protocol.h - what travels between a process and the coordinator ---*- C++ -*-===//
+//===- Protocol.h - messages of the coordinator -----------------*- C++ -*-===//
 //
-// After the handshake (Handshake.h) both sides send frames: a 32-bit length, a byte that tells the kind, and the
-// fields, all little-endian. The length is checked against maxFrameBytes before anything is allocated, and every
-// string and list has its own limit. Decoding never trusts a count: it fails with ProtocolError.
+// After the handshake (Handshake.h) both sides send frames: a 32-bit length, a byte for the kind, and the fields, all
+// little-endian. The length is checked against maxFrameBytes before anything is allocated, and every string and list
+// has its own limit. Decoding never trusts a count: it fails with ProtocolError.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,68 +23,68 @@ namespace spmd::coordinator {
 
 constexpr size_t frameHeaderBytes = 4;
 constexpr size_t maxFrameBytes = size_t(8) << 20;
-constexpr size_t maxColumnBytes = size_t(1) << 20; ///< Of all columns of one process together.
-constexpr size_t maxDetailBytes = size_t(1) << 20; ///< Of one item of a program's details; longer ones are cut.
+constexpr size_t maxColumnBytes = size_t(1) << 20; ///< All columns of one process together.
+constexpr size_t maxDetailBytes = size_t(1) << 20; ///< One item of a program's details; longer ones are truncated.
 constexpr size_t maxDetails = 6;                   ///< So that all fit into a frame.
 constexpr size_t maxKeyBytes = 1024;
 constexpr size_t maxValueBytes = size_t(1) << 20;
-constexpr size_t maxTextBytes = 16384; ///< Of a message to people; longer ones are cut.
+constexpr size_t maxTextBytes = 16384; ///< A message for the user; longer ones are truncated.
 constexpr int32_t maxProcesses = 16384;
 
-/// The bytes are not what the protocol says.
+/// The bytes violate the protocol.
 class ProtocolError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Who a process is and how it was started.
+/// Identifies a process, and tells how it was started.
 struct Hello {
   int32_t processId = 0;
   int32_t numProcesses = 1;
-  uint64_t incarnation = 0; ///< Random: tells two processes with one id apart.
+  uint64_t incarnation = 0; ///< Random: distinguishes two processes with the same id.
   int64_t pid = 0;
   std::string host, bootId, jobId, build, backend;
   std::vector<int32_t> localDeviceIds;
   std::vector<JoinColumn> columns;
   std::string programDigest;
-  int64_t remainingMs = 0; ///< Of its initialization timeout.
-  std::string failure;     ///< Why it cannot take part, of which the others are to be told; empty: it can.
+  int64_t remainingMs = 0; ///< The rest of its initialization timeout.
+  std::string failure;     ///< The reason why it cannot take part, for the other processes; empty: it can.
 };
 
-/// The hello is accepted; the roll call goes on. Says who serves, should it get lost.
+/// The coordinator accepts the hello; the roll call goes on. Names process 0, for messages in case it gets lost.
 struct Welcome {
   std::string host;
   int64_t pid = 0;
 };
 
-/// The newcomer may not join; the job is not affected.
+/// The process may not join; the job goes on without it.
 struct Reject {
   std::string text;
 };
 
-/// All have come and agree.
+/// All processes have joined and agree.
 struct TopologyMessage {
   Topology topology;
 };
 
-/// To the coordinator: where the sender is. From it: where process 0 is.
+/// From a process: its position. From the coordinator: the position of process 0.
 struct Heartbeat {
   Position position;
 };
 
-/// The end of the job. From a member only: process 0 has hung, and its members have gone.
+/// The end of the job. A member sends it only if process 0 has hung and its members have left.
 struct VerdictMessage {
   Verdict verdict;
 };
 
-/// The sender has failed, or knows who has: all processes that were told report the same then.
+/// The sender has failed, or knows which process has. All processes that report this failure use the same text.
 struct Fail {
   std::string text;
   Position position;
-  std::optional<int32_t> culprit = {}; ///< Where it is not the sender; -1: nobody.
-  int32_t signal = 0;                  ///< Not a failure: it was asked to end, by this.
+  std::optional<int32_t> culprit = {}; ///< The process that failed if it is not the sender; -1: no single process.
+  int32_t signal = 0;                  ///< 0: a failure. Otherwise the sender was asked to end, by this signal.
 };
 
-/// Something to tell people.
+/// A message for the user.
 struct NoticeMessage {
   Notice notice;
 };
@@ -109,8 +109,8 @@ struct BarrierRequest {
   uint64_t request = 0;
   std::string name;
   int64_t timeoutMs = 0;
-  /// The thread that waits is the only one of its process that has joined or come to a barrier: while it waits, the
-  /// process comes to no other.
+  /// The waiting thread is the only one of its process that has joined or come to a barrier: while it waits, the
+  /// process comes to no other barrier.
   bool isOnlyThread = false;
 };
 
@@ -118,24 +118,24 @@ struct BarrierRequest {
 struct Reply {
   uint64_t request = 0;
   bool ok = true;
-  std::string text; ///< The value, or what went wrong.
+  std::string text; ///< The value, or the error.
 };
 
-/// The sender has nothing more to do.
+/// The sender leaves the job.
 struct Goodbye {};
 
-/// Everybody has said goodbye.
+/// All processes have said goodbye.
 struct Farewell {};
 
-/// What the sender has counted; beside its heartbeats.
+/// The statistics of the sender, sent with its heartbeats.
 struct VitalsMessage {
   Vitals vitals;
 };
 
-/// Of an observer, in place of a hello.
+/// The first message of an observer, in place of a hello.
 struct StatusRequest {
   bool ofOneJob = false;
-  std::string jobId; ///< If so.
+  std::string jobId; ///< Valid if `ofOneJob`.
 };
 
 /// The answer to an observer.
@@ -143,7 +143,7 @@ struct StatusReply {
   JobStatus status;
 };
 
-/// To a process whose program's digest differs from another's: of what was it compiled?
+/// Asks a process whose program digest differs from another's what its program was compiled from.
 struct ProgramDetailsRequest {};
 
 /// The answer: JoinOptions::programDetails.
@@ -151,7 +151,7 @@ struct ProgramDetails {
   std::vector<JoinColumn> items;
 };
 
-/// The sender has waited for this process for as long as it may.
+/// The sender has waited for this process until the time limit.
 struct Missed {
   int32_t process = 0;
   std::string text;
@@ -162,16 +162,16 @@ using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat,
                              SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
                              VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
 
-/// A whole frame, header included. Throws ProtocolError where a limit would be exceeded.
+/// Returns a frame with its header. Throws ProtocolError if a limit would be exceeded.
 std::string encode(const Message &message);
 
-/// The payload length that a header tells. Throws ProtocolError if it is 0 or beyond maxFrameBytes.
+/// Returns the payload length in a header. Throws ProtocolError if it is 0 or beyond maxFrameBytes.
 size_t decodeHeader(std::string_view header);
 
-/// A frame without its header. Throws ProtocolError.
+/// Decodes a frame without its header. Throws ProtocolError.
 Message decode(std::string_view payload);
 
-/// `text` cut to what a message may hold, at a character boundary.
+/// Returns `text`, truncated to what a message may hold, at a character boundary.
 std::string cutText(std::string text, size_t limit = maxTextBytes);
 
 } // namespace spmd::coordinator

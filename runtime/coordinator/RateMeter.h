@@ -1,4 +1,4 @@
-//===- RateMeter.h - how fast a count has grown lately ----------*- C++ -*-===//
+//===- RateMeter.h - the recent rate of a growing count ---------*- C++ -*-===//
 #pragma once
 
 #include "runtime/coordinator/Clock.h"
@@ -8,15 +8,15 @@
 
 namespace spmd::coordinator {
 
-/// Keeps a count's values of some seconds, as heartbeats tell them.
+/// Keeps the values of a count over some seconds, as heartbeats report them.
 class RateMeter {
 public:
   void add(double count, TimePoint now) {
     samples[next % samples.size()] = {now, count};
     ++next;
   }
-  /// Per second; 0 before there are two values. Where the count has not been told for a while it is not known either,
-  /// and what is known is spread over that time.
+  /// Returns the growth per second; 0 before there are two values. If no value has come for a while, the last growth is
+  /// spread over that time.
   double rate(TimePoint now) const {
     if (next < 2)
       return 0;

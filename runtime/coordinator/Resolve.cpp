@@ -25,7 +25,7 @@ ListenPlan planListening(const std::string &host, const std::vector<address> &fo
       plan.own.push_back(one);
   std::vector<address> loopback;
   std::copy_if(plan.own.begin(), plan.own.end(), std::back_inserter(loopback), isLoopback);
-  // A number, and localhost, mean the same on all machines.
+  // A number and localhost mean the same on all machines.
   bool isName = addressesOf(host).empty();
   if (!isName || (plan.own.size() == 1 && loopback.empty())) {
     plan.choices = plan.own;
@@ -37,14 +37,14 @@ ListenPlan planListening(const std::string &host, const std::vector<address> &fo
   if (!hasToken && !loopback.empty()) {
     plan.choices = loopback;
     plan.warning = "`" + host + "` is " + loopback.front().to_string() +
-                   " here, which only this machine reaches, and without a token the coordinator is served nowhere "
+                   " here, which only this machine reaches; without a token the coordinator listens nowhere "
                    "else: for processes of other machines make a token with `spmdc token > FILE`, then `chmod 600 "
                    "FILE`, and give --token-file FILE to all processes";
     return plan;
   }
-  // Sockets of `::` take IPv4, too; 0.0.0.0 is for machines without IPv6.
+  // Sockets of `::` accept IPv4 too; 0.0.0.0 is for machines without IPv6.
   plan.choices = {address_v6::any(), address_v4::any()};
-  // As others of this machine reach it, so that all of them are at one address.
+  // Other processes of this machine connect there, so process 0 does too: all have one address.
   plan.shortcuts = loopback;
   plan.shortcuts.push_back(address_v4::loopback());
   plan.shortcuts.push_back(address_v6::loopback());

@@ -8,27 +8,28 @@
 
 namespace spmd::coordinator {
 
-/// The addresses that a host's text gives by itself: a number, or `localhost` (also `*.localhost`), which is this
-/// machine's own loopback (RFC 6761) also where nothing says so, as in a container without /etc/hosts: 127.0.0.1, or
-/// ::1 where there is no IPv4. Empty: the name has to be looked up.
+/// Returns the addresses of a host's text that need no lookup: a number, or `localhost` (also `*.localhost`), which is
+/// this machine's loopback (RFC 6761) even if no file says so, as in a container without /etc/hosts: 127.0.0.1, or ::1
+/// if there is no IPv4. Empty: the name has to be looked up.
 std::vector<asio::ip::address> addressesOf(const std::string &host);
 
-/// Where process 0 listens.
+/// The addresses at which process 0 may listen.
 struct ListenPlan {
-  /// One of these must belong to this machine; else the job was given another machine's address.
+  /// One of these must belong to this machine; otherwise `coordinator_address` is that of another machine.
   std::vector<asio::ip::address> own;
-  /// The first of these that can be listened at is taken.
+  /// Process 0 listens at the first of these that works.
   std::vector<asio::ip::address> choices;
-  /// Where this process itself reaches the coordinator: tried one after another. Empty: where it listens.
+  /// The addresses at which process 0 itself connects to the coordinator, tried in order. Empty: where it listens.
   std::vector<asio::ip::address> shortcuts;
-  /// For the user; empty: nothing is odd.
+  /// For the user; empty: no warning.
   std::string warning;
 };
 
-/// `found`: what `host` resolves to on this machine. Other machines may resolve a name differently: Debian's /etc/hosts
-/// gives a machine's own name 127.0.1.1, and nss-myhostname gives it all of its addresses, of which others know one.
-/// Therefore a name that is loopback here, or several addresses, is listened for at all addresses of this machine. That
-/// takes a token: without one, a name that is loopback here stays loopback, with a warning.
+/// Plans where to listen. `found` has the addresses that `host` resolves to on this machine. Other machines may resolve
+/// a name differently: Debian's /etc/hosts gives a machine's own name 127.0.1.1, and nss-myhostname gives it all of its
+/// addresses, of which other machines know one. Therefore, if a name resolves to loopback or to several addresses here,
+/// process 0 listens at all addresses of this machine. That needs a token: without one, a name that resolves to
+/// loopback stays loopback, with a warning.
 ListenPlan planListening(const std::string &host, const std::vector<asio::ip::address> &found, bool hasToken);
 
 } // namespace spmd::coordinator

@@ -11,17 +11,18 @@ namespace spmd::coordinator {
 
 namespace {
 
-constexpr size_t maxGroups = 4; ///< Values that are shown, and programs that are asked about.
+constexpr size_t maxGroups = 4; ///< The largest number of values shown, and of programs asked about.
 
-using Value = std::optional<std::string>; // nullopt: this process does not have the item at all.
+using Value = std::optional<std::string>; // nullopt: this process does not have the item.
 
-/// Processes that have the same value, ascending.
+/// Processes that have the same value, in ascending order.
 struct Group {
   Value value;
   std::vector<int32_t> processes;
 };
 
-/// In the order of the smallest process; process 0's group (or the smallest known one's) first.
+/// Groups the processes by value, in the order of the smallest process: the group of process 0 (or of the smallest
+/// known one) comes first.
 std::vector<Group> groupBy(const std::map<int32_t, Hello> &hellos, const std::function<Value(const Hello &)> &select) {
   std::vector<Group> groups;
   for (const auto &[process, hello] : hellos) {
@@ -45,14 +46,14 @@ std::vector<std::string_view> splitLines(std::string_view text) {
   }
 }
 
-/// A line as it is shown, and what of it counts.
+/// A line as it is shown, and its code, which is compared.
 struct Line {
-  size_t number = 0; ///< From 1.
+  size_t number = 0; ///< Counts from 1.
   std::string_view text, code;
 };
 
-/// Without its comment, which `//` begins in .spmd, MLIR and StableHLO alike, outside of strings; and without the space
-/// around it.
+/// Returns the line without its comment and without the space around it. `//` outside of strings begins a comment in
+/// .spmd, MLIR and StableHLO.
 std::string_view codeOf(std::string_view line) {
   bool isString = false;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -69,7 +70,7 @@ std::string_view codeOf(std::string_view line) {
                                          : line.substr(begin, line.find_last_not_of(space) + 1 - begin);
 }
 
-/// All lines, or those that have more than a comment.
+/// Returns all lines, or only those with more than a comment.
 std::vector<Line> linesOf(std::string_view text, bool withComments) {
   std::vector<Line> lines;
   size_t number = 0;
@@ -82,7 +83,7 @@ std::vector<Line> linesOf(std::string_view text, bool withComments) {
   return lines;
 }
 
-/// Where two values part: an index into the lines of each.
+/// Returns the index of the first line that differs.
 size_t firstDifferentLine(const std::vector<Line> &a, const std::vector<Line> &b) {
   size_t line = 0;
   while (line < a.size() && line < b.size() && a[line].code == b[line].code)
@@ -90,13 +91,13 @@ size_t firstDifferentLine(const std::vector<Line> &a, const std::vector<Line> &b
   return line;
 }
 
-/// Whether they differ in nothing but comments and space.
+/// Returns whether the texts differ only in comments and space.
 bool areSameCode(std::string_view left, std::string_view right) {
   std::vector<Line> a = linesOf(left, false), b = linesOf(right, false);
   return a.size() == b.size() && firstDifferentLine(a, b) == a.size();
 }
 
-/// As much of a value as is shown; `difference`: where it parts from another.
+/// Returns the part of a value that is shown; `difference` is the offset at which it begins to differ from another.
 std::string quote(const Value &value, size_t difference) {
   constexpr size_t maxShown = 160, before = 60;
   if (!value)
@@ -121,7 +122,7 @@ size_t firstDifference(const Value &left, const Value &right) {
   return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-/// The verdict that an item differs.
+/// Returns the verdict that an item differs.
 Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::map<int32_t, Hello> &hellos) {
   auto smallest = std::min_element(groups.begin() + 1, groups.end(), [](const Group &a, const Group &b) {
     return a.processes.size() < b.processes.size();
@@ -138,9 +139,9 @@ Verdict mismatch(const std::string &name, std::vector<Group> groups, const std::
   bool hasLines = std::any_of(groups.begin(), groups.end(), [](const Group &group) {
     return group.value && group.value->find('\n') != std::string::npos;
   });
-  std::vector<std::string> places(groups.size()); // Where a group has the line at another place.
+  std::vector<std::string> places(groups.size()); // Set if a group has the line at another place.
   if (hasLines && groups[0].value && groups[1].value) {
-    // A comment explains nothing, unless nothing else differs.
+    // Lines with only a comment are compared only if nothing else differs.
     bool onlyComments = areSameCode(*groups[0].value, *groups[1].value);
     auto linesIn = [&](const Group &group) { return linesOf(*group.value, onlyComments); };
     size_t index = firstDifferentLine(linesIn(groups[0]), linesIn(groups[1])), number = 0;
@@ -184,7 +185,7 @@ std::optional<Verdict> check(const std::map<int32_t, Hello> &hellos, const std::
 
 const std::string &digestOf(const Hello &hello) { return hello.programDigest; }
 
-/// All names in the order in which the processes give them.
+/// Returns all names in the order in which the processes give them.
 std::vector<std::string> namesOf(const std::vector<const std::vector<JoinColumn> *> &lists) {
   std::vector<std::string> names;
   std::set<std::string> seen;
@@ -202,7 +203,7 @@ Value valueOf(const std::vector<JoinColumn> &columns, const std::string &name) {
   return std::nullopt;
 }
 
-/// All but the program's digest.
+/// Compares everything except the program's digest.
 std::optional<Verdict> compareOptions(const std::map<int32_t, Hello> &hellos) {
   if (auto verdict = check(hellos, "the build", [](const Hello &hello) { return hello.build; }))
     return verdict;
@@ -220,8 +221,8 @@ std::optional<Verdict> compareOptions(const std::map<int32_t, Hello> &hellos) {
   return std::nullopt;
 }
 
-/// What the programs of these digests were compiled of: the first that differs of what is known of all of them, before
-/// what differs in comments only.
+/// Compares the details of the programs with these digests: the verdict names the first item, among those known of all
+/// programs, that differs in more than comments; otherwise the first that differs at all.
 std::optional<Verdict> compareDetails(std::map<int32_t, Hello> hellos,
                                       const std::map<std::string, std::vector<JoinColumn>> &programDetails) {
   std::erase_if(hellos, [&](const auto &entry) { return !programDetails.count(entry.second.programDigest); });

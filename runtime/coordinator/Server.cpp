@@ -34,15 +34,15 @@ static std::vector<asio::ip::address> resolve(asio::io_context &io, const Addres
   return found;
 }
 
-/// A socket that is bound there; empty with errno.
+/// Returns a socket that is bound to the endpoint; empty, with errno, on error.
 static UniqueFd bindSocket(const tcp::endpoint &endpoint) {
   UniqueFd fd(::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd)
     return fd;
-  // So that a port can be used again right after its last job. It does not let two coordinators share one.
+  // A port can be used again right after its last job. Two coordinators still cannot share a port.
   int yes = 1, no = 0;
   if (endpoint.address().is_v6() && endpoint.address().is_unspecified())
-    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no); // Whatever the system's default is.
+    ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no); // Independent of the system's default.
   if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
       ::bind(fd.get(), endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0) {
     int code = errno;
@@ -59,11 +59,11 @@ Listener listenAt(asio::io_context &io, const Address &address, bool hasToken) {
     if (code == EADDRINUSE)
       throw PortTaken(text);
     if (code == EADDRNOTAVAIL)
-      throw Error(text + "that is no address of this machine: start process 0 there, or give an address of this "
+      throw Error(text + "this machine does not have that address: start process 0 there, or give an address of this "
                          "machine as coordinator_bind_address");
     throw Error(text + asio::error_code(code, asio::system_category()).message());
   };
-  // A port that the kernel chooses disturbs nobody.
+  // A port that the kernel chooses conflicts with no other program.
   auto isOwn = [](const asio::ip::address &one) { return static_cast<bool>(bindSocket({one, 0})); };
   if (plan.choices != plan.own && std::none_of(plan.own.begin(), plan.own.end(), isOwn))
     fail(EADDRNOTAVAIL);
@@ -74,7 +74,7 @@ Listener listenAt(asio::io_context &io, const Address &address, bool hasToken) {
     if (fd && ::listen(fd.get(), SOMAXCONN) == 0)
       return {std::move(fd), endpoint, std::move(plan.shortcuts), std::move(plan.warning)};
     problem = problem == 0 ? errno : problem;
-    if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT) // This machine has that address.
+    if (errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT) // The error shows that this machine has the address.
       fail(errno);
   }
   fail(problem);
@@ -99,7 +99,8 @@ std::optional<Listener> adoptListener(int fd, uint16_t port) {
   return Listener{UniqueFd(fd), endpoint, std::move(plan.shortcuts), ""};
 }
 
-/// A descriptor per process, and some for strangers: the usual soft limit of 1024 is too small for a large job.
+/// Raises the limit to a descriptor for each process, and some for foreign connections: the usual soft limit of 1024 is
+/// too small for a large job.
 static void raiseDescriptorLimit(int32_t numProcesses) {
   rlimit limit = {};
   rlim_t needed = static_cast<rlim_t>(numProcesses) * 2 + 512;
@@ -139,7 +140,7 @@ void Server::acceptLater() {
 }
 
 void Server::acceptAll() {
-  // Some at a time, so that a flood does not starve the members.
+  // A limited number at a time, so that a flood of connections does not delay the members' messages.
   for (int i = 0; i != 16; ++i) {
     tcp::endpoint peer;
     socklen_t size = static_cast<socklen_t>(peer.capacity());
@@ -147,7 +148,7 @@ void Server::acceptAll() {
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
       machine.onNoRoom(systemErrorText(errno), Clock::now());
       pump();
-      // Look again when some stranger has timed out.
+      // Tries again when some foreign connection has timed out.
       acceptTimer.expires_after(std::chrono::milliseconds(100));
       acceptTimer.async_wait([this](const asio::error_code &error) {
         if (!error)
@@ -158,7 +159,7 @@ void Server::acceptAll() {
     if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       break;
     if (fd < 0)
-      continue; // The connection was gone before it was accepted.
+      continue; // The peer closed the connection before it was accepted.
     peer.resize(size);
     tcp::socket socket(io, acceptor.local_endpoint().protocol(), fd);
     ConnectionId id = ++lastConnection;
@@ -185,7 +186,7 @@ void Server::acceptAll() {
                                            std::vector<size_t>{openingBytes, proofBytes}, std::move(handlers));
     connections.emplace(id, connection);
     asio::ip::address from = peer.address();
-    if (from.is_v6() && from.to_v6().is_v4_mapped()) // A socket of `::` sees IPv4 so.
+    if (from.is_v6() && from.to_v6().is_v4_mapped()) // A socket of `::` shows IPv4 addresses in this form.
       from = asio::ip::make_address_v4(asio::ip::v4_mapped, from.to_v6());
     machine.onOpened(id, from.to_string(), Clock::now());
     connection->start();

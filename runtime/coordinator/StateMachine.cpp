@@ -1,5 +1,5 @@
-// The coordinator's connections and their handshake. The roll call is in StateMachineRollCall.cpp, what happens once
-// the job runs, and how it ends, in StateMachineRunning.cpp.
+// The coordinator's connections and their handshake. StateMachineRollCall.cpp has the roll call;
+// StateMachineRunning.cpp has what happens while the job runs, and how it ends.
 
 #include "runtime/coordinator/StateMachine.h"
 
@@ -39,8 +39,8 @@ void StateMachine::reject(ConnectionId connection, const std::string &text) {
   close(connection);
 }
 
-/// Strangers are cheap to be, so their number is bounded: the oldest, who had its chance, goes first. A process of the
-/// job that is closed by this tries again.
+/// Bounds the number of connections that do not belong to members, because opening one costs a peer nothing: the
+/// oldest, which had the most time, is closed. A process of the job whose connection is closed by this tries again.
 void StateMachine::limitStrangers() {
   size_t limit = static_cast<size_t>(options.numProcesses) + 128;
   size_t count = 0;
@@ -92,7 +92,7 @@ void StateMachine::onRecord(ConnectionId id, std::string_view record, TimePoint 
       return onStatusRequest(id, *request, now);
     if (Hello *hello = std::get_if<Hello>(&message); hello && !isObserver)
       return onHello(id, connection, std::move(*hello), now);
-    onMalformed(id, "a frame other than a hello", now);
+    onMalformed(id, "a frame that is not a hello", now);
   } catch (const ProtocolError &error) {
     onMalformed(id, error.what(), now);
   }
@@ -105,15 +105,15 @@ void StateMachine::onMalformed(ConnectionId id, const std::string &why, TimePoin
     return;
   if (found->second.phase != Phase::Member)
     return close(id);
-  // The connection stays open for the verdict.
+  // The connection stays open, to send the verdict.
   if (isEnded())
     return;
   int32_t process = found->second.process;
-  Fail report{"it sent the coordinator what is no message (" + why + ")", members.at(process).position};
+  Fail report{"it sent the coordinator an invalid message (" + why + ")", members.at(process).position};
   suspect(process, &report, now);
 }
 
-/// Process 0 tells its user, once it has joined.
+/// Sends a warning to process 0, or keeps it until process 0 has joined.
 void StateMachine::warnHost(const std::string &text) {
   auto host = members.find(0);
   if (host == members.end())
@@ -145,10 +145,11 @@ void StateMachine::onNoRoom(const std::string &why, TimePoint now) {
 void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now) {
   if (!record.empty() && beginsAsTls(static_cast<unsigned char>(record.front()))) {
     actions.push_back({ServerAction::Kind::Send, id, tlsMismatch()});
-    return onRefused(id,
-                     "it speaks TLS, and this job was started without: give --tls-cert, --tls-key and --tls-ca to all "
-                     "processes of a job, or to none",
-                     now);
+    return onRefused(
+        id,
+        "it uses TLS, but this job was started without TLS: give --tls-cert, --tls-key and --tls-ca to all "
+        "processes of a job, or to none",
+        now);
   }
   if (!Opening::decode(record, connection.theirs))
     return close(id);
@@ -156,7 +157,7 @@ void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std:
   connection.ours.nonce = makeNonce();
   Proof proof = prove(Side::Coordinator, tokenFor(connection), connection.theirs, connection.ours);
   actions.push_back({ServerAction::Kind::Send, id, connection.ours.encode() + std::string(proof.data(), proof.size())});
-  // The other side sees the version and says what is wrong.
+  // The other side sees the version and reports the difference.
   if (connection.theirs.version != protocolVersion)
     return close(id);
   connection.phase = Phase::Proof;
@@ -282,7 +283,7 @@ size_t StateMachine::countConnectedMembers() const {
   size_t count = 0;
   for (const auto &[process, member] : members)
     count += member.connected;
-  // Who hangs would not hang up.
+  // A hung process does not close its connection.
   if (verdict && verdict->cause == Verdict::Cause::Hung)
     if (auto hung = members.find(verdict->culprit); hung != members.end())
       count -= hung->second.connected;

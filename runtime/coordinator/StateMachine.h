@@ -1,16 +1,17 @@
 //===- StateMachine.h - the coordinator's logic -----------------*- C++ -*-===//
 //
-// Everything the coordinator decides, without a socket, a thread or a clock: events come in with the time at which
-// they happened, actions come out. The transport feeds it; so does the simulator of the tests.
+// All decisions of the coordinator, without a socket, a thread or a clock: events come in with their time, actions come
+// out. The server feeds it; so does the simulator of the tests.
 //
 // A connection goes  opening -> proof -> hello -> member -> closing;
 // the job goes       roll call -> running -> done  (all have said goodbye)
-//                                  or -> over      (one verdict, told to everybody, never changed).
+//                                  or -> over      (one verdict, sent to all processes, never changed).
 //
-// Who is to blame is decided from candidates: processes that died (connection gone without goodbye, or the launcher's
-// word) or that reported a failure. A process that died without a word comes before one that complains, the earlier
-// before the later; the decision waits shortly for what explains a death: its signal, or its last message. One that has
-// waited in vain for another comes last of all, and the other is to blame.
+// The verdict is decided from candidates: processes that died (the connection closed without goodbye, or the launcher
+// reports it) or that reported a failure. A process that died without a report comes before one that reports a failure,
+// and an earlier one before a later one. The decision waits shortly for the explanation of a death: its signal, or its
+// last message. A process that waited for another until the time limit comes last; the culprit is then the process it
+// waited for.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,27 +36,27 @@ using ConnectionId = uint64_t;
 
 constexpr Milliseconds handshakeTimeout{5000};
 constexpr Milliseconds progressInterval{5000};
-constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for those still on their way.
-constexpr Milliseconds detailsTimeout{500}; ///< For what programs that differ were compiled of.
-constexpr Milliseconds deathSettle{200};    ///< For the launcher's word, or for the last message of the dead.
-constexpr Milliseconds failSettle{150};     ///< Is the failure only the echo of a death?
+constexpr Milliseconds mismatchSettle{300}; ///< After the first difference, for processes that still join.
+constexpr Milliseconds detailsTimeout{500}; ///< For answers about what differing programs were compiled from.
+constexpr Milliseconds deathSettle{200};    ///< For the launcher's report, or for the last message of a dead process.
+constexpr Milliseconds failSettle{150};     ///< A death that caused the reported failure shows within this time.
 constexpr Milliseconds refusalNoticeInterval{1000};
 constexpr Milliseconds stuckWarning{2000};
 constexpr Milliseconds stuckRepeat{30'000};
-constexpr Milliseconds startWarning{30'000}; ///< Where nobody has begun a step: inputs may take their time.
+constexpr Milliseconds startWarning{30'000}; ///< If no process has begun a step: loading inputs may take long.
 
 struct ServerOptions {
   int32_t numProcesses = 1;
   std::string jobId, token;
-  std::string statusToken;  ///< What observers prove to know.
-  std::string host;         ///< Process 0's,
-  int64_t pid = 0;          ///< as is its pid
-  uint64_t incarnation = 0; ///< and its incarnation: nobody else becomes process 0.
+  std::string statusToken;  ///< The token that observers must know.
+  std::string host;         ///< The host of process 0.
+  int64_t pid = 0;          ///< The pid of process 0.
+  uint64_t incarnation = 0; ///< The incarnation of process 0: another process with id 0 is refused.
   Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000}, collectiveTimeout{300'000};
   bool hasLauncher = false; ///< onChildEnded will be called.
 };
 
-/// Send: the bytes as they are. Close: once all has been sent.
+/// Send: the bytes as they are. Close: closes the connection when all is sent.
 struct ServerAction {
   enum class Kind : uint8_t { Send, Close };
   Kind kind = Kind::Send;
@@ -72,30 +73,30 @@ public:
   //===--- Events ---===//
   /// `address`: the other side's, without port.
   void onOpened(ConnectionId connection, const std::string &address, TimePoint now);
-  /// A record of the handshake (openingBytes, then proofBytes), afterwards the payload of a frame.
+  /// A record of the handshake (openingBytes, then proofBytes long), afterwards the payload of a frame.
   void onRecord(ConnectionId connection, std::string_view record, TimePoint now);
-  /// The transport could not make out a frame.
+  /// The transport could not decode a frame.
   void onMalformed(ConnectionId connection, const std::string &why, TimePoint now);
-  /// The transport does not trust the other side.
+  /// One side of the TLS connection does not trust the other.
   void onRefused(ConnectionId connection, const std::string &why, TimePoint now);
   void onClosed(ConnectionId connection, TimePoint now);
   /// A connection could not be accepted, for this reason.
   void onNoRoom(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
-  /// Where process 0 is, which needs no message.
+  /// The position of process 0, which it reports without a message.
   void onHostPosition(const Position &position, TimePoint now);
   void tick(TimePoint now);
 
   //===--- Results ---===//
   std::vector<ServerAction> takeActions();
-  /// When to call tick at the latest.
+  /// Returns the latest time for the next call of tick.
   TimePoint nextDeadline() const;
   Stage getStage() const { return stage; }
   const std::optional<Verdict> &getVerdict() const { return verdict; }
   JobStatus status(TimePoint now) const;
-  /// Members that have not hung up yet and are not given up.
+  /// Returns the number of members that are connected and not hung.
   size_t countConnectedMembers() const;
-  /// The job ended before all had come, and so many processes may still come to ask why.
+  /// Returns the number of processes that may still come and ask why the job ended, if it ended before all had joined.
   size_t countLatecomers() const;
 
 private:
@@ -106,13 +107,13 @@ private:
     std::string address;
     TimePoint opened;
     Opening theirs, ours;
-    int32_t process = -1; ///< Of a member.
+    int32_t process = -1; ///< -1: the connection is not (yet) a member's.
   };
 
   struct Member {
     ConnectionId connection = 0;
     std::string address;
-    Hello hello; ///< Its columns are empty where they are those of the reference.
+    Hello hello; ///< Its columns are empty if they equal those of the reference.
     bool likeReference = false;
     bool connected = true;
     TimePoint lastHeard;
@@ -122,12 +123,13 @@ private:
     RateMeter rate;
   };
 
-  /// Somebody who may be to blame.
+  /// A process that may be the culprit.
   struct Candidate {
     TimePoint at;
-    bool died = true; ///< Otherwise it reported this.
+    bool died = true; ///< false: it reported a failure.
     Fail report;
-    int32_t awaited = -1; ///< It complains of waiting for this process, which is no failure of its own.
+    /// The process that it waited for until the time limit, which is no failure of its own; -1: none.
+    int32_t awaited = -1;
   };
 
   // Connections and the handshake.
@@ -164,7 +166,8 @@ private:
   std::string describe(int32_t process) const;
 
   // Verdicts.
-  /// `report`: what it said; null: it died. `awaited`: whom it waits for, where it only complains of that.
+  /// `report` is the reported failure; null: the process died. `awaited` is the process for which `process` waited
+  /// until the time limit; -1: it reports another failure.
   void suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited = -1);
   const Candidate &lastComplaint(const Candidate &first) const;
   Verdict verdictOf(const Candidate &reported) const;
@@ -174,7 +177,7 @@ private:
   Verdict blame(int32_t process, Verdict::Cause cause) const;
   void conclude(Verdict verdict);
 
-  /// Called with every event: notices that this process itself was stopped, and forgives others that time.
+  /// Called with every event: if this process itself was stopped, does not count that time against others.
   void advance(TimePoint now);
   bool isEnded() const { return stage == Stage::Done || stage == Stage::Over; }
 
@@ -182,21 +185,23 @@ private:
   std::function<Nonce()> makeNonce;
   Stage stage = Stage::RollCall;
   TimePoint start, lastNow, nextProgress, joinDeadline, mismatchDeadline = never;
-  HeartbeatPace heartbeats;    ///< To the members, with process 0's position.
-  std::string earlyWarning;    ///< For process 0, which has not joined yet: the last one.
-  TimePoint nextRefusalNotice; ///< Of strangers, who cost nothing.
+  HeartbeatPace heartbeats;    ///< For the heartbeats to members, with process 0's position.
+  std::string earlyWarning;    ///< The last warning for process 0 while it has not joined yet.
+  TimePoint nextRefusalNotice; ///< Limits the notices of refused connections.
   TimePoint nextNoRoomNotice;
   TimePoint nextStuckWarning = never; ///< never: the job moves.
-  TimePoint nextStuck = never;        ///< When that is an error, if it does not.
-  TimePoint nextSilence = never;      ///< When who was heard the longest ago will be silent for too long.
+  TimePoint nextStuck = never;        ///< The time at which a job that does not move is an error.
+  /// The time at which the member heard the longest ago exceeds the heartbeat timeout.
+  TimePoint nextSilence = never;
   std::map<ConnectionId, Connection> connections;
-  /// Those of no process (yet), and not closing: the few that time limits and bounds concern.
+  /// Connections that do not belong to a process (yet) and are not closing. Time limits and bounds concern only these
+  /// few.
   std::set<ConnectionId> strangers;
   std::map<int32_t, Member> members;
-  int32_t reference = -1; ///< The process whose columns the others are compared with: the first.
-  /// By the program's digest; of those that differ, what was asked of one process each.
+  int32_t reference = -1; ///< The first process: the columns of the others are compared with its columns.
+  /// By the program's digest: the answers of one process for each differing digest.
   std::map<std::string, std::vector<JoinColumn>> programDetails;
-  std::set<int32_t> detailsAskedOf; ///< And not answered yet.
+  std::set<int32_t> detailsAskedOf; ///< Processes that have not answered yet.
   bool hasAskedForDetails = false;
   std::map<int32_t, Candidate> candidates;
   std::map<int32_t, ChildEndMessage> ends;
@@ -204,7 +209,7 @@ private:
   Barriers barriers;
   std::optional<Verdict> verdict;
   bool endedAtRollCall = false;
-  std::set<int32_t> toldLate; ///< Processes that came after the verdict.
+  std::set<int32_t> toldLate; ///< Processes that joined after the verdict and were told.
   std::vector<ServerAction> actions;
 };
 

@@ -1,4 +1,5 @@
-// The coordinator while processes come: who may join, and whether all were started with the same.
+// The coordinator while processes join: which ones may join, and whether all were started with the same program and
+// options.
 
 #include "runtime/coordinator/Describe.h"
 #include "runtime/coordinator/RollCall.h"
@@ -15,7 +16,7 @@ std::string StateMachine::describe(int32_t process) const {
                                 : describeProcess(process, found->second.hello.host, found->second.hello.pid);
 }
 
-/// Why a newcomer may not join, if so. The job goes on in any case.
+/// Returns why a process may not join; nullopt: it may. The job goes on in any case.
 std::optional<std::string> StateMachine::refusal(const Hello &hello) const {
   std::string server = describeProcess(0, options.host, options.pid);
   auto quoted = [](const std::string &jobId) { return jobId.empty() ? "without an id" : "`" + jobId + "`"; };
@@ -32,7 +33,7 @@ std::optional<std::string> StateMachine::refusal(const Hello &hello) const {
   if (stage != Stage::RollCall)
     return "the job of " + server + " has already started with " +
            countText(options.numProcesses, "process", "processes") + ": process " + std::to_string(hello.processId) +
-           " is none of them";
+           " is not among them";
   return std::nullopt;
 }
 
@@ -54,7 +55,7 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   connection.phase = Phase::Member;
   connection.process = process;
   strangers.erase(id);
-  // One limit for all: whoever's time is up first ends the roll call.
+  // One limit for all: the shortest initialization timeout ends the roll call.
   joinDeadline = std::min(joinDeadline, after(now, hello.remainingMs));
   Member &member = members[process];
   member.connection = id;
@@ -75,7 +76,7 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
     decide(now);
 }
 
-/// Keeps the columns only where they differ, so that memory does not grow with the number of processes.
+/// Keeps the columns only if they differ, so that memory does not grow with the number of processes.
 void StateMachine::compareWithReference(Member &member, TimePoint now) {
   int32_t process = member.hello.processId;
   if (reference < 0)
@@ -156,7 +157,7 @@ void StateMachine::onProgramDetails(int32_t process, ProgramDetails details) {
   }
 }
 
-/// Asks one process of each program what it was compiled of; true: the answers are to be waited for.
+/// Asks one process of each program what it was compiled from. Returns whether to wait for the answers.
 bool StateMachine::askForDetails(const std::map<int32_t, Hello> &hellos, TimePoint now) {
   if (hasAskedForDetails)
     return !detailsAskedOf.empty() && now < mismatchDeadline;

@@ -8,7 +8,8 @@
 
 namespace spmd::coordinator {
 
-/// After the limit for collectives: the devices between whose hosts nothing passes speak at it, and know more.
+/// Added to the limit for collectives. If no data passes between two hosts, their devices report it at that limit, and
+/// know more about the cause.
 constexpr Milliseconds stuckSettle{500};
 
 //===----------------------------------------------------------------------===//
@@ -29,11 +30,11 @@ void StateMachine::deliver(const std::vector<Answer> &answers) {
 }
 
 void StateMachine::move(Member &member, const Position &position, TimePoint now) {
-  // Who has said goodbye stays there, whatever its heartbeats still say.
+  // A process that has said goodbye stays Leaving, whatever its heartbeats still report.
   if (member.position.state == Position::State::Leaving || member.position == position)
     return;
   if (member.hello.processId == 0 && member.position.launch == 0 && position.launch > 0)
-    heartbeats.hurry(now); // So that the others know as much of process 0 as it does of them.
+    heartbeats.hurry(now); // So that the others know the position of process 0 as well as it knows theirs.
   member.position = position;
   member.positionSince = now;
 }
@@ -65,16 +66,16 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
   }
   if (auto *missed = std::get_if<Missed>(&message)) {
     if (!members.count(missed->process) || missed->process == process)
-      return onMalformed(member.connection, "a process that it cannot wait for", now);
+      return onMalformed(member.connection, "a wait for a process that it cannot wait for", now);
     Fail complaint;
     complaint.text = missed->text;
     return suspect(process, &complaint, now, missed->process);
   }
   if (auto *over = std::get_if<VerdictMessage>(&message)) {
-    // This process was stopped for so long that the others have given it up.
+    // This process was stopped for so long that the others have concluded without it.
     if (over->verdict.culprit == 0 && over->verdict.cause == Verdict::Cause::Hung)
       return conclude(std::move(over->verdict));
-    return onMalformed(member.connection, "a verdict that is not a member's to give", now);
+    return onMalformed(member.connection, "a verdict that only the coordinator may give", now);
   }
   if (auto *details = std::get_if<ProgramDetails>(&message)) {
     onProgramDetails(process, std::move(*details));
@@ -133,9 +134,9 @@ void StateMachine::checkHeartbeats(TimePoint now) {
   conclude(std::move(hung));
 }
 
-/// The job stands still when nobody moves and not all are at the same place. Who is at the same place as all others
-/// may be computing; who has said goodbye has nothing left to do. Where all stay before their first step, that is told
-/// after a while, but nobody is behind, and so nobody is to blame.
+/// The job is stuck if no process moves and not all are at the same position. Processes that are all at one position
+/// may be computing; a process that has said goodbye has nothing left to do. If all stay before their first step, a
+/// warning says so after a while, but none is behind the others, so there is no culprit.
 void StateMachine::checkStuck(TimePoint now) {
   std::map<std::string, std::vector<int32_t>> places;
   const Member *behind = nullptr;
@@ -155,8 +156,8 @@ void StateMachine::checkStuck(TimePoint now) {
   }
   bool areTogether = places.size() < 2;
   bool mayCompute = areTogether && (!behind || behind->position.state != Position::State::Joining);
-  // Barriers and the store have time limits of their own. Shorter ones than that of the warning say nothing: who moves
-  // is only seen to at heartbeats.
+  // Barriers and the store have time limits of their own. A limit shorter than that of the warning would be
+  // meaningless: positions are only known from heartbeats.
   bool isLimited = !areTogether && !waiting && options.collectiveTimeout.count() > 0;
   nextStuck = isLimited ? after(moved + stuckSettle, std::max(options.collectiveTimeout, stuckWarning).count()) : never;
   if (mayCompute || now - moved < (areTogether ? startWarning : stuckWarning)) {
@@ -198,7 +199,8 @@ void StateMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
 
 void StateMachine::suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited) {
   auto [found, isNew] = candidates.emplace(process, Candidate{now, !report, report ? *report : Fail(), awaited});
-  // The first word about a process counts, but for its own last one, which may come in after that of its launcher.
+  // The first event of a process counts, except that its own last message, which may arrive after the launcher's
+  // report, replaces that report.
   if (!isNew && found->second.died && report) {
     found->second.died = false;
     found->second.report = *report;
@@ -218,7 +220,7 @@ const std::pair<const int32_t, StateMachine::Candidate> *StateMachine::primeSusp
   return prime;
 }
 
-/// Who is waited for may wait, too: the complaint about one that does not complain.
+/// The awaited process may wait for another one: returns the complaint about a process that does not complain itself.
 const StateMachine::Candidate &StateMachine::lastComplaint(const Candidate &first) const {
   const Candidate *last = &first;
   std::set<int32_t> passed;
@@ -239,9 +241,9 @@ TimePoint StateMachine::decisionTime() const {
   if (!candidate.died)
     return candidate.at + failSettle;
   auto member = members.find(process);
-  bool silenced = member == members.end() || !member->second.connected; // Nothing of it is still on its way.
+  bool silenced = member == members.end() || !member->second.connected; // None of its messages is still on its way.
   bool explained = !options.hasLauncher || ends.count(process);
-  // A process that ended before its hello was read: the hello may be on its way.
+  // The process ended before its hello was read, which may still arrive.
   if (member == members.end())
     return candidate.at + failSettle;
   return silenced && explained ? candidate.at : candidate.at + deathSettle;
@@ -274,11 +276,12 @@ void StateMachine::decide(TimePoint now) {
   if (died.pid == 0)
     died.pid = end->second.pid;
   if (died.host.empty())
-    died.host = options.host; // The launcher's children are here.
+    died.host = options.host; // The launcher's children are on this host.
   conclude(std::move(died));
 }
 
-/// Of several who report the same (one file that all read, say) it is the first by number, whoever was the fastest.
+/// If several processes report the same (one file that all read, for example), the verdict names the one with the
+/// smallest id, so that it does not depend on timing.
 Verdict StateMachine::verdictOf(const Candidate &reported) const {
   const auto &[process, first] = *std::find_if(candidates.begin(), candidates.end(), [&](const auto &entry) {
     return !entry.second.died && entry.second.awaited < 0 && entry.second.report.text == reported.report.text &&
@@ -288,7 +291,7 @@ Verdict StateMachine::verdictOf(const Candidate &reported) const {
                          first.report.signal != 0 ? Verdict::Cause::Interrupted : Verdict::Cause::Failed);
   failed.detail = first.report.signal;
   failed.text = first.report.text;
-  if (failed.culprit == process) // Its other devices may have moved on since.
+  if (failed.culprit == process) // The position at the report: its other devices may have moved on since.
     failed.position = first.report.position;
   return failed;
 }

@@ -71,7 +71,7 @@ private:
     remote = socket.remote_endpoint(gone);
     FramedConnection::Handlers handlers;
     handlers.record = [this](std::string_view record) { onRecord(record); };
-    handlers.malformed = [this](const std::string &why) { end("what it sent is no message (" + why + ")"); };
+    handlers.malformed = [this](const std::string &why) { end("it sent an invalid message (" + why + ")"); };
     handlers.refused = [this](const std::string &why) { end("there is no TLS connection to it: " + why); };
     handlers.closed = [this](const std::string &why) { end("it closed the connection (" + why + ")"); };
     std::unique_ptr<TlsSession> session;
@@ -114,9 +114,9 @@ private:
       }
       if (auto *reject = std::get_if<Reject>(&message))
         return end(reject->text);
-      end("it sent a frame out of turn");
+      end("it sent an unexpected frame");
     } catch (const ProtocolError &error) {
-      end("what it sent is no message (" + std::string(error.what()) + ")");
+      end("it sent an invalid message (" + std::string(error.what()) + ")");
     }
   }
 

@@ -1,7 +1,7 @@
-//===- StatusClient.h - asks a running job how it is ------------*- C++ -*-===//
+//===- StatusClient.h - queries the status of a running job -----*- C++ -*-===//
 //
-// The other end of an observer's connection: one question, one answer. An observer proves that it knows the token as a
-// process does, but says in its first bytes that it is none: it cannot join, and nothing it does reaches the job.
+// The client side of an observer's connection: one question, one answer. An observer proves that it knows the token as
+// a process does, but its first bytes say that it is an observer: it cannot join, and cannot affect the job.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,8 +15,8 @@
 
 namespace spmd {
 
-/// Throws spmd::Error: usage (bad address), or why there is no answer. `tls`: where the job has TLS, else null. Without
-/// `jobId`, any job will do.
+/// Throws spmd::Error: usage (bad address), or why there is no answer. `tls`: the identity if the job uses TLS, else
+/// null. Without `jobId`, asks whatever job is served there.
 JobStatus queryStatus(const std::string &address, const std::string &token, std::shared_ptr<const TlsIdentity> tls,
                       const std::optional<std::string> &jobId, std::chrono::milliseconds timeout);
 

@@ -1,6 +1,6 @@
-//===- Verdict.h - why a job ended --------------------------*- C++ -*-===//
+//===- Verdict.h - why a job ended ------------------------------*- C++ -*-===//
 //
-// One verdict ends a job. The coordinator decides it, every process prints it, and all print the same.
+// A job ends with one verdict. The coordinator decides it, and all processes print the same sentence.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,12 +12,12 @@
 
 namespace spmd {
 
-/// Where a process is, as its last heartbeat told.
+/// The position of a process, from its last heartbeat.
 struct Position {
   enum class State : uint8_t {
     Joining, ///< Has not run anything yet.
-    Running, ///< In a launch, or between two.
-    Waiting, ///< In a barrier or in Store::wait; `location` names it.
+    Running, ///< In a launch, or between two launches.
+    Waiting, ///< In a barrier or in Store::wait; `location` has its name.
     Leaving, ///< Has said goodbye.
   };
   uint64_t launch = 0;
@@ -30,34 +30,36 @@ struct Position {
   std::string str() const;
 };
 
-/// Why the job is over, and through whom.
+/// The cause of a job's end, and the process that caused it.
 struct Verdict {
   enum class Cause : uint8_t {
-    Lost,     ///< Its connection went without goodbye.
-    Killed,   ///< Its launcher says: by `detail` (a signal).
-    Exited,   ///< Its launcher says: with exit status `detail`, without goodbye.
-    Hung,     ///< No heartbeat for `detail` milliseconds.
-    Stuck,    ///< Alive, but for `detail` milliseconds behind the others at the same step; 0: `text` says who waited.
-    Failed,   ///< It reported an error: `text`.
-    Mismatch, ///< It was started with something else than the others: `text`.
-    Missing,  ///< Processes did not come within `initialization_timeout`: `text`.
-    Interrupted, ///< It was asked to end, by signal `detail`; `text` is what was done then.
+    Lost,   ///< Its connection closed without goodbye.
+    Killed, ///< The launcher reports: killed by the signal `detail`.
+    Exited, ///< The launcher reports: exited with status `detail`, without goodbye.
+    Hung,   ///< No heartbeat for `detail` milliseconds.
+    /// Alive, but for `detail` milliseconds behind the others at the same step; 0: `text` names the process that
+    /// waited.
+    Stuck,
+    Failed,      ///< It reported an error: `text`.
+    Mismatch,    ///< Its program or options differ from those of the others: `text`.
+    Missing,     ///< Processes did not join within `initialization_timeout`: `text`.
+    Interrupted, ///< It was asked to end, by the signal `detail`; `text` says what the job did then.
   };
 
-  int32_t culprit = -1; ///< -1 where no single process is to blame.
-  std::string host;     ///< "" where the culprit never said hello.
+  int32_t culprit = -1; ///< -1: no single process is the culprit.
+  std::string host;     ///< "": the culprit never said hello.
   int64_t pid = 0;
   Cause cause = Cause::Lost;
   int64_t detail = 0;
   std::string text;
-  Position position; ///< Where the culprit was last.
+  Position position; ///< The last known position of the culprit.
 
   bool operator==(const Verdict &) const = default;
-  /// The one sentence that every process prints.
+  /// Returns the one sentence that every process prints.
   std::string str() const;
 };
 
-/// The job is over, as an exception; it carries what the sentence was made of.
+/// The exception that a job is over; it carries the verdict.
 class VerdictError : public Error {
 public:
   explicit VerdictError(Verdict verdict) : Error(verdict.str(), Kind::Verdict), verdict(std::move(verdict)) {}
@@ -67,7 +69,7 @@ private:
   Verdict verdict;
 };
 
-/// `process 2 (node1, pid 4711)`; without host and pid where they are not known.
+/// Returns `process 2 (node1, pid 4711)`; without host and pid if they are not known.
 std::string describeProcess(int32_t process, const std::string &host, int64_t pid);
 
 } // namespace spmd

@@ -1,7 +1,7 @@
-//===- Vitals.h - what a running job shows of itself ------------*- C++ -*-===//
+//===- Vitals.h - process statistics and the status of a job ----*- C++ -*-===//
 //
-// Each process counts a few things and tells them with its heartbeats; the coordinator keeps the newest of each. From
-// there `spmdc status` and the metrics of process 0 have them.
+// Each process counts a few things and sends them with its heartbeats; the coordinator keeps the newest of each
+// process. `spmdc status` and the metrics of process 0 show them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,12 +14,13 @@
 
 namespace spmd {
 
-/// What one process counts. Nothing here ever decreases but the memory.
+/// The statistics of one process. Counts never decrease; the memory may.
 struct Vitals {
   uint64_t launches = 0;          ///< Runs of programs that have ended.
-  uint64_t launchNanoseconds = 0; ///< What they took, together.
-  uint64_t wireBytes = 0;         ///< That its devices have sent in collectives, for a bandwidth-optimal algorithm.
-  int64_t stepsDone = -1;         ///< Of a loop of steps; -1: there is none.
+  uint64_t launchNanoseconds = 0; ///< The sum of their durations.
+  /// Bytes that its devices have sent in collectives, for a bandwidth-optimal algorithm.
+  uint64_t wireBytes = 0;
+  int64_t stepsDone = -1; ///< Steps of the loop of steps; -1: there is no such loop.
   int64_t stepsWanted = 0;
   int64_t residentBytes = 0; ///< Memory of the process.
 
@@ -34,8 +35,8 @@ struct ProcessStatus {
   int32_t devices = 0;
   Position position;
   Vitals vitals;
-  double rate = 0;            ///< Steps a second lately, or launches where there is no loop of steps.
-  int64_t heartbeatAgeMs = 0; ///< Since it was last heard.
+  double rate = 0;            ///< Steps a second in the last seconds; launches a second if there is no loop of steps.
+  int64_t heartbeatAgeMs = 0; ///< Milliseconds since its last message.
 };
 
 struct JobStatus {
@@ -43,11 +44,11 @@ struct JobStatus {
   Stage stage = Stage::RollCall;
   int32_t numProcesses = 0;
   int64_t uptimeMs = 0;
-  std::string verdict;                  ///< The sentence, once the job is over.
-  std::vector<ProcessStatus> processes; ///< Those that have come, by number.
+  std::string verdict;                  ///< The sentence of the verdict, once the job is over.
+  std::vector<ProcessStatus> processes; ///< Those that have joined, by process id.
 };
 
-/// The memory of this process that is in use; 0 where the system does not tell.
+/// Returns the resident memory of this process in bytes; 0 if the system does not tell it.
 int64_t residentBytes();
 
 } // namespace spmd

@@ -32,7 +32,7 @@ public:
   std::string bytes;
 };
 
-/// Takes fields off a string; throws ProtocolError rather than read past its end or beyond a limit.
+/// Reads fields from a string; throws ProtocolError instead of reading past its end or beyond a limit.
 class Reader {
 public:
   explicit Reader(std::string_view bytes) : rest(bytes) {}
@@ -54,7 +54,7 @@ public:
     rest.remove_prefix(size);
     return value;
   }
-  /// The length of a list whose entries have at least `entryBytes` bytes each.
+  /// Reads the length of a list whose entries have at least `entryBytes` bytes each.
   size_t count(size_t entryBytes, size_t limit) {
     size_t value = integer<uint32_t>();
     if (value > limit || value * entryBytes > rest.size())
@@ -75,7 +75,7 @@ public:
   }
   void finish() const {
     if (!rest.empty())
-      throw ProtocolError(std::to_string(rest.size()) + " bytes too many");
+      throw ProtocolError(std::to_string(rest.size()) + " bytes after the last field");
   }
 
 private:
@@ -87,7 +87,7 @@ private:
   std::string_view rest;
 };
 
-// Parts of several messages.
+// Fields that several messages have.
 void put(Writer &out, const Position &position);
 void get(Reader &in, Position &position);
 void put(Writer &out, const Verdict &verdict);

@@ -1,4 +1,4 @@
-//===- ClockOffset.cpp - two processes' clocks ----------------------------===//
+//===- ClockOffset.cpp - the offset of two clocks -------------------------===//
 
 #include "runtime/runner/ClockOffset.h"
 

@@ -1,4 +1,4 @@
-//===- InputChecksums.cpp - is what all have read what was saved? ---------===//
+//===- InputChecksums.cpp - checksums of inputs ---------------------------===//
 
 #include "runtime/runner/InputChecksums.h"
 
@@ -10,7 +10,7 @@
 namespace spmd {
 namespace {
 
-/// What one process says of one array.
+/// The report of one process about one array.
 struct Saying {
   uint32_t crc32 = 0, contribution = 0;
   uint64_t size = 0;
@@ -78,14 +78,14 @@ void InputChecksums::compare() {
       isOneFile &= all.isSame(those[i]);
       all.contribution ^= those[i].contribution;
     }
-    // Each process may be given a file of its own, of which nobody else reads the rest.
+    // Each process may read a file of its own, of which no other process reads the rest.
     if (!isOneFile) {
       source.verify();
       continue;
     }
     try {
       source.compareChecksum(Crc32Parts::finish(all.contribution, all.size));
-    } catch (const Error &error) { // All processes find the same.
+    } catch (const Error &error) { // All processes find the same error.
       throw SharedError(error.what(), SharedError::nobody);
     }
   }

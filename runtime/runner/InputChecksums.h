@@ -1,9 +1,8 @@
-//===- InputChecksums.h - is what all have read what was saved? -*- C++ -*-===//
+//===- InputChecksums.h - checksums of inputs -------------------*- C++ -*-===//
 //
-// A .npz has one CRC-32 for all bytes of an array, and each process reads the bytes that its devices hold. The
-// processes compute what their bytes contribute to the checksum (Crc32Parts) and compare it together, so that a damaged
-// file is found by those who read all of it between them, and nobody reads a byte more.
-//
+// A .npz has one CRC-32 for all bytes of an array, but each process reads only the bytes that its devices hold. The
+// processes compute the contributions of their bytes to the checksum (Crc32Parts) and combine them, so that together
+// they find a damaged file without reading a byte more.
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -23,8 +22,8 @@ public:
   /// Reads the array of the parameter from its file. Throws Error.
   Array read(const ValueInfo &parameter, const NamedSharding &sharding, ArraySource source);
 
-  /// Throws, on all processes, where the bytes that they have read of an array are not those that were saved. Every
-  /// process calls it, after it has read the same parameters, be it from other files.
+  /// Throws, on all processes, if the bytes that they have read of an array do not match its checksum. Every process
+  /// calls it, after it has read the same parameters, even if from other files.
   void compare();
 
 private:
@@ -34,7 +33,7 @@ private:
   };
 
   std::shared_ptr<Job> job;
-  std::vector<std::optional<Checked>> arrays; ///< None where the file has no checksum.
+  std::vector<std::optional<Checked>> arrays; ///< nullopt if the file has no checksum.
 };
 
 } // namespace spmd

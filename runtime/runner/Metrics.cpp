@@ -1,4 +1,4 @@
-//===- Metrics.cpp - Prometheus text on loopback --------------------------===//
+//===- Metrics.cpp - Prometheus metrics -----------------------------------===//
 
 #include "runtime/runner/Metrics.h"
 
@@ -21,7 +21,7 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kMaxRequestBytes = 8192;
-/// Scrapers of a few monitors, and bounded memory; see Implementation::makeRoom.
+/// Enough for the scrapers of a few monitoring systems, with bounded memory; see Implementation::makeRoom.
 constexpr size_t kMaxConnections = 16;
 constexpr std::chrono::seconds kTimeLimit{5};
 
@@ -38,7 +38,7 @@ std::string number(double value) {
   return text;
 }
 
-/// One request, one answer.
+/// One request and its answer.
 class Request : public std::enable_shared_from_this<Request> {
 public:
   Request(tcp::socket given, const std::function<JobStatus()> &status)
@@ -75,9 +75,9 @@ private:
     path = path.substr(0, path.find('?'));
     bool isHead = method == "HEAD";
     if (method != "GET" && !isHead)
-      return send("405 Method Not Allowed", "only GET\n", false);
+      return send("405 Method Not Allowed", "only GET is supported\n", false);
     if (path != "/metrics")
-      return send("404 Not Found", "there is /metrics\n", isHead);
+      return send("404 Not Found", "the only page is /metrics\n", isHead);
     send("200 OK", metricsText(status()), isHead);
   }
 
@@ -111,31 +111,32 @@ std::string metricsText(const JobStatus &status) {
       text += std::string(name) + "{process=\"" + std::to_string(process.process) + "\",host=\"" +
               escaped(process.host) + "\"} " + value(process) + "\n";
   };
-  describe("spmd_processes", "gauge", "Processes of the job.");
+  describe("spmd_processes", "gauge", "Number of processes of the job.");
   text += "spmd_processes " + std::to_string(status.numProcesses) + "\n";
-  describe("spmd_processes_joined", "gauge", "Processes that have joined.");
+  describe("spmd_processes_joined", "gauge", "Number of processes that have joined.");
   text += "spmd_processes_joined " + std::to_string(status.processes.size()) + "\n";
-  describe("spmd_uptime_seconds", "gauge", "Since the job was begun.");
+  describe("spmd_uptime_seconds", "gauge", "Seconds since the job began.");
   text += "spmd_uptime_seconds " + number(static_cast<double>(status.uptimeMs) / 1000) + "\n";
-  describe("spmd_job_over", "gauge", "1 once the job has ended with a verdict.");
+  describe("spmd_job_over", "gauge", "1 if the job has ended with a verdict, else 0.");
   text += std::string("spmd_job_over ") + (status.stage == JobStatus::Stage::Over ? "1" : "0") + "\n";
   auto whole = [](auto value) { return std::to_string(value); };
   auto seconds = [](double value) { return number(value); };
-  family("spmd_steps_total", "counter", "Steps of the loop that are done; runs of programs where there is no loop.",
+  family("spmd_steps_total", "counter", "Steps of the loop that have ended; runs of programs if there is no loop.",
          [&](const ProcessStatus &p) {
            return p.vitals.stepsDone >= 0 ? whole(p.vitals.stepsDone) : whole(p.vitals.launches);
          });
-  family("spmd_steps_per_second", "gauge", "The same, lately.",
+  family("spmd_steps_per_second", "gauge",
+         "Steps per second in the last seconds; runs of programs if there is no loop.",
          [&](const ProcessStatus &p) { return seconds(p.rate); });
   family("spmd_launches_total", "counter", "Runs of programs that have ended.",
          [&](const ProcessStatus &p) { return whole(p.vitals.launches); });
-  family("spmd_launch_seconds_total", "counter", "What they took.",
+  family("spmd_launch_seconds_total", "counter", "Seconds that the runs of programs have taken.",
          [&](const ProcessStatus &p) { return seconds(static_cast<double>(p.vitals.launchNanoseconds) * 1e-9); });
-  family("spmd_wire_bytes_total", "counter", "Bytes that the process's devices have sent in collectives.",
+  family("spmd_wire_bytes_total", "counter", "Bytes that the devices of the process have sent in collectives.",
          [&](const ProcessStatus &p) { return whole(p.vitals.wireBytes); });
-  family("spmd_resident_memory_bytes", "gauge", "Memory of the process.",
+  family("spmd_resident_memory_bytes", "gauge", "Resident memory of the process in bytes.",
          [&](const ProcessStatus &p) { return whole(p.vitals.residentBytes); });
-  family("spmd_heartbeat_age_seconds", "gauge", "Since the coordinator has heard of the process.",
+  family("spmd_heartbeat_age_seconds", "gauge", "Seconds since the coordinator has heard from the process.",
          [&](const ProcessStatus &p) { return seconds(static_cast<double>(p.heartbeatAgeMs) / 1000); });
   return text;
 }
@@ -145,7 +146,7 @@ public:
   Implementation(uint16_t port, std::function<JobStatus()> status)
       : status(std::move(status)), acceptor(io), pause(io) {
     asio::error_code error = listen({asio::ip::address_v4::loopback(), port});
-    // On a machine without IPv4.
+    // This machine has no IPv4.
     if (error.value() == EADDRNOTAVAIL || error.value() == EAFNOSUPPORT)
       if (!listen({asio::ip::address_v6::loopback(), port}))
         error.clear();
@@ -183,7 +184,7 @@ private:
     return error;
   }
 
-  /// An error of one request (memory, descriptors) ends that request.
+  /// An error of one request (memory, descriptors) ends only that request.
   void run() {
     for (;;)
       try {
@@ -207,7 +208,7 @@ private:
       }
       if (!error)
         return accept();
-      // No descriptor is free: look again in a moment.
+      // No descriptor is free: try again later.
       pause.expires_after(std::chrono::milliseconds(100));
       pause.async_wait([this](const asio::error_code &cancelled) {
         if (!cancelled)
@@ -216,8 +217,8 @@ private:
     });
   }
 
-  /// Connections that ask for nothing must not keep out one that does: the oldest that has not asked yet, which had its
-  /// chance, goes; where all have asked, the oldest whose reader does not read.
+  /// Connections without a request must not block others: closes the oldest connection that has sent no request yet,
+  /// because it had the most time; if all have sent one, closes the oldest, whose client does not read the answer.
   void makeRoom() {
     std::erase_if(requests, [](const std::weak_ptr<Request> &request) { return request.expired(); });
     if (requests.size() < kMaxConnections)
@@ -231,8 +232,8 @@ private:
   }
 
   std::function<JobStatus()> status;
-  asio::io_context io;                        // Its end drops the requests.
-  std::list<std::weak_ptr<Request>> requests; ///< In the order in which they came.
+  asio::io_context io;                        // Its destructor drops the requests.
+  std::list<std::weak_ptr<Request>> requests; ///< In the order of arrival.
   tcp::acceptor acceptor;
   asio::steady_timer pause;
   BackgroundThread thread;

@@ -1,4 +1,4 @@
-//===- Restarts.cpp - a job that begins again after a fault ---------------===//
+//===- Restarts.cpp - restarts of a job after a fault ---------------------===//
 
 #include "runtime/runner/Restarts.h"
 
@@ -15,14 +15,14 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 constexpr Milliseconds kMaxDelay{60'000};
 
-/// `1 s`, `0.25 s`.
+/// Returns `1 s`, `0.25 s`.
 std::string secondsText(Milliseconds time) {
   std::string text = std::to_string(time.count() % 1000 + 1000).replace(0, 1, ".");
   text.erase(text.find_last_not_of('0') + 1);
   return std::to_string(time.count() / 1000) + (text == "." ? "" : text) + " s";
 }
 
-/// Returns the signal that came meanwhile, or 0.
+/// Sleeps. Returns the signal that came meanwhile, or 0.
 int sleepUnlessSignalled(SignalInlet &signals, Milliseconds time) {
   auto end = std::chrono::steady_clock::now() + time;
   for (;;) {
@@ -58,7 +58,7 @@ bool isFault(const LaunchResult &result) {
   }
   if (culprit.signal != 0)
     return true;
-  bool cannotRun = culprit.status == 126 || culprit.status == 127; // As shells and `env` say it.
+  bool cannotRun = culprit.status == 126 || culprit.status == 127; // The convention of shells and `env`.
   return !cannotRun && culprit.status != 2 && culprit.status != 128 + SIGTERM &&
          !result.reports[static_cast<size_t>(culprit.process)].error;
 }
@@ -66,7 +66,7 @@ bool isFault(const LaunchResult &result) {
 LaunchResult launchWithRestarts(
     LaunchOptions launch, const RestartOptions &options, RunLog &log, RunReport &report,
     const std::function<std::optional<int64_t>(LaunchOptions &launch, const LaunchResult &result)> &prepare) {
-  // Also between two attempts, a signal ends the job in order; while one runs, launchLocal takes them.
+  // A signal between two attempts ends the job in order, too; during an attempt, launchLocal takes signals.
   SignalInlet signals{SIGINT, SIGTERM, SIGHUP};
   Milliseconds delay = std::min(options.delay, kMaxDelay);
   const std::vector<std::pair<std::string, std::string>> environment = launch.environment;

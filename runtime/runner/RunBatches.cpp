@@ -1,4 +1,4 @@
-//===- RunBatches.cpp - the inputs of a run that change at each step ------===//
+//===- RunBatches.cpp - inputs that are fed in batches --------------------===//
 
 #include "runtime/runner/RunBatches.h"
 

@@ -1,4 +1,4 @@
-//===- RunBatches.h - the inputs of a run that change at each step -*- C++ -*-===//
+//===- RunBatches.h - inputs that are fed in batches ------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/BatchReader.h"
@@ -8,18 +8,19 @@
 
 namespace spmd {
 
-/// The parameters that are fed in batches (`--input NAME=batches:FILE`); of none, nothing is done.
+/// The parameters that are fed in batches (`--input NAME=batches:FILE`). Without such parameters it does nothing.
 class RunBatches {
 public:
-  /// Opens the files. When the job is joined: what is wrong with a file is told to all. Throws as BatchReader does.
+  /// Opens the files. Called when the job is joined, so that all processes learn of an error in a file. Throws as
+  /// BatchReader does.
   RunBatches(const std::shared_ptr<Job> &job, const Plan &plan, const Mesh &mesh, const CheckedRun &checked,
              const RunOptions &options);
 
-  /// Of each file; -1: there is none.
+  /// Returns the number of rows of each file; -1: there is no file.
   int64_t rowCount() const { return reader ? reader->getOrder().rowCount() : -1; }
-  /// Puts the batch of a step (from 1) in the parameters' places.
+  /// Sets the parameters to the batch of a step (from 1).
   void feed(int64_t step, std::vector<Array> &inputs);
-  /// With what other processes have read; before what was made of it is kept.
+  /// Compares the batches with those of other processes; called before results computed from them are saved.
   void compare();
 
 private:

@@ -24,13 +24,14 @@ std::string typeText(const ValueInfo &value) {
   return text + "]";
 }
 
-/// The parameters that `name` stands for: those of this name (all arrays of a struct), or where it is the index of a
-/// result, those of the result's name.
+/// Returns the parameters that `name` means: those of this name (all arrays of a struct), or, if it is the index of a
+/// result, those with the result's name.
 std::vector<size_t> parametersOf(const Plan &plan, const std::string &name) {
   std::vector<size_t> parameters;
   for (const NamedLeaf &leaf : findLeavesByName(plan.params, name))
     parameters.push_back(leaf.index);
-  bool isIndex = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])); // No identifier begins so.
+  // No identifier begins with a digit.
+  bool isIndex = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]));
   if (!parameters.empty() || !isIndex)
     return parameters;
   for (const NamedLeaf &leaf : findLeaves(plan.results, name)) {
@@ -58,7 +59,7 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
       auto result = std::find_if(plan.results.begin(), plan.results.end(),
                                  [&](const ValueInfo &value) { return value.name == param.name; });
       if (result == plan.results.end())
-        throw usage(name + ": no result is named '" + param.name + "'; there are " + listNames(plan.results));
+        throw usage(name + ": there is no result '" + param.name + "'; there are " + listNames(plan.results));
       if (result->dtype != param.dtype || result->shape != param.shape)
         throw usage(name + ": the result '" + param.name + "' is " + typeText(*result) + ", the parameter " +
                     typeText(param));
@@ -68,7 +69,7 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
       carries.push_back({static_cast<size_t>(result - plan.results.begin()), p});
     }
     if (parameters.empty())
-      throw usage(name + ": no parameter is named so; there are " + listNames(plan.params));
+      throw usage(name + ": there is no parameter of that name; there are " + listNames(plan.params));
   }
   return carries;
 }

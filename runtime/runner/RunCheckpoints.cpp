@@ -8,7 +8,7 @@
 namespace spmd {
 namespace {
 
-/// `step 10`, `steps 10, 20, 30`, of a long list `300 steps from 10 to 3000`; `steps` ascend.
+/// Returns `step 10`, `steps 10, 20, 30`, or for a long list `300 steps from 10 to 3000`; `steps` ascend.
 std::string listText(const std::vector<int64_t> &steps) {
   if (steps.size() > 6)
     return std::to_string(steps.size()) + " steps from " + std::to_string(steps.front()) + " to " +
@@ -19,7 +19,7 @@ std::string listText(const std::vector<int64_t> &steps) {
   return (steps.size() == 1 ? "step " : "steps ") + text;
 }
 
-/// Asking takes a tenth of a millisecond, a step at least some microseconds.
+/// An agreement takes a tenth of a millisecond, a step at least some microseconds.
 constexpr int64_t kMaxStepsAhead = 10'000;
 
 } // namespace
@@ -34,15 +34,15 @@ void checkCheckpointOptions(const RunOptions &options) {
   if (options.resume && !hasDirectory)
     throw usage("--resume needs a place to read from; give --checkpoint-dir DIR");
   if (options.resumePartial && !options.resume)
-    throw usage("--resume-partial is about what a run goes on from; give --resume");
+    throw usage("--resume-partial needs --resume: it allows a checkpoint with more values than --carry names");
   if (hasDirectory && (options.steps == 0 || options.carries.empty()))
-    throw usage("--checkpoint-dir saves what a loop of steps carries; give --steps K and --carry NAMES");
+    throw usage("--checkpoint-dir saves the values that a loop of steps carries; give --steps K and --carry NAMES");
 }
 
 RunCheckpoints::RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries,
                                std::shared_ptr<Job> job, const Plan &plan, StopRequest &stop, Say say)
     : options(options), carries(carries), job(std::move(job)), plan(plan), stop(stop), say(std::move(say)) {
-  // The folder is taken before anything is computed: who cannot have it learns it now.
+  // The folder is locked before anything is computed, so that a job that cannot lock it fails early.
   if (options.checkpointDirectory.empty())
     return;
   checkpointWriter(*this->job, options.checkpointDirectory);
@@ -75,7 +75,7 @@ int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
 }
 
 RestoredCheckpoint RunCheckpoints::restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults) {
-  // What is not carried only a step can make.
+  // Results that are not carried exist only after a step.
   if (*options.resume > options.steps - (needsResults ? 1 : 0))
     throw SharedError("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
                           std::to_string(options.steps) + " to run; give more steps",
@@ -103,13 +103,13 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
   if (restored.step < options.steps || !needsResults)
     return restored;
   isRepeated = true;
-  restored.arrays.clear(); // Leaves its memory to the other one.
+  restored.arrays.clear(); // Releases its memory for the other checkpoint.
   restored = restoreCheckpoint(job, directory, wanted, std::nullopt, unwanted(), options.steps);
   for (const std::string &warning : restored.warnings)
     tell(Notice::Level::Warning, warning);
   if (restored.step < 0)
     tell(Notice::Level::Info, "checkpoint: step " + std::to_string(options.steps) +
-                                  " is there, but not all results that are asked for; beginning at step 0");
+                                  " exists, but does not have all requested results; beginning at step 0");
   return restored;
 }
 
@@ -121,9 +121,10 @@ void RunCheckpoints::sayWhatIsSuperseded(int64_t from) {
   std::erase_if(steps, [&](int64_t step) { return step <= from; });
   if (steps.empty())
     return;
-  tell(Notice::Level::Warning, "this run does not go on from what '" + directory + "' has (" + listText(steps) +
-                                   "): its first checkpoint moves that to '" + supersededPath(directory) + "'" +
-                                   (options.resume ? "" : "; give --resume to go on from the newest"));
+  tell(Notice::Level::Warning, "this run does not continue from the checkpoints in '" + directory + "' (" +
+                                   listText(steps) + "): its first checkpoint moves them to '" +
+                                   supersededPath(directory) + "'" +
+                                   (options.resume ? "" : "; give --resume to continue from the newest"));
 }
 
 void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) {
@@ -140,7 +141,7 @@ void RunCheckpoints::afterStep(int64_t step, const std::vector<Array> &results) 
 void RunCheckpoints::save(int64_t step, const std::vector<Array> &results) {
   if (beforeSave)
     beforeSave();
-  finish(); // One at a time: what is saved stays in memory.
+  finish(); // One save at a time, because a save keeps its arrays in memory.
   std::vector<CheckpointWriter::Array> arrays;
   for (const CarriedValue &carry : carries)
     arrays.push_back({plan.params[carry.parameter].name, results[carry.result].get_impl()});
@@ -158,8 +159,9 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
     return false;
   if (step < agreementStep)
     return false;
-  // Processes need not be at the same step at the same time: they ask one another at steps on which they agreed the
-  // last time, as far ahead as process 0 comes in a quarter of a second; growing slowly, for steps may become slower.
+  // Processes may be at different steps at the same time, so they exchange answers at a step that they agreed on the
+  // last time: as far ahead as process 0 comes in a quarter of a second. The distance grows slowly, because steps may
+  // become slower.
   using Seconds = std::chrono::duration<double>;
   auto now = std::chrono::steady_clock::now();
   double rate = static_cast<double>(step - agreedAtStep) / std::max(Seconds(now - agreedAt).count(), 1e-6);
@@ -180,7 +182,7 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   const ProcessInfo &process = job->getClient().topology().processes[static_cast<size_t>(told - answers.begin())];
   interruption = {process.index, process.host, process.pid, Verdict::Cause::Interrupted, SIGTERM, "", {}};
   interruption.text = ": step " + std::to_string(isRepeated ? options.steps : step) + " of " +
-                      std::to_string(options.steps) + " is saved, and --resume goes on from it";
+                      std::to_string(options.steps) + " is saved, and --resume continues from it";
   return true;
 }
 

@@ -1,7 +1,7 @@
 //===- RunCheckpoints.h - checkpoints of a loop of steps --------*- C++ -*-===//
 //
-// `--steps K --carry p,m --checkpoint-dir DIR --checkpoint-every N --resume`: what is carried is saved after every N
-// steps and after the last one, under the parameters' names, and read again when a job goes on.
+// `--steps K --carry p,m --checkpoint-dir DIR --checkpoint-every N --resume`: the carried values are saved after every
+// N steps and after the last one, under the parameters' names, and restored when a job continues.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,31 +24,31 @@ void checkCheckpointOptions(const RunOptions &options);
 
 class RunCheckpoints {
 public:
-  /// What there is to tell, once for the job, by process 0. `savedStep`: the step whose checkpoint is durable now, or
-  /// -1.
+  /// Receives messages for the user; process 0 calls it, once for the job. `savedStep` is the step whose checkpoint is
+  /// durable now, or -1.
   using Say = std::function<void(const Notice &notice, int64_t savedStep)>;
 
-  /// `stop` is heeded from here on, and outlives this; `say` may be called from another thread.
+  /// From here on a stop request is obeyed; `stop` must outlive this object. `say` may be called from another thread.
   RunCheckpoints(const RunOptions &options, const std::vector<CarriedValue> &carries, std::shared_ptr<Job> job,
                  const Plan &plan, StopRequest &stop, Say say);
 
-  /// Called on all processes before what is carried is saved; may be empty.
+  /// Called on all processes before carried values are saved; may be empty.
   std::function<void()> beforeSave;
 
-  /// Where it was asked to go on: puts a checkpoint's values in the parameters' places, and returns how many steps they
-  /// stand for; 0 where there is none. Says what the folder has that this run does not go on from. `needsResults`:
-  /// whether results are wanted that are not carried, which only a step can make: a loop that was done needs its last
-  /// step again.
+  /// If --resume is given, sets the parameters to a checkpoint's values, and returns the number of steps that they
+  /// represent; 0 if there is no checkpoint. Warns about checkpoints of the folder that this run does not continue.
+  /// `needsResults`: results are wanted that are not carried. Only a step computes those, so a finished loop runs its
+  /// last step again.
   int64_t resume(std::vector<Array> &inputs, bool needsResults);
 
-  /// Begins to save what is carried if this step's turn has come. Throws the error of an earlier save.
+  /// Starts to save the carried values if a checkpoint is due at this step. Throws the error of an earlier save.
   void afterStep(int64_t step, const std::vector<Array> &results);
 
-  /// Whether the job is asked to end early (SIGTERM on any process, as schedulers send it before they take a machine
-  /// away): then what is carried is saved, and waited for. The same answer on all processes, which agree on it at most
+  /// Returns whether the job is asked to end early (SIGTERM on any process, which schedulers send before they take a
+  /// machine away); then it has saved the carried values. Returns the same on all processes, which agree on it at most
   /// four times a second.
   bool stopsAfter(int64_t step, const std::vector<Array> &results);
-  /// Why it did, once stopsAfter() was true.
+  /// Returns why the job ends, after stopsAfter() returned true.
   const Verdict &getInterruption() const { return interruption; }
 
   /// Waits until everything is saved.
@@ -69,13 +69,13 @@ private:
   StopRequest &stop;
   Say say;
   std::optional<CheckpointSave> last;
-  int64_t lastStep = -1; ///< Of `last`.
-  /// All steps were done and their state saved before; they are done again for their other results.
+  int64_t lastStep = -1; ///< The step of `last`.
+  /// All steps were done, and their state saved, by an earlier job; they run again for their other results.
   bool isRepeated = false;
 
   Verdict interruption;
-  int64_t agreementStep = 0; ///< When the processes ask one another next.
-  int64_t agreedAtStep = 0;  ///< When they did last.
+  int64_t agreementStep = 0; ///< The step at which the processes next exchange whether to stop.
+  int64_t agreedAtStep = 0;  ///< The step at which they did last.
   int64_t stepsAhead = 1;
   std::chrono::steady_clock::time_point agreedAt;
 };

@@ -1,4 +1,4 @@
-//===- RunChecks.cpp - what is wrong with a run's options -----------------===//
+//===- RunChecks.cpp - checks of a run's options --------------------------===//
 
 #include "runtime/runner/RunChecks.h"
 
@@ -23,7 +23,7 @@ void checkBatches(const RunOptions &options, const Plan &plan, const CheckedRun 
       throw Error("--shuffle orders the rows of inputs that are fed in batches; give --input NAME=batches:FILE.npy",
                   Error::Kind::Usage);
     if (options.lastBatch != LastBatch::drop)
-      throw Error("--last-batch is about inputs that are fed in batches; give --input NAME=batches:FILE.npy",
+      throw Error("--last-batch applies to inputs that are fed in batches; give --input NAME=batches:FILE.npy",
                   Error::Kind::Usage);
     return;
   }
@@ -49,8 +49,8 @@ void checkBatches(const RunOptions &options, const Plan &plan, const CheckedRun 
 void checkRestartOptions(const RunOptions &options, bool isMember) {
   const RestartOptions &restart = options.restart;
   if (restart.count > 0 && isMember)
-    throw Error("--restarts is for processes that are started here; in a cluster, let what starts the processes start "
-                "them again, with --resume",
+    throw Error("--restarts applies to processes that this command starts; in a cluster, let the scheduler start the "
+                "processes again, with --resume",
                 Error::Kind::Usage);
   if (!restart.minProcesses)
     return;
@@ -69,14 +69,14 @@ void checkRestartOptions(const RunOptions &options, bool isMember) {
         Error::Kind::Usage);
 }
 
-/// Two things in one file: only the last one would be there.
+/// Two outputs in one file: only the last one would remain.
 void checkFiles(const RunOptions &options) {
   std::map<std::string, std::string> writers;
   auto add = [&](const std::string &what, const std::string &file) {
     if (file.empty())
       return;
     auto [known, isNew] = writers.try_emplace(std::filesystem::path(file).lexically_normal().string(), what);
-    std::error_code unknown; // What cannot be looked at fails where it is written.
+    std::error_code unknown; // A path that cannot be examined fails when it is written.
     if (!isNew && !std::filesystem::is_character_file(file, unknown))
       throw Error(known->second + " and " + what + " both write '" + file + "'; give each a file of its own",
                   Error::Kind::Usage);
@@ -117,7 +117,7 @@ CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isM
 }
 
 std::string loopWarning(const RunOptions &options, const CheckedRun &run) {
-  // Steps of one program over other batches may each do something: print, say.
+  // Steps of one program over different batches may each have an effect, such as printing.
   if (options.steps == 0 || !run.carries.empty() || !run.batchInputs.empty())
     return "";
   return "--steps " + std::to_string(options.steps) +
@@ -180,8 +180,8 @@ void checkJobDevices(const Topology &topology, const MeshShape &mesh) {
   if (auto found = findDisagreement(counts))
     throw SharedError("the processes were started with different options: --devices-per-process differs: " + text,
                       found->others.front());
-  throw SharedError("the processes have another number of devices than the mesh: " + text +
-                        "; give --num-processes and --devices-per-process whose product that is",
+  throw SharedError("the number of devices of the processes differs from that of the mesh: " + text +
+                        "; give --num-processes and --devices-per-process whose product is that number",
                     SharedError::nobody);
 }
 
@@ -194,7 +194,7 @@ std::string sharedFileWarning(const RunOptions &options, const Topology &topolog
   for (const ProcessInfo &other : topology.processes)
     if (other.index < process && other.bootId == topology.processes[process].bootId)
       return (isReport ? "--report " : "--profile ") + file + ": if process " + std::to_string(other.index) +
-             " of this host writes that file, too, what the last one writes stays; write {process} in its name";
+             " of this host writes that file, too, only the last one's content remains; use {process} in its name";
   return "";
 }
 

@@ -1,6 +1,6 @@
-//===- RunChecks.h - what is wrong with a run's options ---------*- C++ -*-===//
+//===- RunChecks.h - checks of a run's options ------------------*- C++ -*-===//
 //
-// Said before anything is started, by one process.
+// One process checks before anything is started.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,34 +11,35 @@
 
 namespace spmd {
 
-/// What names in the options stand for.
+/// The values that names in the options refer to.
 struct CheckedRun {
   std::vector<CarriedValue> carries;
-  std::vector<std::pair<size_t, std::string>> batchInputs; ///< Parameters and their files.
+  std::vector<std::pair<size_t, std::string>> batchInputs; ///< Indices of parameters, and their files.
 };
 
-/// Throws spmd::Error, mostly of the kind Usage. `isMember`: the process is one of a job that others belong to.
+/// Throws spmd::Error, usually of the kind Usage. `isMember`: the process is one of a job with several processes.
 CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isMember);
 
-/// Whether results are wanted that are not among what is carried.
+/// Returns whether results are wanted that are not carried.
 bool needsResults(const Plan &plan, const RunOptions &options, const std::vector<CarriedValue> &carries);
 
-/// A warning about a loop whose steps do not go on from one another, or nothing.
+/// Returns a warning if the steps of a loop do not depend on one another; otherwise "".
 std::string loopWarning(const RunOptions &options, const CheckedRun &run);
 
-/// How many devices a process has: as told, or its share of the mesh. Throws usage errors with all the numbers.
+/// Returns the number of devices of a process: the given one, or its part of the mesh. Throws usage errors with all the
+/// numbers.
 int devicesPerProcess(const RunOptions &options, const Environment &environment, const MeshShape &mesh, int processes,
                       bool startsProcesses);
 
-/// Throws, on all processes alike, where they have not as many devices together as the mesh; processes that have
-/// another number than the others are named. Processes may differ in that: only the sum counts.
+/// Throws, on all processes alike, if they do not have as many devices together as the mesh; the error names processes
+/// whose number differs from the others'. Processes may have different numbers: only the sum counts.
 void checkJobDevices(const Topology &topology, const MeshShape &mesh);
 
-/// A warning where processes of one host, which are usually given the same options, would write the same `--report` or
-/// `--profile`; said by all of a host but the first. Empty: they would not.
+/// Returns a warning if processes of one host, which usually get the same options, would write the same `--report` or
+/// `--profile`; all processes of a host except the first warn. Returns "" otherwise.
 std::string sharedFileWarning(const RunOptions &options, const Topology &topology, int32_t process);
 
-/// `mesh (a=4, b=2)`.
+/// Returns `mesh (a=4, b=2)`.
 std::string meshText(const MeshShape &mesh);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- RunColumns.cpp - what the processes of a run have in common --------===//
+//===- RunColumns.cpp - what all processes must share ---------------------===//
 
 #include "runtime/runner/RunColumns.h"
 
@@ -12,7 +12,8 @@
 namespace spmd {
 namespace {
 
-/// The lines that are known, each at its place among empty ones. A location is `FILE:LINE:COLUMN`.
+/// Returns a text with the known lines at their line numbers, and empty lines between. A location is
+/// `FILE:LINE:COLUMN`.
 std::string textOf(const std::vector<std::pair<std::string, std::string>> &sourceLines) {
   std::map<size_t, std::string_view> lines;
   for (const auto &[location, line] : sourceLines) {

@@ -1,6 +1,6 @@
-//===- RunColumns.h - what the processes of a run have in common -*- C++ -*-===//
+//===- RunColumns.h - what all processes must share -------------*- C++ -*-===//
 //
-// Compared when they join.
+// The processes compare these when they join.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,11 +10,11 @@
 
 namespace spmd {
 
-/// What makes a run what it is, but for its program.
+/// Returns everything that defines a run, except its program.
 std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, bool isProfiled);
 
-/// JoinOptions::programDetails of a compiled program: the lines of its source that it knows, the plan, and the digest
-/// of its kernels' code.
+/// Returns JoinOptions::programDetails of a compiled program: the lines of its source that it contains, the plan, and
+/// the digest of its kernels' code.
 std::vector<JoinColumn> detailsOf(const Artifact &artifact);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- RunEnd.cpp - who ends a process whose job is over ------------------===//
+//===- RunEnd.cpp - ending a process whose job is over --------------------===//
 
 #include "runtime/runner/RunEnd.h"
 

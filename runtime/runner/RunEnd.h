@@ -1,4 +1,4 @@
-//===- RunEnd.h - who ends a process whose job is over ----------*- C++ -*-===//
+//===- RunEnd.h - ending a process whose job is over ------------*- C++ -*-===//
 #pragma once
 
 #include <atomic>
@@ -6,15 +6,16 @@
 
 namespace spmd {
 
-/// The program does, as soon as it learns of the verdict. Where it does not (it is stuck in a file or in a pipe that
-/// nobody reads), the thread that has heard the verdict does it in its place: a process of a job that is over must not
-/// stay. Whoever comes first does it alone.
+/// Decides which thread ends a process whose job is over. Usually the program's thread does, as soon as it learns of
+/// the verdict. If it cannot (it is stuck in a file or in a pipe without a reader), the thread that received the
+/// verdict ends the process, so that no process outlives its job. The first of them to call does it alone.
 class RunEnd {
 public:
-  /// The program is about to tell of an error, and then to end. Does not return where that goes on already.
+  /// To be called before the program reports an error and ends. Does not return if another thread ends the process
+  /// already.
   void begin();
-  /// For another thread: tells in the program's place and exits with that status; returns where the program has begun
-  /// to. What is told may be stuck as well, for it goes where the program writes to: it has a second.
+  /// For another thread: calls `tell` and exits with that status; returns if the program is already ending. `tell` may
+  /// block, because it writes to the same streams as the program: it has one second.
   void endInstead(int status, const std::function<void()> &tell);
 
 private:

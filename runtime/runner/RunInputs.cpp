@@ -63,7 +63,7 @@ Spec parseSpec(const std::string &text) {
     spec.kind = Spec::Kind::Batches;
     spec.value = value.substr(8);
     if (!spec.value.ends_with(".npy"))
-      throw usage("--input " + text + ": batches are read from a .npy file, and '" + spec.value + "' is none");
+      throw usage("--input " + text + ": batches are read from a .npy file, and '" + spec.value + "' is not one");
   } else if (value.ends_with(".npy"))
     spec.kind = Spec::Kind::Npy;
   else if (value.ends_with(".npz"))
@@ -77,7 +77,7 @@ Spec parseSpec(const std::string &text) {
   return spec;
 }
 
-/// Which spec feeds each parameter, and under which key of an archive.
+/// The input of each parameter, and its key in an archive.
 struct Assignment {
   const Spec *spec = nullptr;
   std::string key;
@@ -129,7 +129,7 @@ std::vector<Spec> parseSpecs(const std::vector<std::string> &texts) {
 void checkKind(const Spec &spec, const ValueInfo &param) {
   if (spec.kind == Spec::Kind::Normal && !isFloat(param.dtype))
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
-                typeText(param.dtype, param.shape) + " and normal makes floats");
+                typeText(param.dtype, param.shape) + " and normal generates floats");
   if (spec.kind == Spec::Kind::Key && (param.dtype != DType::U32 || param.shape.size() != 1 || param.shape[0] != 2))
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
                 typeText(param.dtype, param.shape) + " and not one random key");
@@ -138,7 +138,7 @@ void checkKind(const Spec &spec, const ValueInfo &param) {
                 "' is a random key; give a .npy of two u32, or zeros");
 }
 
-/// `count` elements in a row; `first` is the row-major place of the first in the global array.
+/// Generates `count` consecutive elements; `first` is the row-major index of the first one in the global array.
 void generateRow(const Spec &spec, DType dtype, int64_t first, int64_t count, void *out) {
   if (dtype == DType::Key) {
     std::memset(out, 0, static_cast<size_t>(count) * 8);
@@ -149,7 +149,7 @@ void generateRow(const Spec &spec, DType dtype, int64_t first, int64_t count, vo
     for (int64_t i = 0; i < count; ++i) {
       if (spec.kind == Spec::Kind::Normal)
         elements[i] = element.store(normalElement(spec.seed, static_cast<uint64_t>(first + i)));
-      else if (spec.kind == Spec::Kind::Key) // The words of the seed; the high one is 0, as of JAX's 32-bit seeds.
+      else if (spec.kind == Spec::Kind::Key) // The words of the seed; the high word is 0, as for JAX's 32-bit seeds.
         elements[i] = element.store(static_cast<int64_t>(first + i == 1 ? spec.seed : 0));
       else
         elements[i] = element.store(spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones));
@@ -179,7 +179,7 @@ void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardR
   }
 }
 
-/// An archive, and what of it the program takes.
+/// An archive, and the arrays of it that the program reads.
 class OpenedArchive {
 public:
   ArraySource open(const Spec &spec, const std::string &key) {
@@ -190,10 +190,10 @@ public:
     return archive->open(key);
   }
 
-  /// Of the parameter or struct that is read from it.
+  /// Returns the name of the parameter or struct that is read from it.
   const std::string &getName() const { return name; }
 
-  /// The arrays that nothing is read from.
+  /// Returns the names of the arrays that are not read.
   std::vector<std::string> listUnread() const {
     std::vector<std::string> unread;
     for (const std::string &key : archive->getNames())
@@ -234,7 +234,7 @@ std::string inputsText(const Plan &plan, const std::vector<std::string> &texts) 
   for (size_t i = 0; i < assignments.size(); ++i) {
     const Spec &spec = *assignments[i].spec;
     text += plan.params[i].name + ": ";
-    if (spec.kind == Spec::Kind::Normal || spec.kind == Spec::Kind::Key) // However the number is written.
+    if (spec.kind == Spec::Kind::Normal || spec.kind == Spec::Kind::Key) // Independent of how the number is written.
       text += (spec.kind == Spec::Kind::Normal ? "normal:" : "key:") + std::to_string(spec.seed);
     else
       text += spec.kind == Spec::Kind::Batches ? "batches of a file" : spec.isFile() ? "a file" : spec.value;
@@ -280,7 +280,7 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
     arrays.push_back(checksums.read(param, sharding, std::move(source)));
   }
   checksums.compare();
-  // Enough names to see what they are; a file of another model may have thousands.
+  // Enough names to recognize the file; a file of another model may have thousands.
   constexpr size_t shownNames = 5;
   for (const auto &[path, archive] : archives)
     if (std::vector<std::string> unread = archive.listUnread(); !unread.empty())

@@ -18,8 +18,8 @@
 namespace spmd {
 namespace {
 
-/// The artifact in memory that children read through /proc: the program is compiled once, and no file is left
-/// behind.
+/// Returns a file in memory that has the artifact; children read it through /proc. The program is compiled once, and no
+/// file is left behind.
 UniqueFd shareArtifact(const Artifact &artifact) {
   std::string bytes = encodeArtifact(artifact);
   UniqueFd fd(memfd_create("spmd-artifact", MFD_CLOEXEC));
@@ -31,7 +31,7 @@ UniqueFd shareArtifact(const Artifact &artifact) {
     written += static_cast<size_t>(count);
   }
   if (written < bytes.size())
-    throw Error("there is no memory to hand the program to its processes: " + writeProblem(errno));
+    throw Error("no memory to pass the program to its processes: " + writeProblem(errno));
   return fd;
 }
 
@@ -45,7 +45,7 @@ int launchProcesses(const ProcessLaunch &run) {
   if (!options.profileFile.empty()) {
     profile = UniqueFd(memfd_create("spmd-profile", MFD_CLOEXEC));
     if (!profile)
-      throw Error(std::string("there is no memory for the profile: ") + systemErrorText(errno));
+      throw Error(std::string("no memory for the profile: ") + systemErrorText(errno));
     current.profilePart = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(profile.get());
   }
   LaunchOptions launchOptions;
@@ -64,13 +64,13 @@ int launchProcesses(const ProcessLaunch &run) {
   };
   fill(launchOptions);
   if (!options.checkpointDirectory.empty())
-    launchOptions.terminationTime = std::chrono::hours(24); // Who is in a hurry sends it twice.
+    launchOptions.terminationTime = std::chrono::hours(24); // A second signal ends the processes sooner.
   if (options.verbose)
     launchOptions.started = [&](const std::vector<pid_t> &pids, const std::string &address) {
       run.log.writeStarted(pids, address);
     };
   if (launchOptions.numProcesses > 1)
-    resolveTls(options.job, run.environment); // What is wrong is said once, and not by each process.
+    resolveTls(options.job, run.environment); // Reports an error once, instead of once for each process.
   launchOptions.statusToken = findStatusToken(run.environment, options.job.token_file.value_or(""));
   RestartOptions restart = options.restart;
   restart.fit = [&](int32_t most) {
@@ -78,8 +78,8 @@ int launchProcesses(const ProcessLaunch &run) {
       --most;
     return most;
   };
-  // Until this run has saved, the folder may hold another one's checkpoints, which count only where they were asked
-  // for; then it shows none but those that this run goes on from.
+  // Until this run has saved, the folder may have checkpoints of another run, which count only if the user gave
+  // --resume. After that it has only checkpoints that this run continues.
   LaunchResult result = launchWithRestarts(launchOptions, restart, run.log, run.report,
                                            [&](LaunchOptions &launch, const LaunchResult &ended) {
                                              for (const ChildReport &told : ended.reports)

@@ -8,7 +8,7 @@
 
 namespace spmd {
 
-/// What a run that starts processes is made of.
+/// The inputs of launchProcesses.
 struct ProcessLaunch {
   const RunOptions &options;
   const RunRequest &request;
@@ -16,11 +16,13 @@ struct ProcessLaunch {
   const Environment &environment;
   RunLog &log;
   RunReport &report;
-  /// Takes the lines of the profile that the processes have left, if one is asked for; false where it is lost.
+  /// Writes the trace from the lines of the profile that the processes have left, if the user asked for one; returns
+  /// false if it is lost.
   std::function<bool(std::string_view lines)> writeProfile;
 };
 
-/// Starts the processes and waits for them, again after faults where that is asked for; returns the exit status.
+/// Starts the processes and waits for them, and restarts them after faults if restarts are enabled; returns the exit
+/// status.
 int launchProcesses(const ProcessLaunch &run);
 
 } // namespace spmd

@@ -1,4 +1,4 @@
-//===- RunLog.cpp - what a run says on stderr -----------------------------===//
+//===- RunLog.cpp - messages of a run on stderr ---------------------------===//
 
 #include "runtime/runner/RunLog.h"
 
@@ -27,7 +27,7 @@ void RunLog::write(Level level, const std::string &text, const Verdict *verdict)
   if (process)
     line += "process " + std::to_string(*process) + ": ";
   line += level == Level::Error ? "error: " : level == Level::Warning ? "warning: " : "";
-  // What other processes have told of themselves through the store, too: shapes, file names.
+  // The text may come from other processes through the store: shapes, file names.
   line += escapeControls(text) + "\n";
   std::lock_guard lock(mutex);
   stream << line << std::flush;
@@ -44,7 +44,7 @@ void RunLog::writeRaw(Level level, std::string text) {
     return;
   if (format == LogFormat::Json) {
     text.erase(text.find_last_not_of('\n') + 1);
-    if (std::string prefix = command + ": error: "; text.starts_with(prefix)) // Which the line's fields say.
+    if (std::string prefix = command + ": error: "; text.starts_with(prefix)) // A field of the line has this.
       text.erase(0, prefix.size());
     return writeJson(level, text, nullptr);
   }

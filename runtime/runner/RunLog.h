@@ -1,8 +1,8 @@
-//===- RunLog.h - what a run says on stderr ---------------------*- C++ -*-===//
+//===- RunLog.h - messages of a run on stderr -------------------*- C++ -*-===//
 //
-// Lines for people (`spmdc: process 2: warning: ...`), or one JSON object a line for programs (`--log-format json`):
+// Lines for users (`spmdc: process 2: warning: ...`), or one JSON object a line for programs (`--log-format json`):
 //     {"time": "2026-01-31T12:00:00.123456Z", "level": "error", "process": 2, "message": "...", "verdict": {...}}
-// `process` is absent where there is one process only, and in what the launcher of several says.
+// `process` is absent if there is only one process, and in messages of the launcher of several.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,24 +26,24 @@ class RunLog {
 public:
   enum class Level : uint8_t { Info, Warning, Error };
 
-  /// Writing to `stream` no longer waits for the stream that it is tied to, as stderr is to stdout: a reader of results
-  /// who pauses must not keep back what is to be said about that.
+  /// Unties `stream` from the stream that it flushes first, as stderr flushes stdout: a reader of results that pauses
+  /// must not delay messages about that.
   RunLog(std::ostream &stream, std::string command, LogFormat format)
       : stream(stream), command(std::move(command)), format(format) {
     stream.tie(nullptr);
   }
 
-  /// From now on lines bear this process's number.
+  /// From now on lines have this process's number.
   void setProcess(int32_t number) { process = number; }
 
-  /// One line. Thread-safe. `verdict`: what the text is about; its fields stand in the JSON.
+  /// Writes one line. Thread-safe. `verdict` is the verdict that the text reports; the JSON has its fields.
   void write(Level level, const std::string &text, const Verdict *verdict = nullptr);
   void write(const Notice &notice) {
     write(notice.level == Notice::Level::Warning ? Level::Warning : Level::Info, notice.text);
   }
-  /// The processes of a job that was started here.
+  /// Writes the address and the pids of a job that was started on this machine.
   void writeStarted(const std::vector<pid_t> &pids, const std::string &address);
-  /// What is ready for people already: as it is, or as the text of one line of JSON.
+  /// Writes a text that is ready for users: unchanged, or as the message of one line of JSON.
   void writeRaw(Level level, std::string text);
 
 private:
@@ -56,7 +56,7 @@ private:
   std::mutex mutex;
 };
 
-/// `2026-01-31T12:00:00.123456Z`
+/// Returns `2026-01-31T12:00:00.123456Z`.
 std::string timeText(std::chrono::system_clock::time_point time);
 
 } // namespace spmd

@@ -24,7 +24,7 @@ namespace {
 
 Error usage(const std::string &message) { return Error(message, Error::Kind::Usage); }
 
-/// One `--output`: which results go to which file, under which keys.
+/// One `--output`: the results that are written to a file, and their keys.
 struct OutputFile {
   std::string path;
   std::vector<std::pair<size_t, std::string>> results; ///< (result, key).
@@ -63,7 +63,7 @@ OutputFile parseOutput(const Plan &plan, const std::string &text) {
   return output;
 }
 
-/// A whole value on the host of process 0; empty on the others.
+/// A full value on the host of process 0; empty on the other processes.
 struct WholeValue {
   bool isHere = false;
   std::vector<char> bytes;
@@ -73,7 +73,7 @@ WholeValue gatherHere(const Array &array) {
   WholeValue value;
   size_t size = static_cast<size_t>(array.size() * byteSize(array.dtype()));
   const ArrayImpl &impl = *array.get_impl();
-  if (array.is_fully_replicated()) { // Everybody has it.
+  if (array.is_fully_replicated()) { // All processes have it.
     PartsRef parts = impl.getParts();
     value.isHere = impl.job->getProcess() == 0 && !parts->empty();
     if (value.isHere) {
@@ -96,7 +96,7 @@ WholeValue gather(const Array &array) {
     return gatherHere(array);
   } catch (const std::bad_alloc &) {
     releaseMemoryReserve();
-    throw Error("memory for the whole value of " + array.get_impl()->describe() + ", " +
+    throw Error("memory for the full value of " + array.get_impl()->describe() + ", " +
                 std::to_string(array.size() * byteSize(array.dtype())) + " bytes on process 0: " + noMemoryText());
   }
 }
@@ -173,7 +173,7 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
 }
 
 void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {
-  // A process prints when the one before has: the order is the same at every run.
+  // A process prints after the previous one, so that the order is the same in every run.
   std::string key = "api/print-shards/" + std::to_string(job->nextSequence("print-shards")) + "/";
   int32_t process = job->getProcess();
   std::string text;

@@ -78,7 +78,7 @@ private:
     std::string name, location, file, axes;
   };
 
-  /// Those that a collective's groups are over.
+  /// Returns the axes of the groups of a collective.
   std::vector<AxisRef> axesOf(const StepInfo &info) const {
     if (!info.axes.empty())
       return info.axes;
@@ -101,7 +101,7 @@ private:
     return "\"pid\":" + std::to_string(scene.process) + ",\"tid\":" + std::to_string(device);
   }
 
-  /// Microseconds with all digits.
+  /// Returns microseconds with all digits.
   std::string micros(int64_t nanoseconds) const {
     char text[40];
     std::snprintf(text, sizeof text, "%lld.%03lld", static_cast<long long>(nanoseconds / 1000),
@@ -118,8 +118,8 @@ private:
              ",\"dur\":" + micros(std::max<int64_t>(end - begin, 0)) + ",\"args\":{" + args + "}}\n";
   }
 
-  /// An arrow goes from where the first device of the group starts to where each other one is done, which is never
-  /// earlier. Each process writes its own ends.
+  /// Writes the ends of arrows: an arrow goes from the start on the first device of the group to the end on each other
+  /// device, which is never earlier. Each process writes the ends on its own devices.
   void link(uint64_t launch, const ProfileEvent &event, const StepInfo &info, int64_t occurrence) {
     int64_t position = positionOf.at(event.device);
     std::vector<int64_t> group = groupOf(scene.mesh, axesOf(info), position);
@@ -148,7 +148,7 @@ private:
 void ProfileRecord::describe(const Job &job, const MeshShape &mesh) {
   auto now = [] { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); };
   const Topology &topology = job.getClient().topology();
-  std::vector<int32_t> others; // Only hosts have clocks of their own.
+  std::vector<int32_t> others; // The processes on other hosts; processes of a host share its clock.
   for (const ProcessInfo &info : topology.processes)
     if (job.hostOf(info.index) != job.hostOf(0))
       others.push_back(info.index);
@@ -186,7 +186,7 @@ void ProfileRecord::stop() {
   thread.join();
 }
 
-/// What has come since the last time.
+/// Writes the events since the last call.
 void ProfileRecord::write() {
   auto [runs, dropped] = log.take();
   lines.dropped = dropped;
@@ -238,7 +238,7 @@ std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog
 
 void appendProfile(const std::string &path, const std::string &lines) {
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  std::string text = "\n\n" + lines; // What a killed process has left of a line ends here.
+  std::string text = "\n\n" + lines; // Ends an incomplete line of a killed process.
   std::string_view rest = text;
   while (fd && !rest.empty()) {
     ssize_t written = ::write(fd.get(), rest.data(), rest.size());
@@ -249,7 +249,7 @@ void appendProfile(const std::string &path, const std::string &lines) {
     rest.remove_prefix(static_cast<size_t>(written));
   }
   if (!rest.empty())
-    throw Error(std::string("the profile cannot be handed to the launcher: ") + std::strerror(errno));
+    throw Error(std::string("the profile cannot be passed to the launcher: ") + std::strerror(errno));
 }
 
 std::string profileDocument(std::string_view lines) {

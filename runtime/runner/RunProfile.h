@@ -4,9 +4,9 @@
 // a slice for each launch and each of its steps with its source line, and arrows from the first device of a
 // collective to the others. Times are those of process 0's clock.
 //
-// Every process writes lines, one event each. Processes that were started here append them to one piece of memory of
-// the launcher, which makes the document, whatever has become of them. They are written while the run goes on: whoever
-// is asked to end has little left to do.
+// Every process writes lines, one event each. Processes that `run` started append them to a file in memory of the
+// launcher, which writes the document at the end, even if processes were killed. Lines are written during the run, so
+// that a process that is asked to end has little left to do.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace spmd {
 
-/// What the events of a process need to be read.
+/// The metadata that the events of a process need.
 struct ProfileScene {
   int32_t process = 0;
   std::string host;
@@ -32,28 +32,28 @@ struct ProfileScene {
   ClockOffset clock;
   MeshShape mesh;
   std::vector<int64_t> devices;      ///< The global device at each position of the mesh.
-  std::vector<int64_t> localDevices; ///< This process's.
+  std::vector<int64_t> localDevices; ///< The devices of this process.
   std::vector<StepInfo> steps;
 };
 
-/// What a process records. Thread-safe: a run may be ended while it goes on.
+/// The events that a process records. Thread-safe: a signal may end the run during a call.
 class ProfileRecord {
 public:
   struct Lines {
-    std::string text; ///< One event each, those that were not appended; empty before there was a program.
+    std::string text; ///< One event a line, those that were not appended yet; empty before there is a program.
     size_t dropped = 0;
   };
 
   ProfileLog log;
 
-  /// `part`: to which lines are appended as they come; where it is empty, they are kept.
+  /// Lines are appended to the file `part` as they come; if it is empty, they are kept.
   explicit ProfileRecord(std::string part) : part(std::move(part)) {}
   ~ProfileRecord() { stop(); }
 
-  /// Once the job is joined; on all its processes, which measure the difference of their clocks.
+  /// To be called when the job is joined, on all its processes, which measure the difference of their clocks.
   void describe(const Job &job, const MeshShape &mesh);
   void describe(const Executor &executor, const Mesh &mesh);
-  /// All so far. From then on nothing is written any more.
+  /// Returns all lines so far, and stops recording.
   Lines take();
 
 private:
@@ -72,18 +72,18 @@ private:
   BackgroundThread thread;
 };
 
-/// Who the process is, and its devices.
+/// Returns the lines that describe the process and its devices.
 std::string profileHeader(const ProfileScene &scene);
-/// What is known of its clock, and how many events are missing.
+/// Returns the lines that describe its clock, and how many events were dropped.
 std::string profileFooter(const ProfileScene &scene, size_t dropped);
-/// One event a line.
+/// Returns the lines of the events, one each.
 std::string profileLines(const ProfileScene &scene, const std::vector<ProfileLog::Run> &runs);
 
-/// Appends to a file that others append to as well.
+/// Appends to a file that other processes append to as well.
 void appendProfile(const std::string &path, const std::string &lines);
 
-/// The document. Lines that are not whole, of a process that was killed while it wrote, are left out: the last of what
-/// it has appended, before the empty line with which the next one begins.
+/// Returns the document. Leaves out incomplete lines, which a process that was killed while it wrote leaves before the
+/// empty line that begins the next text.
 std::string profileDocument(std::string_view lines);
 
 } // namespace spmd

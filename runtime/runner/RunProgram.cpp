@@ -1,4 +1,4 @@
-//===- RunProgram.cpp - everything `run` does with an artifact ------------===//
+//===- RunProgram.cpp - runs a compiled program for `run` -----------------===//
 
 #include "runtime/runner/RunProgram.h"
 
@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  /// Returns the status that the process is to exit with.
+  /// Returns the exit status of the process.
   int writeReport(int status) {
     if (options.reportFile.empty())
       return status;
@@ -118,7 +118,7 @@ private:
       std::lock_guard lock(ending);
       describeEnd(topology(), /*failed=*/false, std::nullopt, interruption ? &*interruption : nullptr);
       return status == 0 && isProfileLost ? 1 : status;
-    } catch (const VerdictError &error) { // The job ended while it was being joined.
+    } catch (const VerdictError &error) { // The job ended while this process joined.
       return report(error, &error.getVerdict());
     } catch (const Error &error) {
       return report(error);
@@ -130,10 +130,10 @@ private:
     }
   }
 
-  /// The number that this process is given, before the job is joined.
+  /// Returns the id that options or environment give this process, before the job is joined.
   int getGivenProcess() const { return options.job.process_id.value_or(environment.processId.value_or(0)); }
 
-  /// With what other processes have read: devices that hold the same must hold the same values.
+  /// Compares inputs with those of other processes: devices that hold the same part must have the same values.
   void compareInputs(const Mesh &mesh) {
     std::vector<std::string> files = inputFiles(artifact->plan, options.inputs);
     std::vector<ReadInput> read;
@@ -142,13 +142,14 @@ private:
     checkReplicatedInputs(*job, mesh, read, batches->rowCount());
   }
 
-  /// One process of a job that others belong to.
+  /// Returns whether this is one process of a job with several.
   bool isMember() const {
     return options.job.coordinator_address || environment.coordinatorAddress || options.job.process_id ||
            environment.processId;
   }
 
-  /// One process alone is started, too, where somebody must be there after its end.
+  /// Returns whether to start processes. Restarts, reports and profiles need a launcher that outlives the process, even
+  /// for one process.
   bool startsProcesses() const {
     int count = options.job.num_processes.value_or(1);
     return !isMember() &&
@@ -156,7 +157,7 @@ private:
   }
 
   //===--------------------------------------------------------------------===//
-  // Being a process
+  // Running as one process of the job
   //===--------------------------------------------------------------------===//
 
   JoinOptions joinOptions() {
@@ -258,7 +259,7 @@ private:
     for (int64_t step = done + 1; step <= options.steps; ++step) {
       if (step > done + 1) {
         carryOver(checked.carries, results, inputs);
-        results.clear(); // What is not carried leaves its memory to the next step.
+        results.clear(); // Releases results that are not carried before the next step.
         batches->feed(step, inputs);
         results = callAndWait(durations);
       }
@@ -276,11 +277,11 @@ private:
     checkpoints.finish();
     stopRequest.heed(false);
     for (int i = 0; i < options.repeat; ++i) {
-      results.clear(); // Their memory is taken again.
+      results.clear(); // Releases their memory before the next call.
       results = callAndWait(durations);
     }
     if (options.repeat > 0 || !options.timeJson.empty()) {
-      // The first call warms caches up, and counts only where it is the only one.
+      // The first call warms caches up, and counts only if there is no other.
       RunTimes times = slowestTimes(*job, firstResultMs, std::move(durations.empty() ? first : durations));
       times.compileMs = options.compileMs;
       if (process == 0 && !options.timeJson.empty())
@@ -295,15 +296,15 @@ private:
     return 0;
   }
 
-  /// This process's part; to the launcher, or to a file of its own.
+  /// Writes this process's part of the profile: to the launcher, or to a file of its own.
   void finishProfile() {
     try {
       auto [lines, dropped] = profile ? profile->take() : ProfileRecord::Lines();
       if (lines.empty())
         return;
       if (dropped > 0)
-        log.write(RunLog::Level::Warning, "--profile: the trace holds the first events only, and " +
-                                              std::to_string(dropped) + " more were dropped; give fewer steps");
+        log.write(RunLog::Level::Warning, "--profile: the trace has only the first events; " + std::to_string(dropped) +
+                                              " more were dropped; give fewer steps");
       if (!options.profilePart.empty())
         return appendProfile(options.profilePart, lines);
       writeProfile(lines);
@@ -312,7 +313,7 @@ private:
     }
   }
 
-  /// False where it cannot be written, which is said.
+  /// Returns false, after a message, if the profile cannot be written.
   bool writeProfile(std::string_view lines) {
     try {
       writeFileAtomically(pathOfProcess(options.profileFile, getGivenProcess()), profileDocument(lines),
@@ -325,7 +326,7 @@ private:
     }
   }
 
-  /// Process 0 has the figures of all.
+  /// Serves the metrics on process 0, which has the statistics of all.
   void serveMetrics() {
     if (!options.metricsPort || process != 0)
       return;
@@ -334,13 +335,13 @@ private:
     log.write(RunLog::Level::Info, "metrics at http://" + metrics->getAddress() + "/metrics");
   }
 
-  /// Adds how many microseconds it took.
+  /// Calls the program and waits; appends the duration in microseconds.
   std::vector<Array> callAndWait(std::vector<double> &durations) {
     int64_t began = nowNs();
     std::vector<Array> values = program->call(inputs);
     for (const Array &value : values)
       value.block_until_ready();
-    job->finishLaunches(); // Also of a program without results.
+    job->finishLaunches(); // Waits for programs without results, too.
     durations.push_back(static_cast<double>(nowNs() - began) * 1e-3);
     return values;
   }
@@ -351,7 +352,7 @@ private:
       job->countStep(step, options.steps);
   }
 
-  /// A few times a second, so that the launcher knows how far a process had come that was killed.
+  /// Reports the step a few times a second, so that the launcher knows the progress of a process that is killed.
   void tellProgress() {
     if (!environment.launcherFd || nowNs() - lastToldNs < 200'000'000)
       return;
@@ -368,8 +369,8 @@ private:
   // Messages
   //===--------------------------------------------------------------------===//
 
-  /// All processes have saved what they had. Of those that were started here, one speaks, and the command says the
-  /// rest.
+  /// Reports that all processes have saved. For processes started by `run`, only process 0 reports, and the launcher
+  /// reports the rest.
   void sayInterrupted(const Verdict &verdict) {
     if (process == 0 || !environment.launcherFd)
       log.write(RunLog::Level::Info, verdict.str());
@@ -377,7 +378,7 @@ private:
       interruption = verdict;
   }
 
-  /// Whoever is at the end first, the program or this thread of signals, has the last word.
+  /// Watches signals. The first to end the run, the program or this thread of signals, writes the report.
   void watchSignals() {
     bool isLaunched = environment.launcherFd.has_value();
     std::vector<int> numbers;
@@ -392,8 +393,8 @@ private:
       });
   }
 
-  /// What is there is written, also where the program itself cannot be interrupted. Who started the processes here
-  /// signals all of them; in a cluster the others are told.
+  /// Writes report and profile even if the program itself cannot be interrupted. If `run` started the processes, the
+  /// launcher signals all of them; in a cluster this process informs the others.
   void endBySignal(int number) {
     std::lock_guard lock(ending);
     if (hasEnded)
@@ -417,7 +418,7 @@ private:
     endBy(number);
   }
 
-  /// Prints the root cause, which is the same on all processes.
+  /// Prints the root cause, which is the same on all processes. Returns the exit status.
   int report(const Error &error, const Verdict *told = nullptr) {
     std::lock_guard lock(ending);
     end->begin();
@@ -449,7 +450,7 @@ private:
       return exitStatusOf(*verdict);
     if (!hasStarted)
       failureToStart = message;
-    // Before a job is joined, what the caller gave is to blame.
+    // Before the job is joined, a usage error is one of the command line.
     return error.getKind() == Error::Kind::Usage && !job ? 2 : 1;
   }
 
@@ -457,10 +458,10 @@ private:
     return verdict.cause == Verdict::Cause::Interrupted ? 128 + static_cast<int>(verdict.detail) : 1;
   }
 
-  /// Of nobody, before the job is joined.
+  /// Empty before the job is joined.
   Topology topology() const { return job ? job->getClient().topology() : Topology(); }
 
-  /// For this process's own report, and for the launcher's.
+  /// Records the end for this process's own report, and for the launcher's.
   void describeEnd(const Topology &topology, bool failed, std::optional<std::string> message, const Verdict *verdict) {
     hasEnded = true;
     std::optional<int64_t> done;
@@ -470,7 +471,7 @@ private:
       runReport.setError(*message);
     runReport.describe(topology, process, verdict, failed, done);
     ChildReport last;
-    if (verdict && verdict->cause != Verdict::Cause::Interrupted) // Which the launcher sees by itself.
+    if (verdict && verdict->cause != Verdict::Cause::Interrupted) // The launcher knows of an interruption itself.
       last.verdict = *verdict;
     last.error = std::move(message);
     last.stepsDone = done;
@@ -485,26 +486,27 @@ private:
   Environment environment;
   std::shared_ptr<const Artifact> artifact;
   CheckedRun checked;
-  /// Shared with the client, which may outlive this.
+  /// Shared with the client, which may outlive this object.
   std::shared_ptr<RunEnd> end = std::make_shared<RunEnd>();
-  // Members, so that an error is reported to the job before anything is taken apart.
+  // Members, so that an error is reported to the job before anything is destroyed.
   std::shared_ptr<Job> job;
   Client *joining = nullptr; ///< Before there is a job.
   std::unique_ptr<MetricsServer> metrics;
-  std::unique_ptr<ProfileRecord> profile; ///< Null: no trace is asked for.
+  std::unique_ptr<ProfileRecord> profile; ///< Null: the user asked for no trace.
   bool isProfileLost = false;
   std::unique_ptr<Program> program;
   std::unique_ptr<RunBatches> batches;
   std::vector<Array> inputs, results;
   ProgressLine progress{request.err, request.command};
   int64_t lastToldNs = 0;
-  std::atomic<int64_t> stepsDone{-1}; ///< Of the loop of steps; -1: it has not begun.
+  std::atomic<int64_t> stepsDone{-1}; ///< Steps of the loop of steps; -1: it has not begun.
   int numProcesses = 1, process = 0;
-  std::atomic<bool> hasStarted{false}; ///< Whatever happens now, the others learn from the job.
-  std::string failureToStart;          ///< Before that.
-  std::optional<Verdict> interruption; ///< All processes ended as one was asked to.
+  /// Set when the job is joined: from then on the others learn of a failure from the job.
+  std::atomic<bool> hasStarted{false};
+  std::string failureToStart;          ///< The error that ended the process before that.
+  std::optional<Verdict> interruption; ///< The verdict if all processes ended because one was asked to.
   StopRequest stopRequest;
-  std::mutex ending; ///< Held by who ends the run, and for what is needed for that.
+  std::mutex ending; ///< Held by the thread that ends the run; guards what the end needs.
   std::atomic<bool> hasEnded{false};
   std::unique_ptr<SignalWatch> signals;
 };

@@ -21,7 +21,8 @@ template <typename T> nlohmann::ordered_json orNull(const std::optional<T> &valu
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-/// A child's end in the words of a verdict, where the children had none: before they joined, or alone.
+/// Returns a verdict for a child's end if the children reported none: they ended before they joined, or there is only
+/// one.
 Verdict verdictOf(const ChildEnd &end, const std::optional<std::string> &error) {
   Verdict verdict;
   verdict.culprit = end.process;
@@ -41,7 +42,7 @@ std::string interruptionText(int signal) {
 
 void RunReport::describe(const LaunchResult &result) {
   interruptedBy = result.hasFailedAtTheEnd() ? 0 : result.interruptedBy;
-  // A process that was asked to end by itself, and saved the job's state.
+  // A process was asked to end by itself, and saved the job's state.
   if (interruptedBy == 0 && result.culprit && result.culprit->signal == 0 && !result.verdict() &&
       result.culprit->status == 128 + SIGTERM)
     interruptedBy = SIGTERM;
@@ -53,7 +54,7 @@ void RunReport::describe(const LaunchResult &result) {
   else if (result.culprit && interruptedBy == 0)
     verdict = verdictOf(*result.culprit, result.reports[static_cast<size_t>(result.culprit->process)].error);
   if (interruptedBy != 0)
-    verdict.reset(); // What the others say then follows from that.
+    verdict.reset(); // The verdicts of other processes follow from the interruption.
   for (const ChildEnd &end : result.children) {
     ProcessReport report;
     report.process = end.process;
@@ -64,7 +65,7 @@ void RunReport::describe(const LaunchResult &result) {
     bool isCulprit = verdict && verdict->culprit == end.process;
     report.state = isCulprit ? causeName(verdict->cause) : end.succeeded() ? "succeeded" : "stopped";
     if (!isCulprit && end.signal != 0 && !end.takenDown && interruptedBy == 0)
-      report.state = "killed"; // Another one, at the same time.
+      report.state = "killed"; // Another process, killed at the same time.
     processes.push_back(std::move(report));
   }
 }
@@ -75,7 +76,7 @@ void RunReport::describe(const Topology &topology, int32_t self, const Verdict *
     verdict = *told;
   processes.clear();
   std::vector<ProcessInfo> known = topology.processes;
-  if (known.empty()) { // Not joined: only this one is known.
+  if (known.empty()) { // The job was not joined: only this process is known.
     known.emplace_back();
     known.back().index = self;
     known.back().host = hostName();

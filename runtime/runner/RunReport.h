@@ -1,7 +1,7 @@
 //===- RunReport.h - how a run ended, as JSON (--report) --------*- C++ -*-===//
 //
-// One object, the same keys after every end. It is written by who is there at the end: the command that started the
-// processes, or, in a cluster, each process that was given a file.
+// One object, with the same keys after every end. The command that started the processes writes it, or, in a cluster,
+// each process that was given a file.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,8 +21,8 @@ struct ProcessReport {
   int32_t process = 0;
   std::string host;
   int64_t pid = 0;
-  /// `succeeded`; `failed`, `killed`, `exited`, `lost`, `hung`, `stuck`, `missing` for who ended the job; `stopped`: it
-  /// ended because the job did.
+  /// `succeeded`; for the process that ended the job `failed`, `killed`, `exited`, `lost`, `hung`, `stuck` or
+  /// `missing`; `stopped`: it ended because the job did.
   std::string state;
   std::optional<int> exitCode, signal;
   std::optional<int64_t> stepsDone;
@@ -32,19 +32,20 @@ class RunReport {
 public:
   explicit RunReport(std::string command) : command(std::move(command)), began(std::chrono::system_clock::now()) {}
 
-  /// The end of processes that were started here.
+  /// Records the end of processes that this command started.
   void describe(const LaunchResult &result);
-  /// The end of a job as one of its processes sees it. `verdict` may be null: then it went well or `error` is why not.
+  /// Records the end of a job as one of its processes sees it. `verdict` may be null: the job succeeded, or `error`
+  /// says why not.
   void describe(const Topology &topology, int32_t self, const Verdict *verdict, bool failed,
                 std::optional<int64_t> stepsDone);
-  /// What ended the run before there were processes, or where nobody gave a verdict.
+  /// Records the error that ended the run before there were processes, or without a verdict.
   void setError(const std::string &message);
-  /// The run is begun again after this end of an attempt.
+  /// Records that the job is restarted after this end of an attempt.
   void addRestart(const std::string &message, std::optional<int64_t> resumedFrom, int32_t numProcesses);
 
-  int64_t steps = 0; ///< Of the loop that was asked for; 0: none.
+  int64_t steps = 0; ///< Steps of the requested loop; 0: none.
 
-  /// `exitStatus`: the command's own.
+  /// `exitStatus` is that of the command.
   std::string json(int exitStatus) const;
 
 private:
@@ -63,14 +64,15 @@ private:
   std::vector<Restart> restarts;
 };
 
-/// What is said of a run that was ended by a signal to the command that started it.
+/// Returns the message for a run that was ended by a signal to the command that started it.
 std::string interruptionText(int signal);
 
-/// Where a process writes what an option names: `{process}` stands for its number, for clusters, whose processes are
-/// given the same options.
+/// Returns the path at which a process writes: replaces `{process}` by its number. For clusters, whose processes get
+/// the same options.
 std::string pathOfProcess(std::string path, int process);
 
-/// Throws a usage error if a file could not be written there when the run ends: one of a week should not end with that.
+/// Throws a usage error if a file could not be written there at the end of the run, so that a long run does not fail
+/// for that.
 void checkWritable(const std::string &option, const std::string &path);
 
 } // namespace spmd

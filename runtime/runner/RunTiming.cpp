@@ -1,4 +1,4 @@
-//===- RunTiming.cpp - how long calls took --------------------------------===//
+//===- RunTiming.cpp - durations of calls ---------------------------------===//
 
 #include "runtime/runner/RunTiming.h"
 

@@ -1,4 +1,4 @@
-//===- RunTiming.h - how long calls took ------------------------*- C++ -*-===//
+//===- RunTiming.h - durations of calls -------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/Job.h"
@@ -8,19 +8,19 @@
 
 namespace spmd {
 
-/// Of all calls but the first, which warms caches up; of the first where there is no other. Without any (a loop whose
-/// steps were all done before) `runs` is 0, and the times of calls are null in the JSON.
+/// The times of all calls but the first, which warms caches up; of the first if there is no other. Without any call
+/// (all steps of the loop were done before) `runs` is 0, and the times of calls are null in the JSON.
 struct RunTimes {
   double medianUs = 0, minUs = 0, maxUs = 0;
   size_t runs = 0;
   double compileMs = 0, firstResultMs = 0;
-  /// For people.
+  /// Returns a line for the user.
   std::string text() const;
-  /// For scripts: one object with the keys of `--time-json`.
+  /// Returns one object with the keys of `--time-json`.
   std::string json() const;
 };
 
-/// Of each call, the time of the slowest process counts. Every process calls it, with as many durations.
+/// Returns the times of the slowest process for each call. Every process calls it, with equally many durations.
 RunTimes slowestTimes(Job &job, double firstResultMs, std::vector<double> durationsUs);
 
 } // namespace spmd

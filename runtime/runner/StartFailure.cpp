@@ -1,4 +1,4 @@
-//===- StartFailure.cpp - a process that cannot begin ---------------------===//
+//===- StartFailure.cpp - a process that fails before it joins ------------===//
 
 #include "runtime/runner/StartFailure.h"
 
@@ -34,7 +34,7 @@ void tellStartFailure(const InitializeOptions &options, const Environment &envir
     JoinOptions join = resolveJoinOptions(options, environment, /*defaultDevices=*/1);
     join.notice = std::move(notice);
     Client::tellFailure(std::move(join), why);
-  } catch (const Error &) { // What is missing or wrong there, the process's own error says or would have said.
+  } catch (const Error &) { // The process itself reports missing or wrong options.
   }
 }
 

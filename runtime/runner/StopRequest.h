@@ -1,17 +1,18 @@
-//===- StopRequest.h - that a loop is to save and end -----------*- C++ -*-===//
+//===- StopRequest.h - asks a loop of steps to save and end -----*- C++ -*-===//
 #pragma once
 
 #include <atomic>
 
 namespace spmd {
 
-/// What SIGTERM asks of a loop of steps with checkpoints: to save what it has, and then to end. Made on a thread of
-/// signals, and looked at between steps.
+/// The request of SIGTERM to a loop of steps with checkpoints: to save its state, and then to end. The thread of
+/// signals makes the request; the loop checks it between steps.
 class StopRequest {
 public:
-  /// Whether the loop looks from here on.
+  /// Sets whether the loop obeys requests from here on.
   void heed(bool heeds) { isHeeded = heeds; }
-  /// False where nobody looks, or it was made before (who sends it twice is in a hurry): the process is to end at once.
+  /// Makes the request. Returns false if the loop does not obey it, or if it was made before (a second signal means "at
+  /// once"): then the process must end at once.
   bool make() { return isHeeded && !isMade.exchange(true); }
   bool wasMade() const { return isMade; }
 

@@ -1,4 +1,4 @@
-//===- VerdictJson.cpp - a verdict for programs ---------------------------===//
+//===- VerdictJson.cpp - a verdict as JSON --------------------------------===//
 
 #include "runtime/runner/VerdictJson.h"
 

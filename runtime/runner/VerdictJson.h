@@ -1,4 +1,4 @@
-//===- VerdictJson.h - a verdict for programs -------------------*- C++ -*-===//
+//===- VerdictJson.h - a verdict as JSON ------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/coordinator/Verdict.h"
@@ -7,13 +7,13 @@
 
 namespace spmd {
 
-/// `killed`, `lost`, ...: the root causes of logs and reports.
+/// Returns `killed`, `lost`, ...: the root causes of logs and reports.
 const char *causeName(Verdict::Cause cause);
 
-/// The same keys for every cause; null where there is no such thing.
+/// Returns an object with the same keys for every cause; absent values are null.
 nlohmann::ordered_json verdictJson(const Verdict &verdict);
 
-/// Bytes that are not UTF-8 (names of files) become U+FFFD. `indent` -1: on one line.
+/// Bytes that are not UTF-8 (in names of files) become U+FFFD. `indent` -1: on one line.
 std::string jsonText(const nlohmann::ordered_json &json, int indent = -1);
 
 } // namespace spmd

@@ -1,7 +1,7 @@
 //===- CoverageTest.cpp - random programs have every operation ------------===//
 //
-// Fails for an operation of the language, of the dialects, or of the generator's own tables that is in none of some
-// hundred random programs: who adds one, adds it to the generator (generator/Operations.h), or here with the reason.
+// Fails for an operation of the language, of the dialects, or of the generator's own tables that none of some hundred
+// random programs has. To add an operation, add it to the generator (generator/Operations.h), or here with the reason.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ namespace {
 
 constexpr uint64_t kPrograms = 2400;
 
-/// Operations that no program of the language can have before there is a way to write it.
+/// Operations that the language cannot express yet.
 const std::map<std::string, std::string> kElsewhere = {
-    {"array.print", "has no value to compare; tests/tools/control.test reads what is printed"},
+    {"array.print", "has no value to compare; tests/tools/control.test reads the printed text"},
     {"array.scatter_add_along",
      "for derivatives of take_along_axis; the cases of tests/ir/array/reference.json have it"},
 };
@@ -41,12 +41,12 @@ std::set<std::string> operationsOfTheDialects() {
   return names;
 }
 
-/// What the random programs of fixed seeds are made of.
+/// The operations that the random programs of fixed seeds have.
 struct Census {
-  std::set<std::string> words;      ///< Names and operators of the texts.
+  std::set<std::string> words;      ///< Names and operators in the texts.
   std::set<std::string> made;       ///< Entries of the generator's tables.
-  std::set<std::string> operations; ///< Of the dialects, at all stations up to the partitioned program.
-  std::map<std::string, std::set<spmd::DType>> dtypes; ///< Of what each operation takes first.
+  std::set<std::string> operations; ///< Operations of the dialects, at all stages up to the partitioned program.
+  std::map<std::string, std::set<spmd::DType>> dtypes; ///< The types of the first operand of each operation.
 
   void addText(const std::string &text) {
     for (size_t i = 0; i < text.size(); ++i) {
@@ -77,7 +77,7 @@ struct Census {
   }
 };
 
-/// The program of a seed as IR, or null with a failed expectation.
+/// Returns the program of a seed as IR, or null with a failed expectation.
 mlir::FailureOr<Subject> subjectOf(uint64_t seed, mlir::MLIRContext &context, Census &census) {
   loadDialects(context);
   GeneratorOptions options;
@@ -99,8 +99,8 @@ Census takeCensus() {
     if (auto subject = subjectOf(seed, context, census); mlir::succeeded(subject))
       census.addModule(*subject->module);
   }
-  // What is left is made by the partitioner, which costs more: only until it has been seen. RandomProgramsTest takes
-  // all of them all the way.
+  // The partitioner creates the remaining operations, which costs more time: only until all have been seen.
+  // RandomProgramsTest partitions all programs.
   std::set<std::string> missing = operationsOfTheDialects();
   for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
     std::erase_if(missing,
@@ -111,7 +111,8 @@ Census takeCensus() {
     auto subject = subjectOf(seed, context, census);
     if (mlir::failed(subject))
       continue;
-    // Propagated, too: barriers around what is computed again are there between differentiation and partitioning.
+    // The propagated stage, too: optimization barriers around recomputed values exist only between differentiation and
+    // partitioning.
     for (Stage stage : {Stage::Propagated, Stage::Partitioned}) {
       Stage reached = getStage(*subject->module);
       if (reached < stage && mlir::failed(runPipeline(*subject->module, reached, stage, {})))
@@ -123,8 +124,8 @@ Census takeCensus() {
   return census;
 }
 
-/// What is printed is no value; tests/tools/control.test reads it. Here is the place for others that random programs
-/// cannot have, with the reason.
+/// `print` has no result; tests/tools/control.test tests it. Other operations that random programs cannot have are
+/// added here with the reason.
 const std::set<std::string_view> kNotInRandomPrograms = {"print"};
 
 void expectEveryOperationOfTheLanguage(const Census &census) {
@@ -165,7 +166,7 @@ void expectEveryOperationOfTheDialects(const Census &census) {
         << text << (kElsewhere.count(text) ? " is made now: take it off the list" : " is in no random program");
 }
 
-// Each function of one float, and each operator, meets every type that it takes.
+// Each function of one float, and each operator, is used with every type that it takes.
 void expectEveryTypeOfElementwiseOperations(const Census &census) {
   using spmd::DType;
   std::set<DType> floats = {DType::F64, DType::F32, DType::BF16, DType::F16};
@@ -186,7 +187,7 @@ void expectEveryTypeOfElementwiseOperations(const Census &census) {
     expect(name, integers);
 }
 
-// In one case, so that the census is taken once.
+// One test, so that the programs are generated once.
 TEST(Coverage, RandomProgramsHaveEverything) {
   Census census = takeCensus();
   expectEveryOperationOfTheLanguage(census);

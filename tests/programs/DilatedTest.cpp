@@ -1,8 +1,8 @@
-//===- DilatedTest.cpp - gradients of what is taken in strides, executed --===//
+//===- DilatedTest.cpp - gradients of strided slices, executed ------------===//
 //
-// The gradient of x[first:last:stride] has zeros between its elements, which each device puts there by itself: what
-// travels are the elements alone whose places are another device's. Arrays are cut in whatever way, in any sizes. Every
-// station against the unpartitioned program, and no more bytes than a count element by element.
+// The gradient of x[first:last:stride] has zeros between its elements. Each device inserts the zeros of its own shard,
+// and devices send only elements that belong to other shards. Arrays have random shardings and sizes. Every stage gives
+// the results of the unpartitioned program, and devices send no more bytes than a count element by element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ protected:
     return "f32[" + std::to_string(size) + "@" + axes + ", 5]";
   }
 
-  /// The elements of the cotangent that devices need for their pieces of the gradient and do not have.
+  /// Returns the number of elements of the cotangent that devices need for their shards of the gradient and do not
+  /// hold.
   int64_t countMissing() const {
     int64_t piece = (rows + devices - 1) / devices, takenPiece = (taken + devices - 1) / devices, missing = 0;
     for (int64_t i = 0; i < taken; ++i)

@@ -1,9 +1,10 @@
-//===- EdgeSumsTest.cpp - sums of moved arrays, executed ------------------===//
+//===- EdgeSumsTest.cpp - halo accumulation, executed ---------------------===//
 //
-// The gradient of what looks at one array through shifted windows is a sum of arrays that are moved against each other:
-// devices add up what they have for one another's pieces and send that, along one or two cut dimensions, with strides,
-// dilations and paddings, in any sizes. Every station against the unpartitioned program; where pieces lie alike, no
-// more bytes than a count of the elements that devices have something for and do not hold.
+// The gradient of a function of several shifted windows of one array is a sum of shifted arrays. Devices add up their
+// contributions to one another's shards and send the sums (halo accumulation), along one or two sharded dimensions,
+// with strides, dilations and paddings, in any sizes. Every stage gives the results of the unpartitioned program. If
+// source and target have the same shards, devices send no more bytes than the number of elements to which a device
+// contributes and that it does not hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@ constexpr int kBlocks = 2, kPerBlock = 30, kCompiledEvery = 3;
 
 class EdgeSums : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
-  /// One position of a convolution.
+  /// One window position of a convolution.
   struct Position {
     int64_t size, window, stride, dilation, low, high;
     std::string axes;
@@ -74,7 +75,7 @@ TEST_P(EdgeSums, OneEdgeToEachNeighbour) {
     devices = random.pick({2, 3, 4, 5});
     Position x = makePosition("a");
     x.stride = 1;
-    x.low = random.integer(0, x.getExtent() - 1); // SAME, at whatever end.
+    x.low = random.integer(0, x.getExtent() - 1); // SAME padding, with the larger half at either end.
     x.high = x.getExtent() - 1 - x.low;
     int64_t piece = (x.size + devices - 1) / devices, missing = 0;
     for (int64_t device = 0; device < devices; ++device) {
@@ -92,7 +93,7 @@ TEST_P(EdgeSums, OneEdgeToEachNeighbour) {
                        "], dilation=" + std::to_string(x.dilation) + ") * c); }\nfn main(x: " + array + ", k: f32[" +
                        std::to_string(x.window) + "@_, 3@_, 2@_], c: f32[1, " + x.getCountSize() + ", 2]) -> " + array +
                        " { return grad(loss)(x, k, c); }\n";
-    // Gaps of more than a piece are sent as if there were none.
+    // Gaps of more than a shard are sent as if there were none.
     bool isNear = x.getExtent() <= piece;
     double bound = 4.0 * kChannels * static_cast<double>(missing) / static_cast<double>(devices);
     check(text, i % kCompiledEvery == 0, isNear && x.dilation == 1 ? bound : INFINITY);
@@ -120,7 +121,7 @@ TEST_P(EdgeSums, OfAnySizesAlongTwoDimensions) {
 }
 
 TEST_P(EdgeSums, OfShiftedProducts) {
-  // Sums of which some are moved and some are not, some used elsewhere, in loops, and of parts of parts.
+  // Sums with shifted and unshifted terms, some with other users, in loops, and of slices of slices.
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
     int64_t size = random.integer(6, 40);

@@ -1,9 +1,8 @@
 //===- EveryLayoutTest.cpp - contractions and reshards, executed ----------===//
 //
-// Every way in which two axes of 8 devices may cut the operands and the result of a product, and an array of rank 1 to
-// 3 before and after a change of sharding, on sizes that divide and sizes that do not: compiled and run on 8 devices,
-// each has the bits of the unpartitioned program, at every station. What they send is measured by
-// benchmarks/partitioner/contractions.py and reshards.py.
+// All shardings of the operands and the result of a product over two axes of 8 devices, and of an array of rank 1 to 3
+// before and after a reshard, with even and uneven sizes: compiled and run on 8 devices, each gives the bits of the
+// unpartitioned program, at every stage. benchmarks/partitioner/contractions.py and reshards.py measure what they send.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +14,10 @@ using namespace spmdc;
 
 namespace {
 
-/// The axes of each dimension, as the language writes them.
+/// The axes of each dimension, in the language's syntax.
 using Layout = std::vector<std::string>;
 
-/// Every way to put a and b on the dimensions of an array, one behind the other in either order.
+/// Returns all ways to assign a and b to the dimensions of an array; two axes of one dimension come in either order.
 std::vector<Layout> listLayouts(size_t rank) {
   std::vector<Layout> layouts;
   for (size_t a = 0; a <= rank; ++a)

@@ -2,7 +2,7 @@
 //
 // Random functions (generator/DifferentiableFunction.h) with loops, branches, checkpoints and shard_map, on random
 // meshes, in f64 through the reference evaluator: the gradient, and the gradient of the sum of its squares, against
-// central differences. That compiled code agrees with the evaluator is RandomProgramsTest's.
+// central differences. RandomProgramsTest tests that compiled code agrees with the evaluator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace spmdc;
 
 namespace {
 
-/// SPMD_TEST_PROGRAMS asks for more.
+/// Returns the number of programs; SPMD_TEST_PROGRAMS raises it.
 uint64_t countPrograms() {
   const char *count = std::getenv("SPMD_TEST_PROGRAMS");
   return count ? std::strtoull(count, nullptr, 10) : 150;
@@ -55,7 +55,7 @@ protected:
     return (*results)[0].elements;
   }
 
-  /// At most twelve of the elements, spread over all.
+  /// Checks at most twelve elements, spread over the array.
   void expectSlope(mlir::ModuleOp value, mlir::ModuleOp gradient, Tensor point, double steepness) {
     std::vector<Scalar> slopes = evaluate(gradient, point);
     ASSERT_EQ(slopes.size(), point.elements.size());
@@ -94,7 +94,7 @@ TEST_F(GradientPrograms, AreTheSlope) {
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + text);
     Tensor point(shape, mlir::Float64Type::get(&context));
     for (Scalar &element : point.elements)
-      // Away from 0, where a function of `where` jumps.
+      // Away from 0, where functions with `where` jump.
       element.f = (0.1 + 1.4 * random.real()) * (random.chance(50) ? 1 : -1);
     auto value = compile(text + "f(p); }"), first = compile(text + "grad(f)(p); }"), square = compile(text + "g(p); }"),
          second = compile(text + "grad(g)(p); }");

@@ -1,8 +1,9 @@
 //===- HalfSumsTest.cpp - partial sums of bf16 and f16, executed ----------===//
 //
-// Devices add up bf16 and f16 in f32, and a sum is rounded once it is complete: where the partial sums of devices
-// cancel, their roundings would be all that is left. The oracle is the same program in f64 on the same numbers, without
-// a mesh: results may differ from it by the roundings that one device makes, and no more, at every stage.
+// Devices add up bf16 and f16 in f32, and a sum is rounded once it is complete: otherwise, if the partial sums of
+// devices cancel, only their rounding errors would remain. The expected result is that of the same program in f64 on
+// the same numbers, without a mesh. Results may differ from it by the rounding errors of one device at most, at every
+// stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,8 @@ using namespace spmdc;
 
 namespace {
 
-/// `T` stands for the element type. `magnitude`: the sum of the absolute values of all that one device would round.
+/// `T` is the element type. `magnitude` is an expression for the sum of the absolute values of all numbers that one
+/// device would round.
 struct Summed {
   const char *text, *magnitude;
 };
@@ -34,7 +36,7 @@ const Summed kSums[] = {
     {"dot_general(x, w, contract=([0], [0]))", "abs(x.T @ w)"},
     {"scatter_add(zeros(T[3, 8]), i, x)", "abs(scatter_add(zeros(T[3, 8]), i, x))"},
     {"scatter_add(ones(T[3, 8]), i, x)", "abs(scatter_add(ones(T[3, 8]), i, x))"},
-    // What partial sums travel through before they are reduced.
+    // Linear operations between partial sums and their reduction.
     {"x.T @ w - w.T @ w", "abs(x.T @ w) + abs(w.T @ w) + abs(x.T @ w - w.T @ w)"},
     {"-2.0 * transpose(x.T @ w) + 1.0", "5.0 * abs((x.T @ w).T) + 2.0"},
     {"sum(x.T @ w, axis=0)", "sum(abs(x.T @ w), axis=0) + abs(sum(x.T @ w, axis=0))"},
@@ -65,8 +67,8 @@ protected:
                            dtype);
   }
 
-  /// Numbers of the type in the first half, and nearly the opposite ones in the second: of four devices or more, those
-  /// of two halves have partial sums that cancel but for a part of the last place that the type would keep of them.
+  /// Returns numbers of the type in the first half, and nearly their negatives in the second. With four devices or
+  /// more, the partial sums of the two halves cancel, except for less than a unit in the last place of the type.
   std::vector<Tensor> makeArguments(const std::string &dtype) {
     mlir::Type type = getElementType(&context, *spmd::parseDType(dtype));
     Tensor x({kRows, kColumns}, type), w({kRows, kColumns}, type),
@@ -96,13 +98,14 @@ protected:
     return (*evaluateGlobal(entryOf(*module), arguments))[0];
   }
 
-  /// By how much the worst element is off, where 1 is what the roundings of one device allow; over all stages.
+  /// Returns the largest error of an element over all stages, relative to the rounding errors of one device.
   double findWorst(const Summed &sum, const std::string &dtype, int64_t devices,
                    spmd::DType reducePrecision = spmd::DType::F32) {
     std::vector<Tensor> arguments = makeArguments(dtype);
     Tensor exact = evaluateWide(sum.text, arguments), magnitude = evaluateWide(sum.magnitude, arguments);
     double roundoff = dtype == "bf16" ? 0x1p-8 : 0x1p-11;
-    // 64 products of 7 at most, added in f32, of which roundings are as often up as down: about 8 of them are left.
+    // 64 products of at most 7 are added in f32; rounding errors of both signs partly cancel, so that about 8 of the 64
+    // remain.
     double ofAccumulation = 8 * 0x1p-24 * 64 * 7 * 2;
     double worst = 0;
     auto look = [&](const mlir::FailureOr<llvm::SmallVector<Tensor>> &results, const std::string &where) {
@@ -142,8 +145,8 @@ TEST_P(HalfSums, AreRoundedOnce) {
       EXPECT_LE(findWorst(GetParam(), dtype, devices), 1) << dtype << " on " << devices << ": " << GetParam().text;
 }
 
-// The roundings of devices are what is left of sums that cancel, where the program asks for it; of the other type they
-// are not asked for.
+// With `--reduce-precision` of the narrow type, the rounding errors of devices remain in sums that cancel; for the
+// other type they must not.
 TEST_F(HalfSumsOnDevices, AreRoundedWhereThatIsAskedFor) {
   EXPECT_GT(findWorst(kSums[0], "bf16", 4, spmd::DType::BF16), 4);
   EXPECT_LE(findWorst(kSums[0], "bf16", 4, spmd::DType::F16), 1);

@@ -1,8 +1,9 @@
-//===- InteriorsTest.cpp - interiors that are put back, executed ----------===//
+//===- InteriorsTest.cpp - updates of interiors, executed -----------------===//
 //
-// Steps of stencils as people write them: random sums of slices of arrays, put into one of them by `update`, between
-// its ends by `concatenate`, or within a border by `pad`, cut in whatever way, in any sizes, also in loops. Every
-// station against the unpartitioned program, and no more bytes than the edges that the slices need.
+// Steps of stencils as users write them: random sums of slices of arrays, which replace the interior of an array by
+// `update`, are concatenated with its ends, or get a border by `pad`. Random shardings and sizes, also in loops. Every
+// stage gives the results of the unpartitioned program, and devices send no more bytes than the halos that the slices
+// need.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +20,7 @@ namespace {
 
 class Interiors : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
-  /// Of rows and columns, as many elements at either end are no interior.
+  /// The numbers of rows and columns at either end that do not belong to the interior.
   struct Border {
     int64_t low = 0, high = 0;
   };
@@ -28,7 +29,7 @@ protected:
     return std::to_string(from) + ":" + std::to_string(from + size);
   }
 
-  /// As many elements as the interior has, a few beside it.
+  /// Returns a slice of the interior's size, at most a few elements away from it.
   std::string slice(const std::string &array) {
     int64_t row = random.integer(0, rowBorder.low + rowBorder.high);
     int64_t column = random.integer(0, columnBorder.low + columnBorder.high);
@@ -45,7 +46,7 @@ protected:
     return sum;
   }
 
-  /// Puts the interior back.
+  /// Returns a statement that puts the interior back.
   std::string makeStep(const std::string &array) {
     std::string sum = makeSum(array);
     switch (random.integer(0, columnBorder.low + columnBorder.high == 0 ? 2 : 1)) {
@@ -77,7 +78,7 @@ protected:
   int64_t devices = 2, rows = 1, columns = 6;
   std::string cut = "a";
   Border rowBorder, columnBorder;
-  int64_t before = 0, behind = 0; ///< How far the slices look.
+  int64_t before = 0, behind = 0; ///< The widths of the halo.
 };
 
 constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;
@@ -85,7 +86,7 @@ constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;
 TEST_P(Interiors, SendTheEdgesOnce) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
-    rows = devices * random.integer(14, 20); // Borders are small beside it.
+    rows = devices * random.integer(14, 20); // Borders are small compared with a shard.
     columns = 40;
     cut = "a";
     drawBorders();
@@ -93,7 +94,7 @@ TEST_P(Interiors, SendTheEdgesOnce) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    // Of x and of f.
+    // The halos of x and of f.
     EXPECT_LE(sentBytes(*module), 2 * 4.0 * static_cast<double>(columns * (before + behind)));
     checkStations(*module, sample, i % kCompiledEvery == 0);
   }

@@ -1,9 +1,9 @@
 //===- JaxCasesTest.cpp - every operation gives JAX's values --------------===//
 //
-// The files jax/cases/*.json hold groups of cases: expressions over the same parameters, with the values that JAX has
-// for them (jax/cases/make_*.py write them; oracle.py says how). A group is one program with a result for each,
-// compiled and run on three meshes, one of them so that no sharded dimension divides. Padding is poison. A failure
-// names its case.
+// The files jax/cases/*.json contain groups of cases: expressions over the same parameters, with the values that JAX
+// computes (jax/cases/make_*.py write them; see oracle.py). A group is one program with a result for each case,
+// compiled and run on three meshes, one of which divides no sharded dimension. Padding is poison. A failure names its
+// case.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kBlocks = 4; ///< Of the groups of a file, so that they run side by side.
+constexpr int kBlocks = 4; ///< Parts of the groups of a file, so that they run in parallel.
 
 std::vector<std::string> listFiles() {
   std::vector<std::string> files;
@@ -42,7 +42,7 @@ json readGroups(const std::string &file) {
   return json::parse(stream);
 }
 
-/// The program that returns these cases, each a tuple of its own.
+/// Returns the program with these cases, each as a tuple.
 std::string programOf(const json &group, const json &run, llvm::ArrayRef<const json *> cases) {
   std::string text =
       "mesh m(" + run["mesh"].get<std::string>() + ")\n" + group["declare"].get<std::string>() + "\nfn main(";
@@ -70,7 +70,7 @@ double unitOf(const std::string &dtype) {
   return it == units.end() ? 0 : it->second;
 }
 
-/// Where a result differs from JAX's by more than the case allows; else empty.
+/// Returns how a result differs from JAX's by more than the case allows; otherwise "".
 std::string compare(const json &test, const json &result, const Tensor &actual, mlir::MLIRContext &context) {
   Tensor expected = readTensor(result, context);
   std::string text;
@@ -126,7 +126,7 @@ void checkGroup(const json &group, const json &run, unsigned optimizationLevel) 
   std::string error;
   auto results = runCases(group, run, cases, optimizationLevel, context, error);
   if (mlir::failed(results)) {
-    // Which of them?
+    // Finds the case that fails.
     bool isFound = false;
     for (const json *test : cases) {
       std::string own;
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(Files, JaxCases,
                            return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param));
                          });
 
-/// Does a run shard something, and everything that it shards with padding?
+/// Returns whether a run shards a dimension, and every dimension that it shards is padded.
 bool isNothingDivided(const json &group, const json &run) {
   std::map<std::string, int64_t> sizes;
   for (auto axes = llvm::split(run["mesh"].get_ref<const std::string &>(), ", "); llvm::StringRef axis : axes)
@@ -185,7 +185,7 @@ bool isNothingDivided(const json &group, const json &run) {
   return isSharded;
 }
 
-// At least 600 cases that differ in more than their name, each on three meshes, one of them dividing nothing.
+// At least 600 cases that differ in more than their name, each on three meshes, one of which divides no dimension.
 TEST(JaxCasesFiles, HoldEnough) {
   std::set<std::string> distinct;
   for (const std::string &file : listFiles())

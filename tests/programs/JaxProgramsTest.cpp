@@ -1,7 +1,7 @@
 //===- JaxProgramsTest.cpp - whole programs give JAX's values -------------===//
 //
-// Each file jax/*.json holds programs with arguments and the values that JAX gives (jax/make_*.py writes them). Every
-// program goes through every station and runs on the devices of its mesh; padding is poison.
+// Each file jax/*.json contains programs with arguments and the values that JAX computes (jax/make_*.py write it).
+// Every program goes through every stage and runs on the devices of its mesh; padding is poison.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ using namespace spmdc;
 
 namespace {
 
-/// Where two results differ by more than `tolerance` of the expected result's largest element; else empty.
+/// Returns where two results differ by more than `tolerance` times the largest expected element; otherwise "".
 std::string compare(const Tensor &expected, const Tensor &actual, double tolerance) {
   if (expected.shape != actual.shape || expected.elementType != actual.elementType)
     return "another type";

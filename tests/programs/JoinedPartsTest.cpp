@@ -1,9 +1,9 @@
-//===- JoinedPartsTest.cpp - parts of one array that are joined, executed -===//
+//===- JoinedPartsTest.cpp - concatenations of slices, executed -----------===//
 //
-// Halos of periodic arrays, swapped halves and repeated arrays as programs write them: slices of one array that are
-// concatenated, also of what is computed of them element by element, sharded in any way, in any sizes, along one
-// dimension or several. Every station against the unpartitioned program, and no more bytes than those elements of a
-// device's shard that it does not hold.
+// Halos of periodic arrays, swapped halves and repeated arrays as programs write them: concatenations of slices of one
+// array, also of element-wise functions of them, with random shardings and sizes, along one dimension or several. Every
+// stage gives the results of the unpartitioned program, and devices send no more bytes than the elements of their
+// shards that they do not hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ class JoinedPartsPrograms : protected ExactPrograms, public ::testing::TestWithP
 protected:
   static std::string number(int64_t value) { return std::to_string(value); }
 
-  /// The array with `before` rows in front, and `behind` rows behind it, as if it were periodic.
+  /// Returns the array with `before` rows in front and `behind` rows behind it, as if it were periodic.
   std::string halo(const std::string &array, int64_t before, int64_t behind, int64_t axis = 0) const {
     std::string all = axis == 0 ? "" : ":, ";
     std::string text = "concatenate([";
@@ -34,7 +34,7 @@ protected:
     return text + "], axis=" + number(axis) + ")";
   }
 
-  /// A sum of rows of `array`, which has a halo, each shifted by as many rows as the halo has.
+  /// Returns a sum of rows of `array`, which has a halo, each shifted by at most the width of the halo.
   std::string makeSum(const std::string &array, int64_t before, int64_t behind) {
     std::string sum;
     for (int64_t i = random.integer(2, 4); i > 0; --i) {
@@ -45,7 +45,7 @@ protected:
     return sum;
   }
 
-  /// One part behind the other, cut at `at`, each with its own function.
+  /// Returns the array with the parts before and behind `at` swapped, each with its own function.
   std::string makeSwapped(const std::string &array, int64_t at) {
     auto computed = [&](const std::string &part) {
       return random.pick(std::vector<std::string>{part, "-" + part, "2.0 * " + part,
@@ -77,9 +77,9 @@ TEST_P(JoinedPartsPrograms, SendOnceWhatIsMissing) {
     cut = "a";
     int64_t before = random.integer(0, 2), behind = random.integer(before == 0 ? 1 : 0, 2);
     std::string text;
-    double most = 0; // Rows that one device does not hold.
+    double most = 0; // The rows that one device does not hold.
     if (random.chance(60)) {
-      // Each device looks at its own rows, and at as many beside them as the halo has.
+      // Each device reads its own rows, and the rows of the halo beside them.
       text = makeText("  let y = " + halo("x", before, behind) + ";\n  return " + makeSum("y", before, behind) + ";\n",
                       rows);
       most = static_cast<double>(before + behind);

@@ -1,9 +1,9 @@
-//===- KnownIndicesTest.cpp - lookups at places that are known, executed --===//
+//===- KnownIndicesTest.cpp - lookups at constant indices, executed -------===//
 //
-// Lookups as programs write them that know NumPy: by functions of `arange`, forwards and backwards, in steps, repeated,
-// rolled, clipped, in windows, along diagonals, of arrays that are sharded in any way, in any sizes. Every station
-// against the unpartitioned program, which looks elements up one by one; and a roll and a diagonal send no more than
-// what is missing.
+// Lookups as NumPy users write them, by functions of `arange`: forwards and backwards, in steps, repeated, rolled,
+// clipped, in windows, along diagonals, of arrays with random shardings and sizes. Every stage gives the results of the
+// unpartitioned program, which looks elements up one by one; a roll and a diagonal send only elements that devices do
+// not hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ class KnownIndices : protected ExactPrograms, public ::testing::TestWithParam<in
 protected:
   static std::string number(int64_t value) { return std::to_string(value); }
 
-  /// Functions of positions that are integers, of any sizes.
+  /// Returns an integer function of positions, of any size.
   std::string makeExpression(const std::string &positions, int depth) {
     if (depth == 0)
       return positions;
@@ -56,7 +56,7 @@ protected:
 
   std::string makeText(const std::string &value) {
     std::string size = number(rows) + "@" + cut, other = number(columns) + "@" + otherCut;
-    // What `take` has where there is no element is a NaN, or the least integer.
+    // For an index out of bounds, `take` returns NaN or the least integer.
     bool isTaken = value.starts_with("take");
     return "mesh m(a=" + number(devices) + ", b=2)\nfn loss(x) { return sum((" + value +
            ") ** 2); }\nfn main(x: " + (isTaken ? "i32" : "f32") + "[" + size + ", " + other + "]) {\n  return " +
@@ -120,10 +120,10 @@ TEST_P(KnownIndices, SendWhatIsMissing) {
       type += ", " + number(columns);
       most = static_cast<double>(std::abs(by) * columns);
       break;
-    case 1: // A diagonal of the rows' own elements,
+    case 1: // A diagonal of the rows' own elements.
       value = "x[arange(" + number(rows) + "), arange(" + number(rows) + ")]";
       break;
-    default: // of the columns'.
+    default: // A diagonal of the columns' own elements.
       columns = rows;
       std::swap(cut, otherCut);
       value = "x[arange(" + number(rows) + "), arange(" + number(rows) + ")]";

@@ -1,8 +1,8 @@
-//===- LookUpFirstTest.cpp - lookups in tables of a stack, executed -------===//
+//===- LookUpFirstTest.cpp - lookups in parts of a table, executed --------===//
 //
-// Random lookups in parts of one array that is cut along the dimension that they are parts of, along the one that is
-// looked up in, or along both: every station against the unpartitioned program. Of tables that lie on a device each
-// what is found alone travels, and the indices.
+// Random lookups in slices of one array that is sharded along the sliced dimension, along the dimension of the lookup,
+// or along both: every stage gives the results of the unpartitioned program. If each table is on one device, only the
+// indices and the found elements are sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ protected:
     return size + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
   }
 
-  /// One lookup in a part of the tables `e`, by the indices `j`, along their second dimension.
+  /// Returns one lookup in a slice of the tables `e`, by the indices `j`, along their second dimension.
   std::string lookUp() {
     std::string table = std::to_string(random.integer(0, tables - 1));
     std::string more = std::to_string(random.integer(0, tables - 2)) + ":";
@@ -85,7 +85,7 @@ TEST_P(LookUpFirst, TablesStayWhereTheyAre) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    // The indices go to all, and what one device finds to the others.
+    // The indices go to all devices, and the elements that one device finds to the others.
     auto others = static_cast<double>(devices - 1) / static_cast<double>(devices);
     EXPECT_LE(sentBytes(*module), others * static_cast<double>(4 * count + 4 * 3 * count / devices));
     checkStations(*module, sample, n % kCompiledEvery == 0);

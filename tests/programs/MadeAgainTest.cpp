@@ -1,8 +1,8 @@
-//===- MadeAgainTest.cpp - what is made of little is not moved, executed --===//
+//===- MadeAgainTest.cpp - rematerializable values, executed --------------===//
 //
-// Biases and masks along whole arrays, cut in whatever way: each device gets every bias at most, and neither rows of it
-// nor what is computed of them. Random programs, in loops and branches too, every station against the
-// unpartitioned program.
+// Biases and masks that are broadcast along full arrays with random shardings: each device receives every bias at most,
+// and neither broadcast rows nor values computed from them. Random programs, in loops and branches too; every stage
+// gives the results of the unpartitioned program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ protected:
     return std::to_string(size) + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
   }
 
-  /// A value for each element of the array, made of biases, masks and numbers.
+  /// Returns a value for each element of the array, computed from biases, masks and numbers.
   std::string makeTerm(int depth) {
     std::string next = depth > 0 ? makeTerm(depth - 1) : "c";
     return random.pick(std::vector<std::string>{"c", "r[:, None]", "(c * 2.0 - c)", "(" + next + " + r[:, None])",
@@ -52,7 +52,7 @@ protected:
 
   Random random{static_cast<uint64_t>(81000 + GetParam())};
   int64_t rowCount = 0, columnCount = 0;
-  int sending = 0; ///< Programs that gather a bias.
+  int sending = 0; ///< The number of programs that gather a bias.
 };
 
 constexpr int kBlocks = 2, kPerBlock = 60, kCompiledEvery = 6;
@@ -63,7 +63,7 @@ TEST_P(MadeAgain, SendsNoMoreThanItIsMadeOf) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    // Each bias, and what is computed of it before it is spread (twice a bias, or its sum with itself).
+    // Each bias, and a function of it before it is broadcast (twice a bias, or its sum with itself).
     EXPECT_LE(sentBytes(*module), 2 * 4.0 * static_cast<double>(rowCount + columnCount));
     sending += sentBytes(*module) > 0;
     checkStations(*module, sample, i % kCompiledEvery == 0);

@@ -1,7 +1,7 @@
 //===- ManyKernelsTest.cpp - a program with very many kernels -------------===//
 //
-// Beyond some number of kernels the smallest get a short pipeline of LLVM, in modules of their own that are linked with
-// the others. 200 kernels of integers, no two the same, against the same arithmetic written here.
+// Beyond some number of kernels, LLVM compiles the smallest ones with a short pipeline, in modules of their own that
+// are linked with the others. 200 different kernels on integers give the results of the same arithmetic in C++.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ constexpr int kStatements = 200, kRows = 10, kColumns = 5;
 
 using Rows = std::array<std::array<uint32_t, kColumns>, kRows>;
 
-/// v = roll(v, 1, axis=0) * a + max(v, axis=1) % b, wrapping.
+/// Computes v = roll(v, 1, axis=0) * a + max(v, axis=1) % b, wrapping.
 Rows step(const Rows &v, uint32_t a, uint32_t b) {
   Rows next{};
   for (int r = 0; r < kRows; ++r)

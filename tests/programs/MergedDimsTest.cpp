@@ -1,8 +1,8 @@
-//===- MergedDimsTest.cpp - reshapes that merge cut dimensions, executed --===//
+//===- MergedDimsTest.cpp - merged sharded dimensions, executed -----------===//
 //
-// Ends of orders, extremes, elements that are looked up or added to, and sums, of arrays that are reshaped so that
-// dimensions become one, of which any are cut, in any sizes. Elements are small integers, so that many are equal: among
-// these the order of the whole array counts. Every station against the unpartitioned program.
+// Top-k, minima and maxima, lookups, scatters and sums of arrays whose dimensions a reshape has merged, with random
+// shardings and sizes. Elements are small integers, so that many are equal: among these the order within the full array
+// counts. Every stage gives the results of the unpartitioned program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ TEST_P(RandomMergedDims, OfAnySizesAndShardings) {
 
 INSTANTIATE_TEST_SUITE_P(Blocks, RandomMergedDims, ::testing::Range(0, kBlocks));
 
-/// Of a matrix whose columns are cut a few elements travel, whichever of them are looked for.
+/// For a matrix with sharded columns, few elements are sent, no matter which operation reads it.
 TEST_F(MergedDims, SendFewElements) {
   for (const char *body : {"top_k(f, 4)", "argsort(abs(f))[-4:]", "sort(f)[:4]", "(argmax(x), argmin(f * f))", "f[i]",
                            "sum(f * 3)", "shard(reshape(scatter_add(f, i, f[i]), [32, 60]), P(b, a))"}) {

@@ -1,8 +1,9 @@
 //===- MergedLayersTest.cpp - layers on merged dimensions, executed -------===//
 //
-// Random programs as model code has them: batch and sequence are merged, products, reductions and element-wise
-// operations follow, and the two dimensions are taken apart again or summed over; gradients, too. Each is also written
-// without the reshapes, which says what it is worth and how much it may send. Elements are small integers.
+// Random programs as model code has them: a reshape merges batch and sequence, products, reductions and element-wise
+// operations follow, and the two dimensions are split again or summed over; also gradients. Each program is also
+// written without the reshapes, which gives the expected results and the number of bytes that it may send. Elements are
+// small integers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,15 +17,15 @@ using namespace spmdc;
 
 namespace {
 
-/// Steps of a layer, and what becomes of the last.
+/// Steps of a layer, and the use of the last one.
 enum class Step { Product, Relu, Double, Bias, Shift, Multiply, Sort, Part, Twice, Count };
 enum class End { Apart, Sum, SumOfRows, Gradient, Count };
 
 struct Recipe {
   int64_t batch, length, width;
-  std::vector<std::string> axes; ///< Of the three dimensions.
+  std::vector<std::string> axes; ///< The axes of the three dimensions.
   std::vector<Step> steps;
-  std::vector<int64_t> widths; ///< Of products.
+  std::vector<int64_t> widths; ///< The widths of products.
   End end;
   bool infersRows; ///< -1 in the reshape.
 
@@ -32,7 +33,7 @@ struct Recipe {
     return std::to_string(size) + (axes[which].empty() ? "" : "@" + axes[which]);
   }
 
-  /// The program; with batch and sequence as one dimension, or each by itself.
+  /// Returns the program, with batch and sequence merged or separate.
   std::string str(bool isMerged) const {
     std::string rows = std::to_string(batch * length), text, weights, names;
     auto merge = [&](const std::string &name) {
@@ -69,8 +70,8 @@ struct Recipe {
         e = c + " + " + weight;
         break;
       case Step::Shift:
-        e = c + " - stop_gradient(max(" + c + ", axis=-1, keepdims=true))"; // The derivative of a maximum has shares of
-                                                                            // equal elements, which are no integers.
+        // The derivative of a maximum divides by the number of equal elements, which gives fractions.
+        e = c + " - stop_gradient(max(" + c + ", axis=-1, keepdims=true))";
         break;
       case Step::Multiply:
         e = now == width ? c + " * g" : "abs(" + c + ")";

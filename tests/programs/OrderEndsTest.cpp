@@ -1,8 +1,8 @@
-//===- OrderEndsTest.cpp - the first and last of orders, executed ---------===//
+//===- OrderEndsTest.cpp - first and last elements of sorts, executed -----===//
 //
-// The k least or greatest of arrays that are cut in whatever way, in any sizes, written as people write them: ends of
-// orders, forwards and backwards. Elements are small integers, so that many are equal. Every station against the
-// unpartitioned program.
+// The k smallest or largest elements of arrays with random shardings and sizes, as users write them: slices of sorted
+// arrays, ascending and descending. Elements are small integers, so that many are equal. Every stage gives the results
+// of the unpartitioned program.
 //
 //===----------------------------------------------------------------------===//
 

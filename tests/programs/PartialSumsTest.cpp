@@ -1,8 +1,8 @@
-//===- PartialSumsTest.cpp - sums of products and of others, executed -----===//
+//===- PartialSumsTest.cpp - sums with partial sums, executed -------------===//
 //
-// Products whose contracted dimension is cut are partial sums. What is added to them and is none becomes one, where
-// that spares a reduction: random sums, in loops too, on meshes and of sizes that do not divide, every station against
-// the unpartitioned program.
+// Products whose contracted dimension is sharded are partial sums. Another addend becomes a partial sum too if that
+// saves a reduction: random sums, in loops too, with even and uneven sizes. Every stage gives the results of the
+// unpartitioned program.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace {
 
 class PartialSums : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
-  /// `f32[7@a, 12@_]`; no axis where there is none among `axes`.
+  /// Returns `f32[7@a, 12@_]`; without an axis for a dimension that has none in `axes`.
   std::string typeOf(std::vector<int64_t> shape, std::vector<std::string> axes) {
     std::string text = "f32[";
     for (size_t d = 0; d < shape.size(); ++d)
@@ -29,7 +29,7 @@ protected:
     return text + "]";
   }
 
-  /// A part of what is made of them, in the text of `makeText`.
+  /// Returns a slice of a value computed from them, in the text of `makeText`.
   std::string makeTaken(int64_t rows, int64_t columns, const std::function<std::string(std::vector<int64_t>)> &anyhow,
                         std::string &result) {
     std::string made =
@@ -66,7 +66,7 @@ protected:
     bool hasSecond = random.chance(40);
     std::string mesh = "mesh m(a=" + std::to_string(random.pick({2, 3, 4})) + (hasSecond ? ", b=2" : "") + ")\n";
     std::string free = hasSecond && random.chance(60) ? "b" : "";
-    // The products are cut alike; the rest lies anyhow.
+    // The products have the same sharding; the other addends have random ones.
     auto product = [&](const std::string &left, const std::string &right) {
       int64_t depth = random.integer(3, 20);
       return left + ": " + typeOf({rows, depth}, {free, "a"}) + ", " + right + ": " +
@@ -96,7 +96,7 @@ protected:
                "return (x @ y + c) - (z @ w - s)",
                "return s - x @ y + c + (s - z @ w)",
                "return transpose(transpose(x @ y) - transpose(s)) + z @ w",
-               // Numbers that are known when the program runs.
+               // Factors that are computed at run time.
                "return u * (x @ y) + c - (z @ w) / where(u > 1.0, 2.0, 4.0)",
                "return for i in 0..3 carry (t = s) { yield u * t + (x @ y) * u; }",
                "return for i in 0..3 carry (t = s) { yield t + (x @ y - t) / where(u > 1.0, 2.0, 4.0); }",
@@ -107,7 +107,7 @@ protected:
                "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 { t - x @ y + c } else { z @ w - t }; }",
                "return for i in 0..4 carry (t = s) { yield t + if i < 3 { if i == 1 { x @ y } else { c + z @ w } } "
                "else { s }; }",
-               // Loops and updates in arms make the carry a partial sum themselves.
+               // Loops and updates in branches make the carry itself a partial sum.
                "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
                "    for j in 0..3 carry (u = t) { yield u + x @ y; } } else { t }; }",
                "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 {\n"
@@ -126,11 +126,11 @@ protected:
                "let (t, i) = while i < 3 carry (t = s, i = 0) {\n"
                "    yield (if i % 2 == 0 { for j in 0..3 carry (u = t) { yield u + x @ y; } } else { t }, i + 1); };\n"
                "  return t",
-               // A part of them is needed as their sum, in an arm.
+               // A branch needs a part of them as their sum.
                "let (t, u) = for i in 0..4 carry (t = s, u = s) { let t = t + x @ y;\n"
                "    let (t, u) = if i % 2 == 1 { (s, u + t * t) } else { (t, u) };\n"
                "    yield (t, u); };\n  return t + u",
-               // What is no sum of what was carried.
+               // A carry that is not a sum with the carried value.
                "return for i in 0..4 carry (t = s) { yield if i == 0 { x @ y } else { maximum(t, x @ y) }; }",
                "return for i in 0..4 carry (t = s) { yield if i % 2 == 0 { x @ y } else { t * t }; }",
                "let (t, u) = for i in 0..4 carry (t = s, u = s) {\n"
@@ -141,7 +141,7 @@ protected:
            ";\n}\n";
   }
 
-  /// Sums along a dimension of what a mask leaves of products, or of rows of a cut table.
+  /// Returns sums along a dimension of masked products, or of masked rows of a sharded table.
   std::string makeMasked() {
     int64_t rows = random.integer(5, 20), columns = random.integer(5, 20), taken = random.integer(3, 9);
     auto cut = [&](int64_t size) {
@@ -162,7 +162,7 @@ protected:
   }
 
   Random random{static_cast<uint64_t>(70000 + GetParam())};
-  int kept = 0, placed = 0; ///< Programs in which whole arrays, and pieces, became partial sums.
+  int kept = 0, placed = 0; ///< The numbers of programs in which full arrays, and shards, became partial sums.
 };
 
 constexpr int kBlocks = 4, kPerBlock = 80, kCompiledEvery = 6;
@@ -174,7 +174,7 @@ TEST_P(PartialSums, AreThoseOfTheUnpartitioned) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     bool isKept = false, isPlaced = false;
-    // Only they ask where a device is: to compare it with the first, and to find the place of a piece.
+    // Only such arrays read the device's index: to compare it with the first device, and to find the place of a shard.
     module->walk([&](AxisIndexOp op) {
       for (mlir::Operation *user : op->getUsers()) {
         isKept |= mlir::isa<CompareOp>(user);

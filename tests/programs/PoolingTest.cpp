@@ -1,8 +1,9 @@
 //===- PoolingTest.cpp - pools of long windows, executed ------------------===//
 //
-// Windows that are reduced by blocks and spans, of any lengths and strides, padded, along dimensions that are cut in
-// whatever way, with derivatives: every station against the unpartitioned program, and no more bytes than the edges of
-// one window for each device. That the windows are the right ones is JAX's to say (tests/frontend/data/prelude.txt).
+// Reductions of windows, which are computed by blocks and spans, of any lengths and strides, padded, along dimensions
+// with random shardings, with derivatives: every stage gives the results of the unpartitioned program, and devices send
+// no more bytes than the halo of one window. tests/frontend/data/prelude.txt has JAX's values for the windows
+// themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@ class Pools : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   std::string mesh() const { return "mesh m(a=" + std::to_string(devices) + ", b=2)\n"; }
 
-  /// Rows that devices look at for their pieces of the result and do not have.
+  /// Returns the number of rows that devices read for their shards of the result and do not hold.
   int64_t countMissing(int64_t rows, int64_t window) const {
     int64_t results = rows - window + 1, piece = (rows + devices - 1) / devices;
     int64_t resultPiece = (results + devices - 1) / devices, missing = 0;
@@ -69,7 +70,7 @@ TEST_P(Pools, OfAnySizesAndShardings) {
     };
     std::string windows = numbers({"13", "16", "17", "64", "67", "100", "128"});
     std::string behind = ", " + numbers({"1", "1", "2", "5", "16", "40"}) + ", " + padding + ")";
-    // Of lengths by which derivatives are divided without rounding; few enough elements may be the largest together.
+    // Derivatives divide by these lengths without rounding; in few elements, several may be the maximum together.
     std::string smooth =
         random.pick(std::vector<std::string>{"max_pool(x, [13, 1]", "max_pool(x, [17, 2]", "avg_pool(x, [16, 2]",
                                              "avg_pool(x, [32, 1]", "avg_pool(x, [128, 2]"});

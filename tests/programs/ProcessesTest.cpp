@@ -1,8 +1,8 @@
 //===- ProcessesTest.cpp - random programs in several processes -----------===//
 //
 // Real processes, joined through the coordinator, exchange data through shared memory and the network: each program
-// runs in one process and in up to eight, on up to three hosts, and gives what the evaluator says, with the same bits
-// everywhere. `spmd-fuzz --processes` does the same with thousands.
+// runs in one process and in up to eight, on up to three hosts, and gives the evaluator's results, with the same bits
+// everywhere. `spmd-fuzz --processes` does the same with thousands of programs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kPrograms = 48;
 
-// In one case, so that its processes are started once.
+// One test, so that its processes are started once.
 TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
   ProcessJobs jobs(SPMDC_BINARY_DIR "/bin/program-worker");
   int shared = 0;
@@ -33,7 +33,7 @@ TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
     options.processes = &jobs;
     jobs.prepare(test.program.mesh.deviceCount());
     std::string failure = checkCase(test, options);
-    EXPECT_EQ(failure, "") << test.program.str() << "\nmade smaller by: spmd-fuzz --processes --count 1 --seed " << seed
+    EXPECT_EQ(failure, "") << test.program.str() << "\nreduce it with: spmd-fuzz --processes --count 1 --seed " << seed
                            << " --max-devices 8 -O2 --mode " << (mode == Mode::Everything ? "everything" : "text");
     if (!failure.empty())
       jobs.reset();
@@ -42,7 +42,7 @@ TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
   EXPECT_GT(shared, 30);
 }
 
-// What a process has to say when it cannot do its part arrives here.
+// The error of a process that cannot start arrives at the test.
 TEST(Processes, AJobThatCannotBeStartedIsAnError) {
   ProcessJobs jobs("/nonexistent/program-worker");
   EXPECT_THROW(jobs.prepare(2), spmd::Error);

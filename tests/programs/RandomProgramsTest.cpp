@@ -1,7 +1,8 @@
 //===- RandomProgramsTest.cpp - thousands of random programs --------------===//
 //
-// Programs of fixed seeds through every station, evaluated; a failure prints the seed, and `spmd-fuzz --seed N` with
-// it repeats the case and makes it smaller. Blocks of seeds are cases of their own, so that they run side by side.
+// Programs of fixed seeds go through every stage, and each stage is evaluated; a failure prints the seed, and
+// `spmd-fuzz --seed N` repeats the case and reduces it. Blocks of seeds are tests of their own, so that they run in
+// parallel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +15,9 @@ using namespace spmdc;
 namespace {
 
 constexpr uint64_t kSeedsPerBlock = 100;
-/// Of programs in which everything is sharded at random, the ones that take the longest to partition.
+/// Programs in which everything is sharded at random take the longest to partition.
 constexpr uint64_t kShardedPerBlock = 25;
-/// Compiled ones: code generation takes most of the time.
+/// Code generation takes most of the time of compiled programs.
 constexpr uint64_t kCompiledPerBlock = 20;
 
 class RandomPrograms : public ::testing::TestWithParam<int> {
@@ -29,17 +30,17 @@ protected:
       generator.seed = seed;
       Case test = generateCase(context, generator, mode);
       std::string failure = checkCase(test, options);
-      EXPECT_EQ(failure, "") << test.program.str() << "\nmade smaller by: spmd-fuzz --count 1 --seed " << seed
+      EXPECT_EQ(failure, "") << test.program.str() << "\nreduce it with: spmd-fuzz --count 1 --seed " << seed
                              << " --mode " << (mode == Mode::Everything ? "everything" : "text")
                              << (options.compiled ? " --compiled -O" + std::to_string(options.optimizationLevel) : "");
     }
   }
 };
 
-// What a person could have written: some annotations, the rest is propagated.
+// Programs that a user could have written: some annotations; the rest is propagated.
 TEST_P(RandomPrograms, Text) { check(1 + GetParam() * kSeedsPerBlock, kSeedsPerBlock, Mode::Text, {}); }
 
-// Every value sharded at random: what the partitioner must be able to take, however odd.
+// Every value is sharded at random: the partitioner must handle any combination.
 TEST_P(RandomPrograms, EverythingSharded) {
   check(1 + GetParam() * kShardedPerBlock, kShardedPerBlock, Mode::Everything, {});
 }
@@ -54,7 +55,7 @@ TEST_P(RandomPrograms, Compiled) {
   check(first + kCompiledPerBlock * 3 / 4, kCompiledPerBlock / 4, Mode::Everything, options);
 }
 
-// Under a cost model by which transfers run under products and cost no latency, so that rings pay.
+// With a cost model in which transfers overlap with products and have no latency, so that collective matmuls pay.
 TEST_P(RandomPrograms, Rings) {
   CheckOptions options;
   options.costModel.link = {0, 5e9, 1};

@@ -1,7 +1,7 @@
-//===- ReduceTest.cpp - what finds and shows failures can be relied on ----===//
+//===- ReduceTest.cpp - tests of the printer and reducer of failures ------===//
 //
-// The printer writes what the data says, a failing case is cut to what its failure needs, and crashes and hangs of a
-// check are failures.
+// The printer writes the program that the data describes, the reducer keeps what a failure needs, and crashes and hangs
+// of a check are failures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ namespace {
 
 Variable variable(spmd::DType dtype, Shape shape) { return {dtype, std::move(shape), {}}; }
 
-// Constants, marks, a function with generic sizes, an expression inside of another, and several results.
+// Constants, annotations, a function with generic sizes, a nested expression, and several results.
 TEST(ProgramPrinter, WritesWhatAPersonWouldWrite) {
   Program program;
   program.mesh.axes = {{"a", 2}, {"b", 3}};
@@ -57,7 +57,7 @@ fn main(x0: f32[2 * N@(a, b)?!1, N@_]) -> (f32, f32[8@b]) {
 )");
 }
 
-// A made-up failure: running sums on a mesh of more than one device. Nothing else is left of a long program.
+// An artificial failure: running sums on a mesh of more than one device. Only they remain of a long program.
 TEST(Reduce, KeepsWhatTheFailureNeeds) {
   CaseCheck check = [](const Case &test) -> std::string {
     // In a statement of its own, not in a function that is differentiated.
@@ -83,7 +83,7 @@ TEST(Reduce, KeepsWhatTheFailureNeeds) {
     std::string text = reduced.test.program.str();
     SCOPED_TRACE(text);
     EXPECT_EQ(check(reduced.test), failure);
-    EXPECT_EQ(checkCase(reduced.test, {}), ""); // It is still a program.
+    EXPECT_EQ(checkCase(reduced.test, {}), ""); // The result is still a valid program.
     EXPECT_EQ(reduced.test.mode, Mode::Text);
     EXPECT_EQ(reduced.test.program.statements.size(), 1u);
     EXPECT_EQ(reduced.test.program.results.size(), 1u);
@@ -94,7 +94,7 @@ TEST(Reduce, KeepsWhatTheFailureNeeds) {
   }
 }
 
-// Another failure on the way is none of this one.
+// A change that causes another failure is rejected.
 TEST(Reduce, KeepsTheKindOfFailure) {
   EXPECT_EQ(kindOfFailure("compiled: wrong result: element 3"), "compiled: wrong result");
   EXPECT_EQ(kindOfFailure("crash: signal 11: the compiler was ended\n..."), "crash: signal 11");

@@ -1,7 +1,7 @@
 //===- ReferenceProgramsTest.cpp - every operation compiled and executed --===//
 //
-// The literal cases made with NumPy and JAX (tests/ir/array/reference.json) through the whole compiler, on one device:
-// an operation without a lowering fails here.
+// The literal cases computed with NumPy and JAX (tests/ir/array/reference.json), compiled and run on one device: an
+// operation without a lowering fails here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@ using namespace spmdc;
 
 namespace {
 
-/// Units in the last place that generated code may be off where it approximates a function, or adds numbers up;
-/// everything else is as exact as the reference evaluation. That one adds in f64 and rounds once. Generated code rounds
-/// each time, in an order that depends on how wide the machine's vectors are: of a hundred numbers up to 28 times in a
-/// row.
+/// Returns the units in the last place by which generated code may be off if it approximates a function, or adds
+/// numbers up; everything else is as exact as the reference evaluator. The evaluator adds in f64 and rounds once.
+/// Generated code rounds after each addition, in an order that depends on the width of the machine's vectors: for a sum
+/// of a hundred numbers up to 28 times in sequence.
 int64_t allowedUlp(const ReferenceCase &reference) {
   static const std::set<std::string> kApproximated = {
       "exp",  "exp2", "expm1", "log",  "log1p", "log2", "rsqrt", "cbrt",  "sin",   "cos",     "tan",
@@ -33,7 +33,7 @@ int64_t allowedUlp(const ReferenceCase &reference) {
   return isRoundedSum ? 14 : reference.ulp;
 }
 
-/// Parts of the cases, so that they run side by side.
+/// Parts of the cases, so that they run in parallel.
 constexpr int kParts = 16;
 
 class ReferencePrograms : public ::testing::TestWithParam<int> {};

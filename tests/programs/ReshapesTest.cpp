@@ -1,7 +1,7 @@
-//===- ReshapesTest.cpp - arrays in another shape, executed ---------------===//
+//===- ReshapesTest.cpp - reshapes, executed ------------------------------===//
 //
-// Random reshapes between arrays that are cut in whatever way, in any sizes: every station against the unpartitioned
-// program, and no more bytes than devices want and do not have.
+// Random reshapes between arrays with random shardings and sizes: every stage gives the results of the unpartitioned
+// program, and devices send no more bytes than the elements that they need and do not hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,13 @@ namespace {
 
 class Reshapes : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
-  /// An array of these factors, some of which are joined.
+  /// An array with these factors, some of which are merged into one dimension.
   struct Array {
     std::string type, sizes; ///< `f32[6@a, 4]` and `[6, 4]`.
     spmd::ShardedShape sharded;
   };
 
-  /// What is not cut stays so, or `isOpen` to propagation.
+  /// Dimensions that are not sharded are closed, or open to propagation if `isOpen`.
   Array makeArray(const std::vector<int64_t> &factors, const std::string &element, bool isOpen = false) {
     Array array;
     std::vector<int64_t> &shape = array.sharded.shape;
@@ -85,7 +85,7 @@ TEST_P(Reshapes, SendWhatDevicesDoNotHave) {
   }
 }
 
-// There and back, and the gradient of that, which is back and there.
+// A reshape and its inverse, and the gradient of both.
 TEST_P(Reshapes, WithinPrograms) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     std::vector<int64_t> factors = makeFactors();
@@ -107,8 +107,7 @@ TEST_P(Reshapes, WithinPrograms) {
   }
 }
 
-// A part of a padded array that is nothing but padding, of whatever it is looked at: none of the array's elements
-// travel.
+// A slice of a padded array that consists of padding alone: no elements of the array are sent.
 TEST_P(Reshapes, OfPaddingAlone) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     std::string rows = std::to_string(random.integer(1, 14)), low = std::to_string(random.integer(12, 20));

@@ -1,10 +1,9 @@
-//===- RingProgramsTest.cpp - products around rings, executed -------------===//
+//===- RingProgramsTest.cpp - collective matmuls, executed ----------------===//
 //
-// Each way in which a gather or a scatter meets a product, on groups of 2 to 8 devices of one axis or two, in all
-// element types, with random small integers: sums of them are exact in each type, whatever the order, so every station
-// and the compiled program must give the bits of the unpartitioned one. Sums of 16 bits of other numbers must be as
-// near to those of f64 as without rings. Rings are built here whether they pay or not.
-//
+// All combinations of a gather or a scatter with a product, on groups of 2 to 8 devices of one axis or two, in all
+// element types, with random small integers: sums of them are exact in each type, in any order, so every stage and the
+// compiled program must give the bits of the unpartitioned one. Sums of other 16-bit numbers must be as near to those
+// in f64 as without collective matmuls. Here they are built whether they pay or not.
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Frontend.h"
@@ -22,12 +21,13 @@ using namespace spmdc;
 
 namespace {
 
-/// What a person writes for one device, and the same of whole arrays. `$A` are the axes of the ring, `T` the type.
+/// The program of one device that a user writes with shard_map, and the same program on global arrays. `$A` are the
+/// axes of the ring, `T` is the type.
 struct RingCase {
   const char *name, *parameters, *in, *out, *local, *global;
 };
 
-/// A multiple of 8 wherever an axis cuts: all pieces are even.
+/// A multiple of 8 for every sharded dimension: all shards are even.
 const RingCase kCases[] = {
     {"gather_free_lhs", "x: T[16@$A, 6@_], w: T[6@_, 8@$A]", "(P($A, _), P(_, $A))", "P(_, $A)",
      "all_gather(x, $A, axis=0, tiled=true) @ w", "x @ w"},
@@ -72,8 +72,8 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 
 class RingChecks : protected ExactPrograms {
 protected:
-  /// Every station and, if `isCompiled`, the compiled program, with a ring for each product that can be in one; returns
-  /// how many there are. `global` means the same.
+  /// Checks every stage and, if `isCompiled`, the compiled program, with a collective matmul for each product that can
+  /// be one; returns how many there are. `global` is the same program on global arrays.
   int check(const std::string &text, const std::string &global, CollectiveMatmulKind way, bool isCompiled) {
     Random random(text.size());
     Sample sample = makeSample(global, random);
@@ -123,7 +123,7 @@ class NarrowSums : public RingChecks,
 protected:
   static constexpr int64_t rows = 16, inner = 64, columns = 24;
 
-  /// Normal numbers as the type holds them.
+  /// Returns normally distributed numbers, rounded to the type.
   Tensor draw(Random &random, std::vector<int64_t> shape, mlir::Type type) {
     Tensor tensor(shape, type);
     for (Scalar &element : tensor.elements) {
@@ -164,7 +164,7 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
     return CompiledProgram(artifact);
   };
   CompiledProgram whole = compile(false), ring = compile(true);
-  // Half of what numbers between 1 and 2 differ by.
+  // Half a unit in the last place of numbers between 1 and 2.
   const double unit = std::ldexp(1.0, isBf16 ? -8 : -11);
   double wholeError = 0;
   for (uint64_t seed = 1; seed <= 8; ++seed) {
@@ -180,13 +180,13 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
           sum += arguments[0].elements[row * inner + k].f * arguments[1].elements[k * columns + column].f;
         double whole = ofWhole[0].elements[row * columns + column].f - sum;
         double around = ofRing[0].elements[row * columns + column].f - sum;
-        // Partial sums travel in f32, whose additions 1e-4 and a hundredth allow for; the sum is rounded once.
+        // Partial sums are sent in f32, for whose additions 1e-4 and one percent allow; the sum is rounded once.
         ASSERT_LE(std::abs(around), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
         ASSERT_LE(std::abs(whole), unit * std::abs(sum) * 1.01 + 1e-4) << row << ", " << column;
         wholeError += whole * whole;
       }
   }
-  EXPECT_GT(wholeError, 0); // It is rounded at all.
+  EXPECT_GT(wholeError, 0); // The sum is really rounded.
 }
 
 INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
@@ -197,8 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
                                   (std::get<2>(info.param) == CollectiveMatmulKind::One ? "_one_way" : "_both_ways");
                          });
 
-/// einsums of random dimensions in random orders, cut at random: what the partitioner makes of them has gathers and
-/// scatters of all dimensions, over one axis or several; in a loop perhaps.
+/// einsums with random dimensions in random orders and with random shardings: the partitioner creates gathers and
+/// scatters of all dimensions, over one axis or several; sometimes in a loop.
 class RandomRings : public RingChecks, public ::testing::TestWithParam<int> {
 protected:
   struct Dim {
@@ -207,7 +207,7 @@ protected:
   };
   using Dims = std::vector<Dim>;
 
-  /// `f32[8@a, 12@_]`.
+  /// Returns `f32[8@a, 12@_]`.
   std::string typeOf(const Dims &dims) {
     std::vector<std::string> cuts(dims.size());
     for (const spmd::MeshAxis &axis : mesh.axes)

@@ -1,8 +1,8 @@
-//===- RollsTest.cpp - arrays that are rolled, executed -------------------===//
+//===- RollsTest.cpp - rolls, executed ------------------------------------===//
 //
-// Stencils that go round: random sums of rolls of one array, cut in whatever way, in any sizes, along one dimension or
-// several, in loops and branches too. Every station against the unpartitioned program, and no more bytes than the edges
-// that the farthest of the rolls needs.
+// Periodic stencils: random sums of rolls of one array with random shardings and sizes, along one dimension or several,
+// in loops and branches too. Every stage gives the results of the unpartitioned program, and devices send no more bytes
+// than the halo of the farthest roll.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace {
 
 class Rolls : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
-  /// One roll along the rows, which counts for the edges.
+  /// Returns one roll along the rows, and widens the halo by it.
   std::string roll(const std::string &array) {
     int64_t by = random.integer(-3, 3);
     before = std::max(before, by);
@@ -42,7 +42,7 @@ protected:
   Random random{static_cast<uint64_t>(83000 + GetParam())};
   int64_t devices = 2, rows = 1;
   std::string cut = "a";
-  int64_t before = 0, behind = 0; ///< How far the rolls look.
+  int64_t before = 0, behind = 0; ///< The widths of the halo.
 };
 
 constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 namespace {
 
-// What is printed for a failing case is a command that works: both kinds of programs, values of all types.
+// The command that is printed for a failing case works: for both kinds of programs, and values of all types.
 TEST(SaveCase, TheCommandRunsTheProgram) {
   std::string folder = (std::filesystem::temp_directory_path() / ("saved-" + std::to_string(getpid()))).string();
   for (uint64_t seed = 300; seed < 308; ++seed) {

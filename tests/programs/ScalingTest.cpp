@@ -1,7 +1,7 @@
 //===- ScalingTest.cpp - compile time grows with the program --------------===//
 //
-// Four times the operations may take a little more than four times as long: quadratic work in any station takes sixteen
-// times. Processor time is measured, so that a busy machine changes nothing.
+// Four times the operations may take a little more than four times as long: quadratic work in a stage would take
+// sixteen times. The test measures processor time, which does not depend on other load of the machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ using namespace spmdc;
 
 namespace {
 
-/// Chains, products, and reductions over values that lie up to eight statements back; `x` and `w` are read everywhere.
+/// Returns a program of chains, products, and reductions over values that are up to eight statements old; `x` and `w`
+/// are read everywhere.
 std::string programOf(int statements) {
   std::string text = "mesh m(a=4, b=2)\nfn main(x: f32[64@a, 32@b], w: f32[32@b, 32]) {\n  let v0 = x;\n";
   unsigned random = 1;
@@ -49,25 +50,25 @@ double secondsToPlan(const std::string &text) {
 }
 
 TEST(Scaling, CompileTimeIsLinear) {
-  secondsToPlan(programOf(50)); // What happens once.
+  secondsToPlan(programOf(50)); // The first compile also does work that is done once.
   double small = secondsToPlan(programOf(500)), large = secondsToPlan(programOf(2000));
   EXPECT_LT(large, 8 * small) << small << " s for 500 statements, " << large << " s for 2000";
 }
 
-/// A convolution looks at as many windows of a cut array as its kernel has elements.
+/// A convolution reads as many windows of a sharded array as its kernel has elements.
 TEST(Scaling, KernelsOfManyElements) {
   auto convolution = [](int size) {
     std::string kernel = std::to_string(size), rows = std::to_string(6 * size);
     return "mesh m(a=4, b=2)\nfn main(x: f32[2, " + rows + "@(a, b), " + rows + ", 3], w: f32[" + kernel + ", " +
            kernel + ", 3, 8]) {\n  return conv2d(x, w, strides=" + kernel + ", padding=\"VALID\");\n}\n";
   };
-  secondsToPlan(convolution(4)); // What happens once.
+  secondsToPlan(convolution(4)); // The first compile also does work that is done once.
   double small = secondsToPlan(convolution(24)), large = secondsToPlan(convolution(48));
   EXPECT_LT(large, 10 * small) << small << " s for 576 elements, " << large << " s for 2304";
 }
 
 /// Random numbers from a constant key are constants, in expressions that use their parts many times; each of these ten
-/// draws hangs on all keys before it.
+/// draws depends on all keys before it.
 TEST(Scaling, RandomNumbersAreNoTrees) {
   std::string text = "mesh m(a=4)\nfn main(x: f32[64@a]) -> f32[64] {\n  let k0 = key(0);\n  let v0 = x;\n";
   for (int i = 1; i <= 10; ++i) {
@@ -90,7 +91,7 @@ TEST(Scaling, RandomNumbersAreNoTrees) {
   EXPECT_LT(operationsIn(*module), 2 * written);
 }
 
-/// Twenty kernels of hashes: LLVM's loop strength reduction took most of a second for each.
+/// Twenty kernels with hashes: LLVM's loop strength reduction took most of a second for each.
 TEST(Scaling, MachineCodeOfRandomNumbersTakesNoLonger) {
   std::string text = "fn main(k: key) {\n";
   for (int i = 0; i < 20; ++i)

@@ -1,8 +1,8 @@
-//===- SplitProductsTest.cpp - products of parts of weights, executed -----===//
+//===- SplitProductsTest.cpp - products with parts of weights, executed ---===//
 //
-// Random programs that use parts of products, and multiply what has been joined of parts, with the derivatives of both,
-// cut in whatever way, in loops too: every station against the unpartitioned program. Weights are small, so that their
-// parts are moved.
+// Random programs that use parts of products, or multiply concatenated parts, with the derivatives of both, with random
+// shardings, in loops too: every stage gives the results of the unpartitioned program. Weights are small, so that the
+// partitioner moves their parts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,14 +23,14 @@ protected:
   std::string cut(const std::string &size) {
     return size + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
   }
-  /// Of two dimensions, over different axes.
+  /// Returns two dimensions sharded over different axes.
   std::string cutBoth(const std::string &rows, const std::string &columns) {
     bool isSwapped = random.integer(0, 1) == 1;
     std::string first = random.pick(std::vector<std::string>{"@a", "@a", "@_"}), second = "@b";
     return rows + (isSwapped ? second : first) + ", " + columns + (isSwapped ? first : second);
   }
 
-  /// The parts of `y`, of the sizes, along a dimension.
+  /// Returns the parts of `y` with these sizes, along a dimension.
   std::string listParts(const std::vector<int64_t> &sizes, bool areRows) {
     std::string text;
     int64_t start = 0;
@@ -42,7 +42,8 @@ protected:
     return text;
   }
 
-  /// What is made of them, so that each has users of its own: a number for the sum of squares, or rows.
+  /// Returns an expression of the parts that gives each of them users of its own: a number for the sum of squares, or
+  /// rows.
   std::string sumParts(size_t count) {
     std::string text = "0.0";
     for (size_t i = 0; i < count; ++i)
@@ -69,7 +70,7 @@ protected:
     std::string parts;
     for (size_t i = 0; i < sizes.size(); ++i)
       parts += (i ? ", p" : "p") + std::to_string(i);
-    // Squares of parts, joined again: products of what is joined, and in their derivative of what was taken apart.
+    // Squares of parts, concatenated again: products of a concatenation, and in their derivative products of slices.
     std::string squares = "concatenate([" + parts + "], axis=" + (areRows ? "0" : "1") + ") * " + "2.0";
     std::string joined = areRows ? "(" + squares + ").T @ v" : "(" + squares + ") @ v";
     switch (random.integer(0, 4)) {

@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// The bytes on the wire alone decide, as they do where arrays are large.
+/// Only the bytes on the wire decide, as they do for large arrays.
 inline CostModel bytesAlone() {
   CostModel model;
   model.goal = Goal::Bytes;

@@ -1,6 +1,6 @@
 //===- Certificates.h - authorities and certificates for tests --*- C++ -*-===//
 //
-// Made by the openssl command, so that what the tests take for right is not this project's doing.
+// Created by the openssl command, so that the tests do not depend on this project's own code.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,7 +23,7 @@ public:
   }
 
   struct Wish {
-    std::string names = "DNS:localhost,IP:127.0.0.1"; ///< Empty: none.
+    std::string names = "DNS:localhost,IP:127.0.0.1"; ///< Empty: no names.
     std::string keyUsage = "";                        ///< extendedKeyUsage
     bool isExpired = false, isEarly = false;
   };

@@ -12,8 +12,8 @@
 
 namespace spmd::test {
 
-/// While it lives, this process can start `count` more threads: their stacks are large, and there is address space for
-/// no more of them.
+/// While the object lives, this process can start only `count` more threads: their stacks are large, and the limit of
+/// address space allows no more.
 class FewThreads {
 public:
   explicit FewThreads(uint64_t count) {
@@ -28,7 +28,7 @@ public:
     pthread_attr_destroy(&large);
     ::getrlimit(RLIMIT_AS, &oldLimit);
     rlimit limit = oldLimit;
-    // Half a stack is for what else a thread takes.
+    // Half a stack for the other memory of a thread.
     limit.rlim_cur = pages * static_cast<uint64_t>(::getpagesize()) + count * stackBytes + stackBytes / 2;
     EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
   }

@@ -1,4 +1,4 @@
-//===- Messages.h - what an error says --------------------------*- C++ -*-===//
+//===- Messages.h - messages of errors --------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/Error.h"
@@ -8,7 +8,7 @@
 
 namespace spmd::test {
 
-/// The message of the spmd::Error that the action throws, or `no error`.
+/// Returns the message of the spmd::Error that the action throws, or `no error`.
 inline std::string messageOf(const std::function<void()> &action) {
   try {
     action();

@@ -8,7 +8,7 @@
 
 namespace spmd::test {
 
-/// While it lives, this process can open nothing.
+/// While the object lives, this process cannot open any file or socket.
 class NoFreeDescriptor {
 public:
   NoFreeDescriptor() {

@@ -1,4 +1,4 @@
-//===- OnThreads.h - the same on several threads at once --------*- C++ -*-===//
+//===- OnThreads.h - runs the same on several threads at once ---*- C++ -*-===//
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,10 +12,10 @@
 
 namespace spmd::test {
 
-/// As many as the promise of spmd.h is tested with.
+/// The number of threads with which tests check the thread safety that spmd.h promises.
 constexpr int kThreads = 8;
 
-/// Runs `body` on all threads, which begin together; an exception in one fails the test.
+/// Runs `body` on all threads, which start together; an exception in one fails the test.
 inline void onThreads(const std::function<void(int thread)> &body) {
   std::barrier together(kThreads);
   std::vector<std::string> errors(kThreads);

@@ -1,4 +1,4 @@
-//===- Shell.h - commands, and what they print ------------------*- C++ -*-===//
+//===- Shell.h - commands and their output ----------------------*- C++ -*-===//
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct Printed {
   std::string text; ///< stdout and stderr.
 };
 
-/// Runs a command by the shell, to its end.
+/// Runs a shell command to its end.
 inline Printed shell(const std::string &command) {
   Printed outcome;
   FILE *pipe = popen(("( " + command + " ) 2>&1").c_str(), "r");

@@ -1,4 +1,4 @@
-//===- TemporaryFolder.h - files of one test --------------------*- C++ -*-===//
+//===- TemporaryFolder.h - temporary files of one test ----------*- C++ -*-===//
 #pragma once
 
 #include <cstdlib>
@@ -9,13 +9,13 @@
 
 namespace spmd::test {
 
-/// A folder that goes away with the object.
+/// A folder that the destructor removes.
 class TemporaryFolder {
 public:
   TemporaryFolder() {
     std::string pattern = std::filesystem::temp_directory_path() / "spmd-test-XXXXXX";
     if (!mkdtemp(pattern.data()))
-      throw std::runtime_error("cannot make a folder like " + pattern);
+      throw std::runtime_error("cannot create a folder like " + pattern);
     path = pattern;
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }

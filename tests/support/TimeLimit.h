@@ -1,7 +1,7 @@
-//===- TimeLimit.h - limits of time in tests --------------------*- C++ -*-===//
+//===- TimeLimit.h - time limits in tests -----------------------*- C++ -*-===//
 //
-// What RUNTIME promises holds for the release build. Sanitizers make everything several times slower; their presets
-// define the factor (cmake/Toolchain.cmake), which also stretches the limits that ctest sets.
+// The limits that RUNTIME promises hold for the release build. Sanitizers make everything several times slower; their
+// presets define the factor (cmake/Toolchain.cmake), which also stretches the limits that ctest sets.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace spmd::test {
 
-/// The time that this build may take where a release build may take `limit`.
+/// Returns the time that this build may take if a release build may take `limit`.
 template <typename Duration> constexpr Duration timeLimit(Duration limit) { return limit * SPMDC_TEST_TIME_SCALE; }
 
 } // namespace spmd::test

@@ -1,7 +1,7 @@
 //===- FuzzMain.cpp - spmd-fuzz: many random programs ---------------------===//
 //
-// Programs of the seeds N, N+1, ... through every station of the compiler; each failure is made smaller and printed
-// with the commands that repeat it. Exit status 1 if there was one.
+// Programs of the seeds N, N+1, ... go through every stage of the compiler; each failure is reduced and printed with
+// the commands that repeat it. Exit status 1 if there was one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,26 +30,26 @@ using namespace spmdc;
 namespace {
 
 constexpr const char *kDescription =
-    R"(Makes random programs in the language, compiles and runs them, and compares every station of the
-compiler with what the program means (the global evaluator):
+    R"(Generates random programs in the language, compiles and runs them, and compares every stage of the
+compiler with the results of the global evaluator:
 
   text -> array -> propagated -> partitioned -> kernels -> plan -> machine code -> processes
 
-A seed is one program: its mesh, its text, its data. A failing program is cut down to a small one that
+A seed is one program: its mesh, its text, its data. A failing program is reduced to a small one that
 fails in the same way, and printed with the commands that repeat it. Exit status 1 if one failed.
 
-Programs are checked as text (shardings are propagated, as for a person's program), and with everything
+Programs are checked as text (shardings are propagated, as in a user's program), and with everything
 sharded: a random sharding on every value of its IR, and operations that the language has no name for.
 )";
 
 constexpr const char *kExamples = R"(
 Examples:
-  spmd-fuzz --count 2000                     seeds 1 to 2000, evaluated at every station
+  spmd-fuzz --count 2000                     seeds 1 to 2000, evaluated at every stage
   spmd-fuzz --compiled --count 50000         also to machine code, run on threads of this process
-  spmd-fuzz --processes --count 5000         also in jobs of 1 to 8 processes: the same bits on each
-  spmd-fuzz --seed 4711 --count 1 --print    what the program of a seed looks like
+  spmd-fuzz --processes --count 5000         also in jobs of 1 to 8 processes, which must give the same bits
+  spmd-fuzz --seed 4711 --count 1 --print    prints the program of a seed
   spmd-fuzz --seed 4711 --count 1 --compiled --save bug
-                                             if it fails: bug/seed-4711 holds program and data for spmdc run
+                                             if it fails: bug/seed-4711 has program and data for spmdc run
   spmd-fuzz --mode text --export p.jsonl     for tests/programs/fuzz/check_with_jax.py)";
 
 struct FuzzOptions {
@@ -59,12 +59,12 @@ struct FuzzOptions {
   std::string mode = "both", last = "plan", save, exportFile, exportAllFile, costModelFile;
   CostModel costModel;
   bool compiled = false, processes = false, isReduced = true, prints = false;
-  int optimization = -1; ///< -1: by seed.
+  int optimization = -1; ///< -1: depends on the seed.
   int timeoutSeconds = 60, jobs = 1;
 };
 
-/// Programs that share a process, so that starting one and loading code into it are paid once; each has a process of
-/// its own where this one fails.
+/// The number of programs that share a process, so that the costs of starting it and of loading code are paid once; if
+/// the process fails, each program runs again in one of its own.
 constexpr uint64_t kBatch = 16;
 
 struct Tally {
@@ -107,7 +107,7 @@ private:
     check.lastStage = *parseStage(options.last);
     check.compiled = options.compiled;
     check.costModel = options.costModel;
-    // Half at -O0, whose code takes LLVM a third of the time; most others at what people use.
+    // Half at -O0, whose code takes LLVM a third of the time; most others at the levels that users choose.
     constexpr unsigned levels[] = {0, 2, 0, 1, 0, 2, 0, 3};
     check.optimizationLevel =
         options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : levels[seed % std::size(levels)];
@@ -123,7 +123,7 @@ private:
     return generator;
   }
 
-  /// Seeds from `first` on, all in one process if they pass there, and otherwise each in its own.
+  /// Runs seeds from `first` on, all in one process if they pass there, and otherwise each in its own.
   void runBatch(uint64_t first, uint64_t count) {
     std::string together;
     if (!options.prints && !options.processes && !isExporting()) {
@@ -171,7 +171,7 @@ private:
       if (options.processes)
         jobs.prepare(candidate.program.mesh.deviceCount());
       std::string failure = runApart([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
-      // A check that ended before its time may have left its jobs in the middle of a program.
+      // A check that ended early may have left its jobs in the middle of a program.
       if (!failure.empty())
         jobs.reset();
       return failure;
@@ -193,8 +193,7 @@ private:
   void report(uint64_t seed, const Case &test, const std::string &failure, int tries) {
     std::string number = std::to_string(seed);
     std::printf("FAILED seed %s: %s\n\n// the program%s\n%s\n", number.c_str(), failure.c_str(),
-                tries ? (", made smaller in " + std::to_string(tries) + " tries").c_str() : "",
-                test.program.str().c_str());
+                tries ? (", reduced in " + std::to_string(tries) + " tries").c_str() : "", test.program.str().c_str());
     if (test.mode == Mode::Everything)
       std::printf("// every value of it is sharded at random: its IR is above, and in the files of --save\n");
     std::string again = "spmd-fuzz --seed " + number + " --count 1 --mode " +
@@ -217,7 +216,7 @@ private:
         std::printf("not saved: %s\n", error.what());
       }
     }
-    std::printf("from anew:   %s\n\n", again.c_str());
+    std::printf("repeat:      %s\n\n", again.c_str());
     std::fflush(stdout);
   }
 
@@ -227,7 +226,7 @@ private:
   int failures = 0;
 };
 
-/// A part of the seeds in each of several processes; what they found together.
+/// Runs a part of the seeds in each of several processes; returns the sum of their results.
 Tally runInJobs(const FuzzOptions &options) {
   std::vector<std::pair<pid_t, int>> children;
   std::fflush(stdout);
@@ -235,7 +234,7 @@ Tally runInJobs(const FuzzOptions &options) {
     uint64_t begin = options.count * job / options.jobs, end = options.count * (job + 1) / options.jobs;
     int ends[2];
     if (pipe(ends) != 0)
-      throw spmd::Error("cannot make a pipe");
+      throw spmd::Error("cannot create a pipe");
     pid_t child = fork();
     if (child < 0)
       throw spmd::Error("cannot start a process");
@@ -295,7 +294,7 @@ int main(int argc, char **argv) {
   };
   const char *programs = "Programs", *checks = "Checks", *failures = "Failures";
   number(app.add_option("--seed", options.seed, "The first seed"), programs);
-  number(app.add_option("--count", options.count, "How many seeds"), programs);
+  number(app.add_option("--count", options.count, "The number of seeds"), programs);
   number(app.add_option("--max-ops", options.maxOperations, "Operations in a program"), programs);
   number(app.add_option("--max-devices", options.maxDevices, "Devices in a mesh, 1 to 64")->check(CLI::Range(1, 64)),
          programs);
@@ -309,10 +308,10 @@ int main(int argc, char **argv) {
       ->type_name("FILE")
       ->group(programs);
   app.add_option("--export-all", options.exportAllFile,
-                 "The same without Python, also of programs that Python has no words for (tools/gpu-check runs them)")
+                 "The same without Python, for all programs (tools/gpu-check runs them)")
       ->type_name("FILE")
       ->group(programs);
-  app.add_option("--last-stage", options.last, "The last station to evaluate: propagated, partitioned, kernels, plan")
+  app.add_option("--last-stage", options.last, "The last stage to evaluate: propagated, partitioned, kernels, plan")
       ->check(CLI::IsMember({"propagated", "partitioned", "kernels", "plan"}))
       ->type_name("STAGE")
       ->capture_default_str()
@@ -325,8 +324,7 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(0, 3))
       ->type_name("N")
       ->group(checks);
-  app.add_option("--cost-model", options.costModelFile,
-                 "What the partitioner weighs its choices with (docs/explain.md)")
+  app.add_option("--cost-model", options.costModelFile, "The cost model of the partitioner (docs/explain.md)")
       ->type_name("FILE")
       ->group(checks);
   app.add_option("--jobs,-j", options.jobs, "Processes that share the programs")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares random programs with JAX: what the language means is what jax.numpy means under the same name.
+"""Compares random programs with JAX: a function of the language has the semantics of jax.numpy under the same name.
 
     spmd-fuzz --count 2000 --export programs.jsonl
     python check_with_jax.py programs.jsonl
@@ -64,7 +64,7 @@ def cummax(x, axis=0, reverse=False):
 
 
 def running(function):
-    """cumsum or cumprod, of all elements where no axis is given, from either end."""
+    """cumsum or cumprod, over all elements if no axis is given, from either end."""
     def call(x, axis=None, reverse=False):
         if axis is None:
             x, axis = jnp.ravel(x), 0
@@ -73,7 +73,7 @@ def running(function):
 
 
 def power(x, y):
-    """Of integers: StableHLO's. JAX looks at the lowest six bits of the exponent only, also where it is negative."""
+    """StableHLO's power of integers. JAX uses only the lowest six bits of the exponent, even if it is negative."""
     if jnp.issubdtype(x.dtype, jnp.floating):
         return x ** y
     dtype = jnp.result_type(x, y) if x.dtype != bool or y.dtype != bool else np.dtype(np.int32)
@@ -149,7 +149,7 @@ def lookup_names():
 
 
 def names():
-    """The language's names, from jax.numpy where it has them."""
+    """Returns the language's names, from jax.numpy if it has them."""
     table = {name: getattr(jnp, name) for name in
              """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh abs sign floor ceil maximum minimum
              pow where reshape transpose broadcast_to expand_dims squeeze concatenate stack pad flip roll tile repeat
@@ -185,12 +185,12 @@ def array(value):
 
 
 def difference(actual, expected):
-    """What is wrong with a result, or nothing."""
+    """Returns how a result is wrong, or an empty text."""
     want = array(expected)
     if actual.shape != want.shape or actual.dtype != want.dtype:
         return f"is {actual.dtype}{list(actual.shape)} instead of {want.dtype}{list(want.shape)}"
     got, want = np.asarray(actual).astype(np.float64).ravel(), want.astype(np.float64).ravel()
-    # JAX on CPU may round bf16 in other places and flushes denormal numbers.
+    # JAX on CPU may round bf16 at other operations and flushes denormal numbers.
     error = 0 if expected["exact"] else 2 * expected["error"] + 1e-37
     with np.errstate(invalid="ignore"):
         same = (got == want) | (np.isnan(got) & np.isnan(want)) | (np.abs(got - want) <= error)

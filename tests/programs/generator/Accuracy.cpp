@@ -1,4 +1,4 @@
-//===- Accuracy.cpp - what is known of a value's error --------------------===//
+//===- Accuracy.cpp - accuracy of a value ---------------------------------===//
 
 #include "tests/programs/generator/Accuracy.h"
 
@@ -64,8 +64,8 @@ Accuracy summed(DType dtype, bool isExact, double bound, int grain, double terms
   Accuracy sum = computed(dtype, isExact, bound, grain, error, 4);
   if (sum.exact)
     return sum;
-  // Beside one rounding of what is expected, and one of what there is: those of a tree of additions, and of numbers
-  // that are too small to have all their digits.
+  // One rounding of the expected value, one of the actual value, those of a tree of additions, and those of subnormal
+  // numbers.
   sum.sumError = error + 32 * accumulatorRoundoff(dtype) * bound + 0x1p-24;
   sum.relative = 2.02 * roundoff(dtype);
   return sum;
@@ -75,7 +75,7 @@ Accuracy converted(const Accuracy &accuracy, DType from, DType to) {
   if (from == to)
     return accuracy;
   if (!spmd::isFloat(to)) {
-    // What fits keeps its bound; floats saturate, integers wrap.
+    // Values that fit keep their bound; floats saturate, integers wrap.
     double bound = accuracy.bound < integerBound(to) && !isUnsignedInteger(to) ? accuracy.bound : integerBound(to);
     return {.bound = bound, .bits = true};
   }

@@ -10,7 +10,7 @@ using spmd::DType;
 
 namespace {
 
-/// Two operands that broadcast, in the element type that they are promoted to.
+/// Two operands that broadcast, and the element type that they are promoted to.
 struct Pair {
   int x = 0, y = 0;
   DType dtype = DType::F32;
@@ -57,13 +57,13 @@ bool makeMultiply(ProgramBuilder &b) {
                  computed(p.dtype, p.isExact(), p.left.bound * p.right.bound, p.left.grain + p.right.grain, error));
 }
 
-/// By a number, by something away from zero, or, exact operands only, by anything.
+/// Divides by a number, by a value away from zero, or, for exact operands only, by any value.
 bool makeDivide(ProgramBuilder &b) {
   int x = b.tame(b.any());
   DType dtype = spmd::isFloat(b.dtypeOf(x)) ? b.dtypeOf(x) : DType::F32;
   Accuracy in = converted(b.of(x), b.dtypeOf(x), dtype);
   if (b.random.chance(40)) {
-    // A float for which a literal alone stands is weak: it would take the type of what it meets.
+    // A float that is a literal alone is weak: it would take the type of the other operand.
     const char *quotient = spmd::isFloat(b.dtypeOf(x)) ? "$0 / -5.5" : "cast($0 / -5.5, f32)";
     const char *text = b.random.pick({"$0 / 3", quotient, "$0 / 2"});
     return b.let(text, {x}, dtype, b.shapeOf(x), computed(dtype, false, in.bound, 0, in.error)).has_value();
@@ -80,14 +80,14 @@ bool makeDivide(ProgramBuilder &b) {
       return false;
     return letPair(b, p, "$0 / $1", computed(p.dtype, false, 2 * p.left.bound, 0, 0));
   }
-  // A bool's `+` with 1 is that of integers, a u8's may wrap to zero.
+  // A bool plus 1 is an integer; a u8 plus 1 may wrap to zero.
   if (!spmd::isFloat(b.dtypeOf(p.y)))
     return false;
   double error = p.left.error + p.left.bound * p.right.error;
   return letPair(b, p, "$0 / (abs($1) + 1)", computed(p.dtype, false, p.left.bound, 0, error, 2));
 }
 
-/// `%` and floor_divide: they jump.
+/// `%` and floor_divide, which jump.
 bool makeRemainder(ProgramBuilder &b, bool isQuotient) {
   Pair p = randomPair(b);
   if (p.dtype == DType::Bool || !p.isExact())
@@ -120,7 +120,7 @@ bool makePower(ProgramBuilder &b) {
       p.dtype = DType::I32;
     return letPair(b, p, "$0 ** $1", computed(p.dtype, true, INFINITY, 0, 0));
   }
-  // Of numbers from 1 to 2.
+  // For numbers from 1 to 2.
   int y = b.tame(b.broadcastable(x, false));
   if (b.of(y).bound > 8)
     return false;
@@ -130,7 +130,7 @@ bool makePower(ProgramBuilder &b) {
   return letPair(b, p, text, computed(p.dtype, false, bound, 0, error, 4 * std::max(p.right.bound, 1.0)));
 }
 
-/// Away from the line where the angle jumps; on it, where zeros have a known sign.
+/// Away from the line where the angle jumps, or on it with zeros of known sign.
 bool makeAtan2(ProgramBuilder &b) {
   int y = b.tame(b.any()), x = b.tame(b.broadcastable(y, false));
   Pair p = join(b, y, x);
@@ -153,7 +153,7 @@ bool makeExtreme(ProgramBuilder &b, const char *text) {
   return letPair(b, p, text, accuracy);
 }
 
-/// Of integers; logic also of bools.
+/// For integers; logical operations also for bools.
 bool makeBitwise(ProgramBuilder &b, const char *text, bool ofBools) {
   std::optional<int> x =
       b.find([&](int v) { return !spmd::isFloat(b.dtypeOf(v)) && (ofBools || b.dtypeOf(v) != DType::Bool); });

@@ -12,7 +12,7 @@ using spmd::DType;
 
 namespace {
 
-/// Of sums of `depth` products. Bools are multiplied as integers and turned back.
+/// For sums of `depth` products. Bools are multiplied as integers and converted back.
 Accuracy productOf(DType dtype, const Accuracy &x, const Accuracy &y, int64_t depth) {
   auto terms = static_cast<double>(std::max<int64_t>(depth, 1));
   double bound = terms * x.bound * y.bound;
@@ -31,7 +31,7 @@ bool makeMatmul(ProgramBuilder &b) {
   bool isVector = b.random.chance(20);
   Shape right, shape(left.begin(), left.end() - 1);
   if (!isVector && left.size() > 2 && b.random.chance(50)) {
-    // Batch dimensions of the right side: the left one's, ones, or some left out.
+    // Batch dimensions of the right side: those of the left one, of size one, or some left out.
     right.append(left.begin() + b.random.integer(0, static_cast<int64_t>(left.size()) - 2), left.end() - 2);
     for (int64_t &size : right)
       if (b.random.chance(25))
@@ -54,7 +54,7 @@ bool makeMatmul(ProgramBuilder &b) {
   return b.let(b.random.chance(80) ? "$0 @ $1" : "matmul($0, $1)", {x, y}, dtype, shape, accuracy).has_value();
 }
 
-/// Two operands over labelled dimensions: labels of both, of one, repeated, summed away.
+/// Two operands over labelled dimensions: labels of both or of one, repeated, summed.
 bool makeEinsum(ProgramBuilder &b) {
   int x = b.tame(b.any());
   if (b.rankOf(x) > 4)
@@ -69,7 +69,7 @@ bool makeEinsum(ProgramBuilder &b) {
   };
   char next = 'a';
   for (int64_t size : b.shapeOf(x)) {
-    // Now and then one label twice: the diagonal.
+    // Sometimes one label twice: the diagonal.
     auto same = llvm::find(sizes, size);
     if (same != sizes.end() && b.random.chance(10)) {
       left += static_cast<char>('a' + (same - sizes.begin()));
@@ -99,15 +99,15 @@ bool makeEinsum(ProgramBuilder &b) {
     return false;
   int y = b.tame(b.matching(rightShape, b.dtypeOf(x)));
   DType dtype = b.dtypeOf(x);
-  // Bools become i32 and back: their order of sums does not matter.
+  // Bools become i32 and are converted back: the order of their sums does not matter.
   return b
       .let("einsum(\"" + left + "," + right + "->" + output + "\", $0, $1)", {x, y}, dtype, shape,
            productOf(dtype, b.of(x), b.of(y), depth))
       .has_value();
 }
 
-/// No infinities: the sum of the products of one with others is a NaN or not, by the order in which they are
-/// multiplied.
+/// Returns a variable without infinities: whether a sum of products with infinities is a NaN depends on the order of
+/// multiplication.
 int withoutInfinities(ProgramBuilder &b, int variable) {
   if (!spmd::isFloat(b.dtypeOf(variable)))
     return variable;
@@ -117,7 +117,7 @@ int withoutInfinities(ProgramBuilder &b, int variable) {
   return b.let("clamp(-4, $0, 4)", {variable}, b.dtypeOf(variable), b.shapeOf(variable), accuracy).value();
 }
 
-/// Three or four arrays, of which the compiler chooses in which order they are multiplied.
+/// Three or four arrays; the compiler chooses the order of the multiplications.
 bool makeEinsumOfMany(ProgramBuilder &b) {
   int found = b.any();
   if (b.rankOf(found) > 3)
@@ -180,10 +180,9 @@ bool makeEinsumOfMany(ProgramBuilder &b) {
     if (i)
       accuracy = productOf(dtype, accuracy, b.of(arrays[i]), i + 1 == inputs.size() ? depth : 1);
   }
-  // Sums of a part of the labels come before products with the rest, in whatever order that is.
+  // Sums over some labels come before products with the rest, in any order.
   accuracy.error *= 2;
-  // Products between are rounded to the element type, as jnp.einsum has them: in which order is the partitioner's
-  // choice.
+  // Intermediate products are rounded to the element type, as in jnp.einsum; the partitioner chooses their order.
   accuracy.sumError = -1;
   return b.let("einsum(\"" + spec + "->" + output + "\"" + places + ")", arrays, dtype, shape, accuracy).has_value();
 }
@@ -239,7 +238,7 @@ bool makeDotGeneral(ProgramBuilder &b) {
   return b.let(text + ")", {x, y}, dtype, shape, productOf(dtype, b.of(x), b.of(y), depth)).has_value();
 }
 
-/// Products and what is no product, added up: once, or in each iteration of a loop that begins with something.
+/// A sum of products and other terms: once, or in each iteration of a loop with an initial value.
 bool makeSumOfProducts(ProgramBuilder &b) {
   std::optional<int> found =
       b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) == 2 && b.dtypeOf(v) != DType::Bool; });

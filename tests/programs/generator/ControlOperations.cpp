@@ -1,7 +1,7 @@
 //===- ControlOperations.cpp - loops and branches -------------------------===//
 //
-// Two arrays of one type go through a loop whose body moves and selects elements: what comes out is known as well as
-// what went in, however often it goes around, and any carry may take the place of any other.
+// Two arrays of one type are carried by a loop whose body moves and selects elements: the results are as accurate as
+// the initial values, for any trip count, and any carry may replace any other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Pair {
   int x, y;
-  bool selects = false; ///< Some expression takes the larger or smaller one.
+  bool selects = false; ///< Some expression takes the maximum or minimum.
 };
 
 std::optional<Pair> anyPair(ProgramBuilder &b) {
@@ -23,7 +23,7 @@ std::optional<Pair> anyPair(ProgramBuilder &b) {
   return Pair{x, b.matching(b.shapeOf(x), b.dtypeOf(x))};
 }
 
-/// An expression of `p` and `q`, of their type.
+/// Returns an expression of `p` and `q`, of their type.
 std::string expressionOf(ProgramBuilder &b, Pair &pair) {
   const char *names[] = {"p", "q"};
   std::string p = names[b.random.integer(0, 1)], q = names[b.random.integer(0, 1)];
@@ -38,7 +38,7 @@ std::string expressionOf(ProgramBuilder &b, Pair &pair) {
       return "flip(" + p + ", " + axis + ")";
     return "roll(" + p + ", " + std::to_string(b.random.integer(-2, 2)) + ", " + axis + ")";
   }
-  // A transpose of a square meets its sharding the other way round.
+  // A transposed square has the dimensions of its sharding swapped.
   if (rank == 2 && b.shapeOf(pair.x)[0] == b.shapeOf(pair.x)[1] && b.random.chance(40))
     return p + ".T";
   if (b.dtypeOf(pair.x) == spmd::DType::Bool)
@@ -52,7 +52,7 @@ std::string bothOf(ProgramBuilder &b, Pair &pair) {
   return "(" + first + ", " + expressionOf(b, pair) + ")";
 }
 
-/// What is known of both.
+/// Returns the accuracy that holds for both.
 Accuracy accuracyOf(ProgramBuilder &b, const Pair &pair) {
   Accuracy x = b.of(pair.x), y = b.of(pair.y);
   x.exact &= y.exact;
@@ -94,8 +94,8 @@ bool makeWhile(ProgramBuilder &b) {
       *pair);
 }
 
-/// Rows of an array that a loop reads one by one: what it carries is a row, sometimes beside an array of rows that it
-/// writes, or the array that it reads.
+/// A loop that reads the rows of an array one by one: it carries a row, and sometimes an array of rows that it writes,
+/// or the array that it reads.
 bool makeRows(ProgramBuilder &b) {
   std::optional<int> x = b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) > 0 && b.shapeOf(v)[0] > 0; });
   if (!x)
@@ -114,7 +114,7 @@ bool makeRows(ProgramBuilder &b) {
   case 1:
     index = "(k * 3 + 1) % " + rows;
     break;
-  case 2: // The last ones are out of bounds.
+  case 2: // The last indices are out of bounds.
     start = "k + 1";
     break;
   default:
@@ -128,7 +128,7 @@ bool makeRows(ProgramBuilder &b) {
   auto join = [&](const std::string &one, const std::string &other) {
     return isBool ? one + " && " + other : "maximum(" + one + ", " + other + ")";
   };
-  // All rows, or some: out of bounds the first and the last count.
+  // All rows, or some; for indices out of bounds the first and last row count.
   std::string trips = b.random.chance(60) ? rows : std::to_string(b.random.integer(0, shape[0]));
   Pair pair{*x, *x, /*selects=*/!isBool};
   if (b.random.chance(25))
@@ -149,7 +149,7 @@ bool makeRows(ProgramBuilder &b) {
   return b.let(loop, {pair.x, pair.y}, dtype, row, accuracyOf(b, pair)).has_value();
 }
 
-/// A condition that is not known well enough would choose differently at each station.
+/// A condition on inexact values could choose differently at each stage, so it uses exact values only.
 bool makeIf(ProgramBuilder &b) {
   std::optional<Pair> pair = anyPair(b);
   if (!pair || !b.of(pair->x).exact || !b.of(pair->y).exact)

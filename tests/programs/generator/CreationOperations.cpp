@@ -34,7 +34,7 @@ bool makeArange(ProgramBuilder &b) {
   if (start == 0 && step == 1)
     return b.let("arange(" + stop + ")", {}, DType::I32, {count}, {.bound = bound, .bits = true}).has_value();
   std::string text = "arange(" + std::to_string(start) + ", " + stop;
-  if (b.random.chance(30)) // Of floats.
+  if (b.random.chance(30)) // For floats.
     return b.let(text + ".0, " + std::to_string(step) + ")", {}, DType::F32, {count}, {.bound = bound}).has_value();
   return b.let(text + ", " + std::to_string(step) + ")", {}, DType::I32, {count}, {.bound = bound, .bits = true})
       .has_value();

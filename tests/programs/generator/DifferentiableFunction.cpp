@@ -1,7 +1,7 @@
 //===- DifferentiableFunction.cpp - random functions with a gradient ------===//
 //
-// Each step takes v to something of the same shape. What is known of it: how large it is, and by how much derivatives
-// grow through it, first and second. Elements stay at most about 4.
+// Each step maps v to a value of the same shape. The generator tracks how large v is, and by how much the first and
+// second derivatives grow. Elements stay at most about 4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// Through something whose first and second derivatives are at most this.
+  /// Records a step whose first and second derivatives are at most these.
   void grow(double first, double second) {
     ++steps;
     curvature = first * curvature + second * slope * slope;
@@ -47,7 +47,7 @@ private:
 
   std::string axis() { return "axis=" + std::to_string(random.integer(0, rank - 1)); }
 
-  /// An expression of `v`; `depth` of regions in it.
+  /// Returns an expression of `v` with at most `depth` nested regions.
   std::string step(int depth) {
     if (depth > 0 && random.chance(40))
       return region(depth);
@@ -88,7 +88,7 @@ private:
       return grow(2, 4), "softmax(v, " + a + ") * 2.0";
     case 4:
       return grow(2, 4), "tanh(cumsum(v, " + a + ") * " + number(1.0 / static_cast<double>(size(a))) + ")";
-    case 5: // Windows of what wraps around.
+    case 5: // Windows of a periodic array.
       return grow(2, 0), "0.5 * v + 0.5 * concatenate([" + rest(a) + "], " + a + ")";
     case 6:
       return grow(2, 4), "sin(v) * logsumexp(v * 0.25, " + a + ", keepdims=true) * " +
@@ -109,7 +109,7 @@ private:
       start += ", 0";
     std::string index = random.chance(50) ? "t" : rows + " - 1 - t";
     switch (random.integer(0, 2)) {
-    case 0: // Of the first one too, in half of all.
+    case 0: // Includes the first row in half of the cases.
       grow(2, 2);
       return "(for t in 0.." + rows + " carry (h = v[0], y = v) { let h = 0.5 * h + 0.5 * sin(v[" + index +
              "]); yield (h, update(y, expand_dims(h, 0), start=[" + start + "])); })[1]";
@@ -149,7 +149,7 @@ private:
       std::string second = step(depth - 1);
       slope = std::max(slope, one);
       curvature = std::max(curvature, two);
-      // The same on every device and at every station: numbers that are exact.
+      // Exact numbers, so that the condition is the same on every device and at every stage.
       return "if sum(cast(p == p, i32)) % 2 == " + std::to_string(random.integer(0, 1)) + " { " + first + " } else { " +
              second + " }";
     }
@@ -163,12 +163,12 @@ private:
     }
   }
 
-  /// A shard_map over one axis; sometimes what it runs gives its pieces to another one, over another axis.
+  /// A shard_map over one axis; sometimes its function passes its shards to another shard_map, over another axis.
   std::string onPieces() {
     for (const spmd::MeshAxis &axis : mesh.axes)
       if (std::optional<int64_t> dim = cutDim(shape, axis)) {
         std::string steps, axes;
-        // Along the other axes it is the compiler's matter, sometimes.
+        // Along the other axes the sharding is sometimes left to the compiler.
         if (random.chance(50)) {
           axes = ", axis_names=" + axis.name;
           std::vector<int64_t> local = shape;
@@ -185,7 +185,7 @@ private:
     return grow(1, 1), "cos(v)";
   }
 
-  /// A dimension that the axis divides, sometimes.
+  /// Returns a dimension that the axis divides, or nullopt, also sometimes if there is one.
   std::optional<int64_t> cutDim(const std::vector<int64_t> &of, const spmd::MeshAxis &axis) {
     for (int64_t dim = 0; dim < rank; ++dim)
       if (of[static_cast<size_t>(dim)] % axis.size == 0 && of[static_cast<size_t>(dim)] != 0 && random.chance(50))
@@ -219,7 +219,7 @@ private:
       grow(5, 8);
       grow(5, 8);
     }
-    // Scalars of other devices' pieces too.
+    // Also scalars computed from other devices' shards.
     helpers += "fn " + name + "(v, p) { " + steps + "return " + body + "; }\n";
     return "shard_map(" + name + ", in=(P(" + cut + "), P(" + cut + ")), out=P(" + cut + ")" + axes + ")(v, p)";
   }
@@ -235,7 +235,7 @@ private:
     return std::max<int64_t>(shape[static_cast<size_t>(axisText.back() - '0')], 1);
   }
 
-  /// All but the first row, and the first again.
+  /// Returns all rows but the first, followed by the first.
   std::string rest(const std::string &axisText) const {
     std::string before;
     for (int64_t i = 0; i < axisText.back() - '0'; ++i)

@@ -9,18 +9,18 @@
 
 namespace spmdc {
 
-/// `fn %F(p) { ... return sum(v); }` of one array of floats, smooth everywhere: steps that change what they have got,
-/// in loops and branches, under checkpoint and on pieces of shard_map. `%F` stands for its name; functions that it
-/// calls come first, with names that begin with it.
+/// `fn %F(p) { ... return sum(v); }` of one array of floats, smooth everywhere: a sequence of steps, in loops and
+/// branches, under checkpoint and on shards in shard_map. `%F` stands for its name; functions that it calls come first,
+/// with names that begin with it.
 struct DifferentiableFunction {
   std::string text;
-  double slope = 1;     ///< No derivative is larger, for elements of at most 4.
-  double curvature = 1; ///< Nor does one change faster.
-  double value = 0;     ///< Nor is the value.
+  double slope = 1;     ///< An upper bound of all derivatives, for elements of at most 4.
+  double curvature = 1; ///< An upper bound of all second derivatives.
+  double value = 0;     ///< An upper bound of the value.
   int steps = 0;
 };
 
-/// `mesh`: for shard_map; none without axes.
+/// `mesh`: for shard_map; without axes, no shard_map is generated.
 DifferentiableFunction makeDifferentiable(Random &random, const std::vector<int64_t> &shape,
                                           const spmd::MeshShape &mesh);
 

@@ -14,10 +14,11 @@ namespace {
 struct RealFunction {
   const char *name;
   const char *text;
-  double (*bound)(double b);     ///< Of the result, by the operand's.
-  double (*steepness)(double b); ///< How much an error of the operand grows at most.
-  double limit = 16;             ///< Operands beyond this are not taken.
-  bool needsExact = false;       ///< The function is infinitely steep somewhere, or ends: exact operands only.
+  double (*bound)(double b);     ///< The bound of the result, from that of the operand.
+  double (*steepness)(double b); ///< The largest factor by which an error of the operand grows.
+  double limit = 16;             ///< Operands beyond this are not used.
+  /// The function is infinitely steep somewhere, or has a limited domain: exact operands only.
+  bool needsExact = false;
   double ulps = 16;
 };
 
@@ -41,7 +42,7 @@ const RealFunction realFunctions[] = {
     {"expm1", "expm1($0)", grows, grows, 4},
     {"sinh", "sinh($0)", grows, grows, 4},
     {"cosh", "cosh($0)", grows, grows, 4},
-    // Kept from where they are steep or end.
+    // With operands away from the points where these are steep or end.
     {"tan", "tan(0.9 * tanh($0))", constantly<13, 10>, constantly<5, 2>, 16, false, 48},
     {"asin", "asin(0.9 * tanh($0))", constantly<6, 5>, constantly<5, 2>, 16, false, 48},
     {"acos", "acos(0.9 * tanh($0))", constantly<3>, constantly<5, 2>, 16, false, 48},
@@ -52,7 +53,7 @@ const RealFunction realFunctions[] = {
     {"sqrt", "sqrt(abs($0) + 1)", same, constantly<1, 2>, 16, false, 32},
     {"rsqrt", "rsqrt(abs($0) + 1)", one, constantly<1, 2>, 16, false, 32},
     {"cbrt", "cbrt(abs($0) + 1)", same, constantly<1, 2>, 16, false, 32},
-    // With zeros and negative numbers: infinities and NaNs.
+    // With zeros and negative numbers, which give infinities and NaNs.
     {"tan of anything", "tan($0)", constantly<300>, one, 16, true},
     {"asin of anything", "asin($0)", constantly<8, 5>, one, 16, true},
     {"acos of anything", "acos($0)", constantly<16, 5>, one, 16, true},
@@ -77,7 +78,7 @@ bool makeRealFunction(ProgramBuilder &b, const RealFunction &function) {
                .bound = bound,
                .error =
                    function.steepness(in.bound) * in.error + function.ulps * roundoff(dtype) * std::max(bound, 1.0)};
-  // A bool that meets a literal is a weak integer, and a function of it a weak float.
+  // A bool with a literal is a weak integer, and a function of it a weak float.
   std::string text = function.text;
   if (b.dtypeOf(x) == DType::Bool)
     text = "cast(" + text + ", f32)";
@@ -128,7 +129,7 @@ bool makePredicate(ProgramBuilder &b, const char *text) {
   return b.let(text, {x}, DType::Bool, b.shapeOf(x), {.bound = 1, .bits = true}).has_value();
 }
 
-/// `!`: of bools, and of numbers whether they are zero.
+/// `!`: for bools, and for numbers whether they are zero.
 bool makeNot(ProgramBuilder &b) {
   std::optional<int> x = b.find([&](int v) { return b.isUsable(v) && b.of(v).exact; });
   return x && b.let("!$0", {*x}, DType::Bool, b.shapeOf(*x), {.bound = 1, .bits = true});
@@ -139,7 +140,7 @@ bool makeCast(ProgramBuilder &b) {
   DType from = b.dtypeOf(x), to = b.randomDType();
   if (!spmd::isFloat(to) && !b.of(x).exact)
     to = b.randomFloat();
-  // Fractions are cut off, in either direction.
+  // Conversion truncates fractions towards zero.
   Accuracy accuracy = converted(b.of(x), from, to);
   return b.let("cast($0, " + std::string(spmd::dtypeName(to)) + ")", {x}, to, b.shapeOf(x), accuracy).has_value();
 }
@@ -163,7 +164,7 @@ bool makeBitcast(ProgramBuilder &b) {
     to = from == DType::F64 ? DType::I64 : DType::F64;
     break;
   }
-  // Any bits may be any float, so nothing but moving goes on with it.
+  // Any bits may be any float, so the result is only moved afterwards.
   Accuracy accuracy{.bound = spmd::isFloat(to) ? INFINITY : integerBound(to), .bits = !spmd::isFloat(to)};
   return b.let("bitcast($0, " + std::string(spmd::dtypeName(to)) + ")", {*x}, to, b.shapeOf(*x), accuracy).has_value();
 }

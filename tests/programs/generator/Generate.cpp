@@ -9,7 +9,7 @@
 namespace spmdc {
 namespace {
 
-/// One to three axes, 1 and odd sizes too; sometimes no mesh at all.
+/// One to three axes, also of size 1 and of odd sizes; sometimes no mesh.
 spmd::MeshShape randomMesh(Random &random, int64_t maxDevices) {
   spmd::MeshShape mesh;
   if (random.chance(2))
@@ -20,7 +20,7 @@ spmd::MeshShape randomMesh(Random &random, int64_t maxDevices) {
     int64_t size = random.pick({1, 2, 2, 2, 3, 4, 4, 5, 8, 16});
     while (devices * size > maxDevices)
       size /= 2;
-    // Large meshes are slow and seldom find what small ones do not.
+    // Large meshes are slow and seldom find failures that small ones do not find.
     if (devices * size > 8 && random.chance(70))
       size = 1;
     devices *= size;
@@ -29,7 +29,7 @@ spmd::MeshShape randomMesh(Random &random, int64_t maxDevices) {
   return mesh;
 }
 
-/// Stretches of statements become functions.
+/// Makes functions of runs of statements.
 void addHelpers(ProgramBuilder &b) {
   size_t count = b.program.statements.size(), begin = 0;
   while (begin < count && b.random.chance(30)) {
@@ -43,7 +43,7 @@ void addHelpers(ProgramBuilder &b) {
   }
 }
 
-/// The last value and some others; a value may be two results, and a parameter one.
+/// The last value and some others; a value may be two results, and a parameter may be a result.
 void addResults(ProgramBuilder &b) {
   Program &program = b.program;
   auto last = static_cast<int>(program.variables.size()) - 1;
@@ -63,7 +63,7 @@ void addResults(ProgramBuilder &b) {
 } // namespace
 
 Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &options, std::set<std::string> *made) {
-  // A few programs are larger: loops with a body and a rest, several blocks of a product.
+  // A few programs are larger: loops with a body and a remainder, several blocks of a product.
   SizeLimits limits = options.limits;
   Random root(options.seed);
   if (root.chance(4))
@@ -76,7 +76,7 @@ Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &opti
     Shape shape = b.randomShape();
     b.addParameter(shape, b.randomDType());
   }
-  // What is drawn for one operation does not move what is drawn for the next ones: prefixes stay the same.
+  // The draws for one operation do not change those for the next ones, so that prefixes stay the same.
   for (int i = 0; i < options.maxOperations; ++i) {
     b.random = Random(root.next());
     addOperation(b);

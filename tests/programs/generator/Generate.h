@@ -7,14 +7,15 @@ namespace spmdc {
 
 struct GeneratorOptions {
   uint64_t seed = 0;
-  /// Operations chosen; each may need a few more statements for its operands. A smaller number gives a prefix of the
-  /// same program.
+  /// The number of chosen operations; each may need a few more statements for its operands. A smaller number gives a
+  /// prefix of the same program.
   int maxOperations = 10;
   int64_t maxDevices = 16;
   SizeLimits limits;
 };
 
-/// The same program for the same options, on every machine. `made`, if given, gets the names of its operations.
+/// Returns the same program for the same options, on every machine. `made`, if given, receives the names of its
+/// operations.
 Program generateProgram(mlir::MLIRContext &context, const GeneratorOptions &options,
                         std::set<std::string> *made = nullptr);
 

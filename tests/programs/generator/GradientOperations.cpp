@@ -17,7 +17,7 @@ bool makeGradient(ProgramBuilder &b, const std::string &kind) {
   int x = b.tame(*found);
   DType dtype = b.dtypeOf(x);
   const Accuracy in = b.of(x);
-  // Where the number of elements decides (`p == p`), NaN would too; and jumps at 0 want exact numbers.
+  // Conditions (`p == p`) must not depend on NaNs, and jumps at 0 need exact numbers.
   if ((dtype != DType::F32 && dtype != DType::F64) || !in.exact || in.bound > 4 || b.rankOf(x) > 3)
     return false;
   const Shape shape = b.shapeOf(x);

@@ -6,10 +6,10 @@ namespace spmdc {
 
 namespace {
 
-/// A slice as Python writes it, and how many elements it takes.
+/// Returns a slice in Python's syntax, and the number of elements that it takes.
 std::string sliceText(ProgramBuilder &b, int64_t size, int64_t &count) {
   int64_t step = b.random.pick({1, 1, 1, 1, 2, 3, -1, -2});
-  // Bounds from the end and bounds beyond it, which are clipped.
+  // Bounds that count from the end, and bounds out of range, which are clipped.
   auto bound = [&](int64_t &value) -> std::string {
     if (b.random.chance(30))
       return "";
@@ -45,7 +45,7 @@ bool makeIndex(ProgramBuilder &b) {
   auto add = [&](const std::string &item) { text += (text.empty() ? "" : ", ") + item; };
   for (int64_t dim = 0; dim < rank; ++dim) {
     int64_t size = b.shapeOf(*x)[dim];
-    if (dim == hidden) { // `...` stands for the others.
+    if (dim == hidden) { // `...` replaces the others.
       add("...");
       shape.append(b.shapeOf(*x).begin() + dim, b.shapeOf(*x).end());
       break;

@@ -1,7 +1,7 @@
-//===- LookupOperations.cpp - indices known at run time, and order --------===//
+//===- LookupOperations.cpp - lookups at run-time indices, sorts ----------===//
 //
-// Indices are any integers of the program, so that many are outside; half of the time they are brought near the size
-// first.
+// Indices are any integers of the program, so that many are out of bounds; half of the time they are reduced to about
+// the size first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ std::optional<Indices> anyIndices(ProgramBuilder &b, int64_t size, std::optional
     return std::nullopt;
   std::string text = "$1";
   if (size > 0 && b.random.chance(60)) {
-    // A divisor that a small type does not hold is no number of it, and its values are inside as they are.
+    // A small type cannot represent this divisor, and all of its values are in bounds anyway.
     int64_t divisor = size + b.random.integer(0, 1);
     if (static_cast<double>(divisor) < integerBound(b.dtypeOf(*found)))
       text += " % " + std::to_string(divisor);
@@ -39,7 +39,7 @@ std::optional<Indices> anyIndices(ProgramBuilder &b, int64_t size, std::optional
   return Indices{*found, text};
 }
 
-/// What stands where there is no element: NaN, or the end of the range.
+/// Returns the accuracy with the fill value for indices out of bounds: NaN, or the limit of the range.
 Accuracy filled(DType dtype, Accuracy accuracy) {
   if (spmd::isFloat(dtype))
     accuracy.bits = false;
@@ -48,7 +48,7 @@ Accuracy filled(DType dtype, Accuracy accuracy) {
   return accuracy;
 }
 
-/// The shape with one dimension replaced by several.
+/// Returns the shape with one dimension replaced by several.
 Shape replaceDim(const Shape &shape, int64_t dim, const Shape &by) {
   Shape result(shape.begin(), shape.begin() + dim);
   result.append(by.begin(), by.end());
@@ -71,7 +71,7 @@ bool makeTake(ProgramBuilder &b) {
       .has_value();
 }
 
-/// A value with at least one dimension that is not empty along one of them, and that dimension.
+/// Returns a value with a dimension that is not empty, and that dimension.
 std::optional<std::pair<int, int64_t>> anyDim(ProgramBuilder &b, llvm::function_ref<bool(int)> test) {
   std::optional<int> x = b.find([&](int v) { return b.isUsable(v) && b.rankOf(v) > 0 && test(v); });
   if (!x)
@@ -113,7 +113,7 @@ bool makeLookup(ProgramBuilder &b) {
   text += indices->text;
   const Shape &taken = b.shapeOf(indices->variable);
   Shape result = replaceDim(shape, dim, taken);
-  // The next dimension by the same indices, from the other end.
+  // The next dimension with the same indices, from the other end.
   if (dim + 1 < b.rankOf(x) && shape[dim + 1] > 0 && b.random.chance(40)) {
     text += ", " + std::string(isUnsignedInteger(b.dtypeOf(indices->variable)) ? "$1" : "-$1");
     result.erase(result.begin() + dim + static_cast<int64_t>(taken.size()));
@@ -121,7 +121,7 @@ bool makeLookup(ProgramBuilder &b) {
   return b.let("$0[" + text + "]", {x, indices->variable}, b.dtypeOf(x), result, b.of(x)).has_value();
 }
 
-/// Indices that no parameter has to do with, most of them inside of a dimension; and their shape.
+/// Returns constant indices, most of them in bounds, and their shape.
 std::pair<std::string, Shape> knownIndices(ProgramBuilder &b, int64_t size) {
   int64_t count = b.random.integer(1, size + 2), some = b.random.integer(1, 3), far = b.random.integer(-size, size);
   std::string n = std::to_string(count), s = std::to_string(size), k = std::to_string(some), c = std::to_string(far);
@@ -149,7 +149,7 @@ std::pair<std::string, Shape> knownIndices(ProgramBuilder &b, int64_t size) {
   }
 }
 
-/// x[:, i], take and take_along_axis of those.
+/// x[:, i], take and take_along_axis with constant indices.
 bool makeKnownLookup(ProgramBuilder &b) {
   auto found = anyDim(b, isAnything);
   if (!found)
@@ -195,7 +195,7 @@ bool makeDiagonal(ProgramBuilder &b) {
       .has_value();
 }
 
-/// An element of a list, also of one that a loop carries or that stands around a loop.
+/// An element of a list, also of one that a loop carries or that is defined outside of a loop.
 bool makeListElement(ProgramBuilder &b) {
   int x = b.any(), y = b.matching(b.shapeOf(x), b.dtypeOf(x));
   std::optional<int> index = b.find([&](int v) { return spmd::isInteger(b.dtypeOf(v)) && b.rankOf(v) == 0; });
@@ -272,8 +272,7 @@ bool makeArgsort(ProgramBuilder &b) {
       .has_value();
 }
 
-/// Which of two zeros is the larger one is a matter of bits, and so is whether a NaN is the largest of all or the
-/// smallest.
+/// The order of two zeros depends on their bits, and so does the order of NaNs.
 bool makeTopK(ProgramBuilder &b) {
   bool isIndices = b.random.chance(50);
   auto found = anyDim(b, [&](int v) { return b.of(v).bits; });

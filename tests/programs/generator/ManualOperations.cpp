@@ -1,9 +1,9 @@
-//===- ManualOperations.cpp - shard_map and what is said inside of it -----===//
+//===- ManualOperations.cpp - shard_map and collectives in it -------------===//
 //
-// One function on the pieces of one array: its dimensions lie on axes that divide them, one of these axes is talked
-// over, and the result's sharding says what became of it. Sometimes the axes that cut nothing are left automatic: the
-// piece is marked over them, and what is done with it needs elements of other parts of it; or a shard_map within makes
-// some of them, or all, manual too.
+// A shard_map over one array whose sharded dimensions are even. The function runs a collective over one axis, and the
+// result's sharding follows from it. Sometimes axes that do not shard the operand are left automatic: the local array
+// is annotated over them, and operations need elements of other shards; or a nested shard_map makes some of them, or
+// all, manual too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using spmd::DType;
 
 namespace {
 
-/// The operand and how it is cut; `axis` cuts dimension `dim`.
+/// The operand and its sharding; `axis` shards dimension `dim`.
 struct Pieces {
   int x = 0;
   Marks in;
@@ -42,7 +42,7 @@ std::optional<Pieces> cut(ProgramBuilder &b) {
       continue;
     pieces.local[dim] /= axis.size;
     pieces.in[dim].axes.push_back(axis.name);
-    // The last one: it is the minor one of its dimension.
+    // The last axis is the minor one of its dimension.
     pieces.axis = axis.name;
     pieces.axisSize = axis.size;
     pieces.dim = static_cast<int64_t>(dim);
@@ -50,7 +50,7 @@ std::optional<Pieces> cut(ProgramBuilder &b) {
   return pieces.axis.empty() ? std::nullopt : std::optional<Pieces>(pieces);
 }
 
-/// Every device of the axis to the next.
+/// A permutation: every device of the axis sends to the next.
 std::string ringOver(const std::string &axis, int64_t size) {
   std::string pairs;
   for (int64_t from = 0; from < size; ++from)
@@ -58,7 +58,8 @@ std::string ringOver(const std::string &axis, int64_t size) {
   return "ppermute(x, " + axis + ", [" + pairs + "])";
 }
 
-/// The axes that cut the operand, and here and there another one, where the rest is left to the compiler. Empty: all.
+/// Returns the axes that shard the operand, and sometimes another one; the remaining axes are left to the compiler.
+/// Empty: all axes.
 std::string axisNames(ProgramBuilder &b, const Pieces &p, std::vector<std::string> &automatic) {
   std::string names;
   for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
@@ -71,8 +72,8 @@ std::string axisNames(ProgramBuilder &b, const Pieces &p, std::vector<std::strin
   return automatic.empty() ? "" : ", axis_names=(" + names + ",)";
 }
 
-/// Statements that mark the piece over axes that are not manual, uneven ones too, and that make neither numbers nor
-/// errors larger.
+/// Returns statements that annotate the local array over axes that are not manual, also unevenly, and that increase
+/// neither values nor errors.
 std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic) {
   std::string text;
   for (int64_t count = b.random.integer(1, 3); count > 0; --count) {
@@ -94,10 +95,10 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
     case 3:
       step = "flip(x, axis=" + dim + ")";
       break;
-    default: // The last is as large as all that all parts have in common.
+    default: // Needs elements of all shards; the result equals x.
       step = "minimum(x, max(x, axis=" + dim + ", keepdims=true))";
     }
-    // In loops, and where devices of one place along the manual axis go and others do not.
+    // In loops, and on those devices only that have a given index along the manual axis.
     std::string place = "axis_index(" + p.axis + ")";
     switch (b.random.integer(0, 7)) {
     case 0:
@@ -117,8 +118,9 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
   return text;
 }
 
-/// A statement that gives the piece to a shard_map within, over some of the automatic axes; `function` is what that
-/// runs. It makes neither numbers nor errors larger. Nothing where no axis divides a dimension.
+/// Returns a statement that passes the local array to a nested shard_map, over some of the automatic axes; `function`
+/// is that shard_map's function. It increases neither values nor errors. Returns nothing if no axis divides a
+/// dimension.
 std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic,
                        std::string &function) {
   Marks in(p.local.size(), DimMark{{}, false, -1});
@@ -142,7 +144,7 @@ std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std
   case 0:
     body = "pmax(x, (" + p.axis + ", " + last + "))";
     break;
-  case 1: // Some groups talk, others do not.
+  case 1: // Some groups run a collective, others do not.
     body = "if axis_index(" + p.axis + ") % 2 == 0 { " + ringOver(last, lastSize) + " } else { x }";
     break;
   case 2:
@@ -156,7 +158,7 @@ std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std
     break;
   }
   function = "fn %F_within(x) { return " + body + "; }\n";
-  // All that are left may be left unsaid.
+  // The axes may be omitted if they are all that are left.
   bool isAll = llvm::all_of(automatic, [&](const std::string &axis) {
     return llvm::any_of(in, [&](const DimMark &mark) { return llvm::is_contained(mark.axes, axis); });
   });
@@ -167,7 +169,7 @@ std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std
   return "  let x = " + call + ";\n";
 }
 
-/// `body` is an expression of the piece `x`.
+/// `body` is an expression of the local array `x`.
 bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, const Marks &out, const Shape &shape,
                const Accuracy &accuracy) {
   std::vector<std::string> automatic;
@@ -184,7 +186,7 @@ bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, cons
   return true;
 }
 
-/// psum, pmean, pmax, pmin: the pieces become one.
+/// psum, pmean, pmax, pmin over the shards.
 bool makeCombined(ProgramBuilder &b, const std::string &name) {
   std::optional<Pieces> p = cut(b);
   if (!p)
@@ -208,7 +210,7 @@ bool makeCombined(ProgramBuilder &b, const std::string &name) {
   return letManual(b, *p, name + "(x, " + p->axis + ")", out, shape, accuracy);
 }
 
-/// Every device has all pieces: the whole is there once for each.
+/// all_gather: every device has all shards.
 bool makeGathered(ProgramBuilder &b) {
   std::optional<Pieces> p = cut(b);
   if (!p)
@@ -219,7 +221,7 @@ bool makeGathered(ProgramBuilder &b) {
                    shape, b.of(p->x));
 }
 
-/// Another dimension that the axis can cut instead.
+/// Returns another dimension that the axis can shard instead.
 std::optional<int64_t> otherDim(const Pieces &p) {
   for (int64_t dim = 0; dim < static_cast<int64_t>(p.shape.size()); ++dim)
     if (dim != p.dim && p.local[dim] % p.axisSize == 0)
@@ -250,7 +252,7 @@ bool makeMoved(ProgramBuilder &b, bool isSum) {
                    computed(b.dtypeOf(p->x), in.exact, devices * in.bound, in.grain, devices * in.error, 4));
 }
 
-/// Each piece to the next device; now and then the last one gets lost, and zeros are in its place.
+/// ppermute: each shard goes to the next device; sometimes the last one is dropped and replaced by zeros.
 bool makePermuted(ProgramBuilder &b) {
   std::optional<Pieces> p = cut(b);
   if (!p)
@@ -262,7 +264,7 @@ bool makePermuted(ProgramBuilder &b) {
   return letManual(b, *p, "ppermute(x, " + p->axis + ", [" + pairs + "])", p->in, p->shape, b.of(p->x));
 }
 
-/// What a device knows of its place.
+/// Functions of the device's index.
 bool makePlace(ProgramBuilder &b, bool isIndex) {
   std::optional<Pieces> p = cut(b);
   if (!p)
@@ -273,7 +275,7 @@ bool makePlace(ProgramBuilder &b, bool isIndex) {
   if (!isIndex)
     return letManual(b, *p, "x * axis_size(" + p->axis + ")", p->in, p->shape,
                      computed(dtype, in.exact, devices * in.bound, in.grain, devices * in.error));
-  // Other types would be promoted by the i32.
+  // The i32 would promote other types.
   if (dtype != DType::I32 && !spmd::isFloat(dtype))
     return false;
   return letManual(b, *p, "x + axis_index(" + p->axis + ")", p->in, p->shape,
@@ -281,7 +283,7 @@ bool makePlace(ProgramBuilder &b, bool isIndex) {
 }
 
 std::string ringOf(const Pieces &p) { return ringOver(p.axis, p.axisSize); }
-/// Another axis that cuts the operand: over it a condition may differ.
+/// Returns another axis that shards the operand: a condition may differ over it.
 std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const Pieces &p) {
   std::vector<spmd::MeshAxis> others;
   for (const spmd::MeshAxis &axis : b.program.mesh.axes)
@@ -291,13 +293,13 @@ std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const Pieces &p) {
   return others.empty() ? std::nullopt : std::optional<spmd::MeshAxis>(b.random.pick(others));
 }
 
-/// Some groups talk, others do not, or in another way.
+/// Some groups run a collective, others none or another one.
 bool makeUnderIf(ProgramBuilder &b) {
   std::optional<Pieces> p = cut(b);
   std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;
   if (!other || !b.of(p->x).exact)
     return false;
-  // By the device's place, or by numbers that all of a group share.
+  // By the device's index, or by numbers that all devices of a group share.
   std::string condition =
       b.random.chance(60) ? "axis_index(" + other->name + ") < " + std::to_string(b.random.integer(0, other->size))
                           : "psum(sum(cast(x == x, i32)) + axis_index(" + other->name + "), " + p->axis + ") % 2 == 0";
@@ -316,7 +318,7 @@ bool makeUnderIf(ProgramBuilder &b) {
   return letManual(b, *p, body, p->in, p->shape, accuracy);
 }
 
-/// Some groups go around more often than others.
+/// Some groups run more iterations than others.
 bool makeUnderWhile(ProgramBuilder &b) {
   std::optional<Pieces> p = cut(b);
   std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;

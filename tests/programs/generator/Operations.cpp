@@ -1,4 +1,4 @@
-//===- Operations.cpp - what the generator can make -----------------------===//
+//===- Operations.cpp - the operations of the generator -------------------===//
 
 #include "tests/programs/generator/Operations.h"
 
@@ -21,7 +21,7 @@ void addOperation(ProgramBuilder &builder) {
   int64_t total = 0;
   for (const Operation &operation : allOperations())
     total += operation.weight;
-  // Not every operation goes with what is there.
+  // Not every operation fits the existing values.
   for (int attempt = 0; attempt < 8; ++attempt) {
     int64_t choice = builder.random.integer(0, total - 1);
     for (const Operation &operation : allOperations()) {

@@ -1,9 +1,9 @@
-//===- Operations.h - what the generator can make ---------------*- C++ -*-===//
+//===- Operations.h - the operations of the generator -----------*- C++ -*-===//
 //
-// To add an operation to the random programs: one entry in the table of its kind (the *Operations.cpp of this folder).
-// An entry chooses its operands, appends the statement, and says what is known of the result: its type, and its error
-// (Accuracy.h). Two tests ask for it: CoverageTest.cpp fails for every operation of the language, and for every
-// operation of the dialects, that no random program has.
+// To add an operation to the random programs, add one entry in the table of its kind (the *Operations.cpp of this
+// folder). An entry chooses its operands, appends the statement, and gives the result's type and accuracy (Accuracy.h).
+// CoverageTest.cpp fails for every operation of the language, and for every operation of the dialects, that no random
+// program has.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +17,7 @@ namespace spmdc {
 struct Operation {
   std::string name;
   int weight = 1; ///< How often, relative to the others.
-  /// False where it does not go with the values that there are; statements that it has made stay.
+  /// Returns false if it does not fit the existing values; statements that it has appended stay.
   std::function<bool(ProgramBuilder &)> make;
 };
 
@@ -38,10 +38,10 @@ std::vector<Operation> gradientOperations();
 std::vector<Operation> lookupOperations();
 std::vector<Operation> randomOperations();
 
-/// All of them.
+/// Returns all operations.
 const std::vector<Operation> &allOperations();
 
-/// Makes one of them, chosen by weight.
+/// Appends one of them, chosen by weight.
 void addOperation(ProgramBuilder &builder);
 
 } // namespace spmdc

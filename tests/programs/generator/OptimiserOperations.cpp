@@ -33,19 +33,19 @@ bool makeStep(ProgramBuilder &b, bool hasVelocity) {
                   computed(dtype, false, x.bound + y.bound + z.bound, 0, x.error + y.error + z.error, 4));
 }
 
-/// Whether small relative errors stay small through squares, roots and quotients of them.
+/// Returns whether small relative errors stay small through squares, roots and quotients.
 bool isTractable(ProgramBuilder &b, int variable) {
   DType dtype = b.dtypeOf(variable);
   return (dtype == DType::F32 || dtype == DType::F64) && b.of(variable).exact && b.of(variable).bound <= 16;
 }
 
-/// A float whose elements are exact, in the place of another where that is not.
+/// Returns a float with exact elements.
 std::optional<int> tractable(ProgramBuilder &b) {
   std::optional<int> found = b.anyFloat();
   return found && isTractable(b, *found) ? found : std::nullopt;
 }
 
-/// Decays that are powers of two leave what is exact nearly so, and eps keeps quotients small.
+/// Decays that are powers of two keep exact values nearly exact, and eps keeps quotients small.
 bool makeAdam(ProgramBuilder &b) {
   std::optional<int> p = tractable(b);
   if (!p)
@@ -57,14 +57,14 @@ bool makeAdam(ProgramBuilder &b) {
     return false;
   double P = b.of(*p).bound, M = std::max(b.of(m).bound, b.of(g).bound);
   double V = std::max(b.of(v).bound, b.of(g).bound * b.of(g).bound);
-  // A step of at most lr / eps * 2 M: the unbiased mean is at most twice the mean.
+  // A step is at most lr / eps * 2 M: the unbiased mean is at most twice the mean.
   Accuracy accuracy{.exact = false, .bound = std::max(P + 4 * M, V)};
   accuracy.error = 256 * roundoff(dtype) * (1 + P + 16 * M + V);
   std::string step = std::to_string(b.random.integer(0, 3));
   std::string rest = ", " + step + ", lr=0.5, b1=0.5, b2=0.75, eps=0.25)";
   if (b.random.chance(50))
     return b.letAll("adam($0, $1, abs($2), $3" + rest, {*p, m, v, g}, dtype, {shape, shape, shape}, accuracy);
-  // Beside another leaf, of other elements of the same.
+  // Beside another leaf with other elements.
   std::string type = typeText(dtype, shape);
   if (!b.letAll("%F($0, $1, abs($2), $3)", {*p, m, v, g}, dtype, {shape, shape, shape}, accuracy))
     return false;
@@ -76,7 +76,7 @@ bool makeAdam(ProgramBuilder &b) {
   return true;
 }
 
-/// Of one array, or of two of any shapes.
+/// For one array, or for two of any shapes.
 bool makeNormed(ProgramBuilder &b, bool clips) {
   std::optional<int> x = tractable(b);
   if (!x)

@@ -10,7 +10,8 @@ using spmd::DType;
 
 namespace {
 
-/// The result of something smooth: `steepness` times the operand's error, and some roundings of numbers of this size.
+/// Returns the accuracy of a smooth function: `steepness` times the operand's error, and some rounding errors of
+/// numbers of this size.
 Accuracy smooth(DType dtype, const Accuracy &in, double bound, double steepness, double size, double roundings) {
   return {.exact = false, .bound = bound, .error = steepness * in.error + roundings * roundoff(dtype) * size};
 }
@@ -30,7 +31,7 @@ bool makeActivation(ProgramBuilder &b, const char *text) {
     return false;
   DType dtype = b.dtypeOf(*x);
   double bound = b.of(*x).bound;
-  // gelu cubes its operand in the operand's own type.
+  // gelu computes the cube of its operand in the operand's own type.
   return b.let(text, {*x}, dtype, b.shapeOf(*x), smooth(dtype, b.of(*x), bound, 1.2, 1 + bound * bound, 64))
       .has_value();
 }
@@ -55,13 +56,13 @@ bool makeSoftmax(ProgramBuilder &b, bool isLog) {
       .has_value();
 }
 
-/// Over the last dimension. What is divided by may be as small as the root of eps.
+/// Over the last dimension. The divisor may be as small as the root of eps.
 bool makeNorm(ProgramBuilder &b, bool isLayer) {
   std::optional<int> x = b.anyFloat();
   if (!x || b.rankOf(*x) == 0 || b.of(*x).bound > 8)
     return false;
   DType dtype = b.dtypeOf(*x);
-  // Squares of small deviations vanish in f16.
+  // Squares of small deviations underflow in f16.
   if (dtype == DType::F16)
     return false;
   Shape last = {b.shapeOf(*x).back()};
@@ -69,7 +70,7 @@ bool makeNorm(ProgramBuilder &b, bool isLayer) {
   int bias = b.tame(b.matching(last, dtype));
   const Accuracy in = b.of(*x), s = b.of(scale), o = b.of(bias);
   double size = std::sqrt(static_cast<double>(std::max<int64_t>(last[0], 1)));
-  double steepness = 1 / std::sqrt(0.1); // Of a row of equal elements.
+  double steepness = 1 / std::sqrt(0.1); // For a row of equal elements.
   double error = s.bound * size * (steepness * 4 * (in.error + 16 * roundoff(dtype) * in.bound)) + size * s.error +
                  64 * roundoff(dtype) * (size * s.bound + o.bound) + o.error;
   Accuracy accuracy{.exact = false, .bound = size * s.bound + (isLayer ? o.bound : 0), .error = error};
@@ -92,7 +93,7 @@ bool makeCrossEntropy(ProgramBuilder &b) {
       .has_value();
 }
 
-/// Which elements go is known to the bit.
+/// The dropped elements are known exactly.
 bool makeDropout(ProgramBuilder &b) {
   std::optional<int> x = b.anyFloat();
   if (!x)
@@ -127,7 +128,7 @@ bool makeAttention(ProgramBuilder &b) {
   double scoreError = root * (Q.bound * K.error + K.bound * Q.error) + 32 * roundoff(dtype) * (1 + score);
   Accuracy accuracy{
       .exact = false, .bound = V.bound, .error = V.error + V.bound * (4 * scoreError + 128 * roundoff(dtype))};
-  // Relative to the largest score: far beyond it nothing is left of the others, and errors count in full.
+  // Relative to the largest score: far beyond it the other terms vanish, and errors count in full.
   if (score > 60)
     return false;
   return b

@@ -1,8 +1,8 @@
 //===- Program.h - a random program as data ---------------------*- C++ -*-===//
 //
-// What the generator makes, the printer writes and the reducer cuts: a mesh, parameters with their values, a list of
-// `let`s in order, helper functions (stretches of that list), and results. Expressions are text in which `$3` stands
-// for variable 3, so that nothing here knows any operation by name.
+// The data structure that the generator creates, the printer writes and the reducer shrinks: a mesh, parameters with
+// their values, a list of `let`s in order, helper functions (runs of that list), and results. Expressions are text in
+// which `$3` stands for variable 3, so that this code knows no operation by name.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,7 +22,7 @@ namespace spmdc {
 
 using Shape = llvm::SmallVector<int64_t, 4>;
 
-/// What is written behind one size: `8@(a, b)?!1`. As it is by default: nothing.
+/// The annotation of one size: `8@(a, b)?!1`. By default there is none.
 struct DimMark {
   std::vector<std::string> axes;
   bool isOpen = true;
@@ -49,18 +49,18 @@ struct ProgramParameter {
 struct Statement {
   std::vector<int> results; ///< More than one: `let (v7, v8) = ...`.
   std::string expression;
-  bool isTyped = false; ///< The type of its result is written, with these marks.
+  bool isTyped = false; ///< The type of its result is written, with these annotations.
   Marks marks = {};
-  /// Written in parentheses where it is used, if that is in one place of the same function and it has no type.
+  /// Written in parentheses at its use, if that is in one place of the same function and the result has no type.
   bool isInlined = false;
-  /// A function that the expression names, as text; `%F` is its name in both.
+  /// The text of a function that the expression names; `%F` is its name in both.
   std::string function = {};
 };
 
 /// How the parameters of a helper function are written.
 enum class HelperStyle { Untyped, Typed, Generic };
 
-/// Statements [begin, end) as a function of what they use, called where they stood.
+/// Statements [begin, end) as a function of the values that they use, called in their place.
 struct Helper {
   size_t begin = 0, end = 0;
   HelperStyle style = HelperStyle::Untyped;
@@ -74,7 +74,7 @@ struct ProgramResult {
 
 struct Program {
   spmd::MeshShape mesh; ///< Without axes: no mesh line.
-  /// `const N = 5;`: sizes of parameters that are one of these, or twice one, are written by its name.
+  /// `const N = 5;`: sizes of parameters that equal a constant, or twice one, are written by its name.
   std::vector<std::pair<std::string, int64_t>> constants;
   std::vector<Variable> variables;
   std::vector<ProgramParameter> parameters;
@@ -82,22 +82,22 @@ struct Program {
   std::vector<Helper> helpers; ///< In order; they do not overlap.
   std::vector<ProgramResult> results;
 
-  /// `x0`, `x1`, ... for parameters, `v7` for others.
+  /// Returns `x0`, `x1`, ... for parameters, `v7` for others.
   std::string nameOf(int variable) const;
-  /// The text, as `spmdc run` takes it.
+  /// Returns the text, as `spmdc run` takes it.
   std::string str() const;
 
-  /// Without statements and parameters that no result needs.
+  /// Removes statements and parameters that no result needs.
   void removeUnused();
   void removeStatement(size_t index);
 };
 
-/// The variables that an expression uses, in order, each as often as it does.
+/// Returns the variables that an expression uses, in order, with repetitions.
 std::vector<int> variablesIn(const std::string &expression);
 
-/// `f32[8, 4]`, with marks where there are any.
+/// Returns `f32[8, 4]`, with annotations if there are any.
 std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks = {});
-/// `P(a, _, (b, c)?)`.
+/// Returns `P(a, _, (b, c)?)`.
 std::string partitionText(const Marks &marks);
 
 } // namespace spmdc

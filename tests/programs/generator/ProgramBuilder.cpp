@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - what operations of the generator use ----------===//
+//===- ProgramBuilder.cpp - building random programs ----------------------===//
 
 #include "tests/programs/generator/ProgramBuilder.h"
 
@@ -13,7 +13,7 @@ namespace spmdc {
 
 using spmd::DType;
 
-/// Worse than this relative to its bound, a value is not computed with any further.
+/// A value whose error relative to its bound exceeds this is not used any further.
 static constexpr double kMaxRelativeError = 0.02;
 
 std::string listText(llvm::ArrayRef<int64_t> numbers) {
@@ -143,7 +143,7 @@ int ProgramBuilder::broadcastable(int variable, bool mayDiffer, bool mustBeExact
 }
 
 //===----------------------------------------------------------------------===//
-// What is drawn
+// Random choices
 //===----------------------------------------------------------------------===//
 
 int64_t ProgramBuilder::randomSize() {
@@ -219,7 +219,7 @@ int ProgramBuilder::addVariable(DType dtype, llvm::ArrayRef<int64_t> shape, Accu
   return static_cast<int>(program.variables.size()) - 1;
 }
 
-/// The operands in the places of `$0`, `$1`, ...
+/// Returns the expression with the operands in place of `$0`, `$1`, ...
 static std::string withOperands(const std::string &expression, const std::vector<int> &operands) {
   std::string text;
   for (size_t i = 0; i < expression.size(); ++i) {
@@ -267,7 +267,7 @@ int ProgramBuilder::addParameter(llvm::ArrayRef<int64_t> shape, DType dtype) {
 }
 
 int ProgramBuilder::addConstant(llvm::ArrayRef<int64_t> shape, DType dtype, double number) {
-  // Literals of u8 and u32 do not go below zero, those of bool are words.
+  // Literals of u8 and u32 are not negative, those of bool are words.
   auto value = static_cast<int64_t>(isUnsignedInteger(dtype) ? std::abs(number) : number);
   std::string literal = dtype == DType::Bool ? (value ? "true" : "false") : std::to_string(value);
   std::string type = typeText(dtype, shape, random.chance(25) ? randomMarks(shape.size()) : Marks());

@@ -12,7 +12,7 @@
 namespace spmdc {
 namespace {
 
-/// What stands behind `@`; empty where nothing has to be said.
+/// Returns the text behind `@`; "" if there is none.
 std::string markText(const DimMark &mark) {
   std::string text;
   if (mark.axes.empty())
@@ -86,7 +86,7 @@ public:
 private:
   static constexpr int kNowhere = -1;
 
-  /// The helper that statement i is in, or kNowhere.
+  /// Returns the helper that statement i is in, or kNowhere.
   int helperOf(size_t i) const {
     for (auto [number, helper] : llvm::enumerate(program.helpers))
       if (helper.begin <= i && i < helper.end)
@@ -108,7 +108,7 @@ private:
     return found != uses.end() && found->second.size() == 1 && found->second[0] == helperOf(i);
   }
 
-  /// A variable where it is used: its name, or what it was set to.
+  /// Returns the text of a use of a variable: its name, or its inlined expression.
   std::string use(int variable) const {
     if (auto found = definition.find(variable); found != definition.end() && isInlined(found->second))
       return "(" + expressionOf(program.statements[found->second]) + ")";
@@ -120,7 +120,7 @@ private:
     return found != names.end() ? found->second : "v" + std::to_string(variable);
   }
 
-  /// With the name of the statement's own function.
+  /// Returns the text with the name of the statement's own function.
   static std::string named(std::string text, const Statement &statement) {
     for (size_t at = text.find("%F"); at != std::string::npos; at = text.find("%F"))
       text.replace(at, 2, "g" + std::to_string(statement.results[0]));
@@ -175,7 +175,7 @@ private:
     return found != definition.end() && helper.begin <= found->second && found->second < helper.end;
   }
 
-  /// What a helper takes, in the order of first use.
+  /// Returns the parameters of a helper, in the order of first use.
   std::vector<int> inputsOf(const Helper &helper) const {
     std::vector<int> inputs;
     for (size_t i = helper.begin; i < helper.end; ++i)
@@ -185,7 +185,7 @@ private:
     return inputs;
   }
 
-  /// What a helper gives: what others use, or all of it where nobody uses anything.
+  /// Returns the results of a helper: the values that other code uses, or all if there is no use.
   std::vector<int> outputsOf(const Helper &helper) const {
     std::vector<int> outputs, all;
     int number = helperOf(helper.begin);
@@ -218,7 +218,7 @@ private:
       const Variable &known = program.variables[variable];
       if (helper.style == HelperStyle::Typed)
         params += ": " + typeText(known.dtype, known.shape);
-      // Letters beyond Z: the parameter stays without a type.
+      // No letters are left after Z: the parameter has no type.
       if (helper.style != HelperStyle::Generic || letter + known.shape.size() > 'Z')
         continue;
       params += ": " + typeTextWith(known.dtype, known.shape, {}, [&](int64_t) {
@@ -259,7 +259,7 @@ private:
           typeTextWith(variable.dtype, variable.shape, parameter.marks, [&](int64_t size) { return sizeText(size); });
     }
     text = "fn main(" + text + ")";
-    // All results or none are written.
+    // Either all result types are written or none.
     if (llvm::any_of(program.results, [](const ProgramResult &result) { return result.isTyped; }))
       text += " -> " + list(program.results, [&](const ProgramResult &result) {
                 const Variable &variable = program.variables[result.variable];
@@ -269,8 +269,8 @@ private:
   }
 
   const Program &program;
-  std::map<int, std::string> names;     ///< Of parameters.
-  std::map<int, size_t> definition;     ///< The statement that sets a variable.
+  std::map<int, std::string> names;     ///< Names of parameters.
+  std::map<int, size_t> definition;     ///< The statement that defines a variable.
   std::map<int, std::vector<int>> uses; ///< The helper (or none) of each use.
 };
 

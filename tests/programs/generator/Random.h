@@ -19,13 +19,13 @@ public:
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  /// In [low, high].
+  /// Returns an integer in [low, high].
   int64_t integer(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1));
   }
-  /// True in `percent` of 100 cases.
+  /// Returns true with a probability of `percent` %.
   bool chance(int percent) { return integer(0, 99) < percent; }
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   double real() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   template <typename T> const T &pick(const std::vector<T> &values) {
     return values[static_cast<size_t>(integer(0, static_cast<int64_t>(values.size()) - 1))];

@@ -8,8 +8,8 @@
 
 namespace spmdc {
 
-/// Integers small or of the whole range; floats that are exact (small whole numbers, halves, now and then with
-/// infinities, NaNs and negative zeros among them) or anything in [-1, 1].
+/// Returns small integers, or integers of the full range; floats that are exact (small integers, halves, sometimes with
+/// infinities, NaNs and negative zeros) or any in [-1, 1].
 std::vector<Scalar> ProgramBuilder::randomElements(llvm::ArrayRef<int64_t> shape, spmd::DType dtype,
                                                    Accuracy &accuracy) {
   mlir::Type type = getElementType(&context, dtype);

@@ -1,6 +1,6 @@
 //===- RandomOperations.cpp - random keys and numbers ---------------------===//
 //
-// All stations agree on the bits of what is made without transcendental functions.
+// All stages agree on the bits of values that are computed without transcendental functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ Key anyKey(ProgramBuilder &b) {
     key.operands = {*data};
     key.text = b.random.chance(50) ? "key($0)" : "fold_in(" + key.text + ", $0)";
   }
-  // Of two words of the program, or of those of a key.
+  // From two words of the program, or from those of a key.
   if (b.random.chance(15)) {
     std::optional<int> words = b.find([&](int v) { return b.dtypeOf(v) == DType::U32 && b.shapeOf(v) == Shape{2}; });
     if (words)
@@ -81,7 +81,7 @@ bool makeNormal(ProgramBuilder &b) {
   Key key = anyKey(b);
   Shape shape = b.randomShape();
   DType dtype = b.randomFloat();
-  // Near the ends of the range erf_inv is steep, and a rounding of its argument is all that separates two numbers.
+  // Near the ends of the range erf_inv is steep, and two numbers may differ only by a rounding of its argument.
   return b
       .let("normal(" + key.text + ", " + randomType(b, dtype, shape) + ")", key.operands, dtype, shape,
            computed(dtype, false, 8, 0, 0, 32))
@@ -109,7 +109,7 @@ bool makeRandint(ProgramBuilder &b) {
       .has_value();
 }
 
-/// Logits so far apart that no noise changes the choice's reproducibility.
+/// Logits that are so far apart that rounding does not change the choice.
 bool makeCategorical(ProgramBuilder &b) {
   Key key = anyKey(b);
   Shape shape = b.randomShape();

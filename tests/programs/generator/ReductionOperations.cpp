@@ -10,7 +10,7 @@ using spmd::DType;
 
 namespace {
 
-/// Which dimensions go, the text that says so, and what is left.
+/// The reduced dimensions, the text for them, and the remaining shape.
 struct Reduced {
   std::string arguments;
   Shape shape;
@@ -71,7 +71,7 @@ bool makeProd(ProgramBuilder &b) {
   Accuracy in = b.of(x);
   if (!spmd::isFloat(dtype))
     return b.let("prod($0" + r.arguments + ")", {x}, dtype, r.shape, computed(dtype, true, INFINITY, 0, 0)).has_value();
-  // Of numbers from 1 to 2, so that a product of many stays in range.
+  // For numbers from 1 to 2, so that a product of many stays in range.
   auto terms = static_cast<double>(std::max<int64_t>(r.count, 1));
   if (terms > 12)
     return false;
@@ -149,7 +149,7 @@ bool makeLogSumExp(ProgramBuilder &b) {
       .has_value();
 }
 
-/// cumsum, cumprod, cummax: along one dimension, or over all elements where none is named; from either end.
+/// cumsum, cumprod, cummax: along one dimension, or over all elements if none is named; from either end.
 bool makeCumulative(ProgramBuilder &b, const std::string &name) {
   int x = b.tame(b.any());
   int64_t rank = b.rankOf(x);

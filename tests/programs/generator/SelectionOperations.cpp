@@ -1,4 +1,4 @@
-//===- SelectionOperations.cpp - where, clamp, and what shards a value ----===//
+//===- SelectionOperations.cpp - where, clamp, and resharding -------------===//
 
 #include "tests/programs/generator/Operations.h"
 

@@ -8,18 +8,18 @@ namespace spmdc {
 
 namespace {
 
-/// A value of `x`'s elements in another shape.
+/// Appends a value that has the elements of `x` in another shape.
 bool letMoved(ProgramBuilder &b, const std::string &text, int x, llvm::ArrayRef<int64_t> shape) {
   return b.let(text, {x}, b.dtypeOf(x), shape, b.of(x)).has_value();
 }
 
-/// Moving takes any value, however little is known of it.
+/// Operations that only move elements take any value, of any accuracy.
 int anything(ProgramBuilder &b) {
   std::optional<int> found = b.find([](int) { return true; });
   return found ? *found : b.any();
 }
 
-/// Prime factors of all sizes in order, grouped anew, with ones between.
+/// Groups the prime factors of all sizes in order anew, with ones between.
 bool makeReshape(ProgramBuilder &b) {
   int x = anything(b);
   Shape shape;
@@ -205,8 +205,7 @@ bool makeRoll(ProgramBuilder &b) {
   return letMoved(b, "roll($0, " + std::to_string(b.random.integer(-5, 5)) + axis + ")", x, b.shapeOf(x));
 }
 
-/// Slices of one array, one behind the other: halos of what is periodic, halves that are swapped, or any; some of them
-/// negated.
+/// Concatenates slices of one array: halos of a periodic array, swapped halves, or any; negates some of them.
 bool makeJoinedSlices(ProgramBuilder &b) {
   std::optional<int> x =
       b.find([&](int v) { return llvm::any_of(b.shapeOf(v), [](int64_t size) { return size > 1; }); });
@@ -276,7 +275,7 @@ bool makeRepeat(ProgramBuilder &b) {
   return letMoved(b, "repeat($0, " + std::to_string(times) + axis + ")", x, shape);
 }
 
-/// Two dimensions as one, something computed of it, and the two again: `x.reshape(-1, d)` of model code.
+/// Merges two dimensions, computes on the result, and splits it again: `x.reshape(-1, d)` of model code.
 bool makeMerged(ProgramBuilder &b) {
   auto isMergeable = [&](int v, int64_t dim) { return b.shapeOf(v)[dim] > 1 && b.shapeOf(v)[dim + 1] > 1; };
   std::optional<int> found = b.find([&](int v) {

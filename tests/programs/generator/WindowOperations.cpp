@@ -10,14 +10,14 @@ using spmd::DType;
 
 namespace {
 
-/// How many windows fit, or none.
+/// Returns how many windows fit, or nullopt.
 std::optional<int64_t> countWindows(int64_t size, int64_t window, int64_t stride, bool isSame) {
   if (isSame)
     return (size + stride - 1) / stride;
   return size < window ? std::optional<int64_t>() : (size - window) / stride + 1;
 }
 
-/// [batch, positions ..., channels], of numbers, without empty dimensions.
+/// Returns [batch, positions ..., channels], of numbers, without empty dimensions.
 std::optional<int> images(ProgramBuilder &b, size_t positions) {
   return b.find([&](int v) {
     return b.isUsable(v) && b.shapeOf(v).size() == positions + 2 && b.dtypeOf(v) != DType::Bool &&
@@ -31,7 +31,7 @@ std::string shuffled(ProgramBuilder &b, std::string letters) {
   return letters;
 }
 
-/// A shape in one order of letters, in another one.
+/// Converts a shape from one order of letters to another.
 Shape inLayout(const Shape &shape, const std::string &from, const std::string &to) {
   Shape result;
   for (char letter : to)
@@ -66,7 +66,7 @@ bool makeConvolution(ProgramBuilder &b, size_t positions) {
   shape.back() = kernelShape.back();
   if (!b.fits(kernelShape) || !b.fits(shape))
     return false;
-  // A long window may be many filters of another layout: then the layouts are said.
+  // A long window may be many filters of another layout: the layouts are then written.
   isWritten |= positions == 2 && kernelShape[0] > 2 * kernelShape[1];
   DType dtype = b.dtypeOf(x);
   int kernel = b.tame(b.matching(inLayout(kernelShape, kernelLayout, given[1]), dtype));

@@ -1,4 +1,4 @@
-"""Writes control.json: what JAX's loops and branches make of the programs below.
+"""Writes control.json: the results of JAX's loops and branches for the programs below.
 
 Run with JAX 0.10 in a virtual environment: python make_control.py
 Each case: a program of the language (its mesh line is put before it), the same in Python, arguments, and meshes.
@@ -37,7 +37,7 @@ def case(name, text, function, arguments, meshes=((4, 2), (3, 2), (1, 8), (1, 1)
 def encode(x):
     x = np.asarray(x)
     dtype = {"float32": "f32", "int32": "i32", "bool": "bool"}[x.dtype.name]
-    # The shortest text that means the same f32; NaN and infinities as text.
+    # The shortest text that rounds to the same f32; NaN and infinities as text.
     number = lambda v: float(str(v)) if np.isfinite(v) else str(v)
     values = [number(v) for v in x.ravel()] if dtype == "f32" else x.astype(int).ravel().tolist()
     return {"dtype": dtype, "shape": list(x.shape), "values": values}

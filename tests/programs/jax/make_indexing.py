@@ -1,8 +1,8 @@
-"""Writes indexing.json: what JAX makes of run-time indices, order and random numbers, and of gradients through them.
+"""Writes indexing.json: JAX's results for run-time indices, sorts and random numbers, and for gradients through them.
 
 Run with JAX 0.10 in a virtual environment: python make_indexing.py
-Each case: a program of the language (its mesh line is put before it), the same in Python, arguments, and meshes, on the
-second of which nothing divides.
+Each case: a program of the language (its mesh line is put before it), the same in Python, arguments, and meshes, the
+second of which divides no dimension.
 """
 
 import json
@@ -42,13 +42,13 @@ def case(name, text, function, arguments, meshes=((4, 2), (3, 2), (1, 8), (1, 1)
 def encode(x):
     x = np.asarray(x)
     dtype = {"float32": "f32", "int32": "i32", "uint32": "u32", "int8": "i8", "uint8": "u8", "bool": "bool"}[x.dtype.name]
-    # The shortest text that means the same f32; NaN and infinities as text.
+    # The shortest text that rounds to the same f32; NaN and infinities as text.
     number = lambda v: float(str(v)) if np.isfinite(v) else str(v)
     values = [number(v) for v in x.ravel()] if dtype == "f32" else x.astype(int).ravel().tolist()
     return {"dtype": dtype, "shape": list(x.shape), "values": values}
 
 
-# Indices inside, negative, and outside on either side.
+# Indices in bounds, negative, and out of bounds on either side.
 case("integers", """
 fn main(x: f32[7@a, 5@b], i: i32[4]) {
   return (x[i[0]], x[:, i[1]], x[i[2], i[3]], x[i[3], 1:4], x[2, i[0]], x[..., i[0], None]);
@@ -168,7 +168,7 @@ fn main(s: i32[]) {
     jax.random.randint(k, (5, 3), -100, 100, jnp.int8), jax.random.bernoulli(k, 0.3, (11,))))(jax.random.key(s)),
      [np.array(-5, np.int32)], tolerance=0)
 
-# To the bit.
+# Exact to the bit.
 case("normal", """
 fn main(s: i32[]) { return (normal(key(s), f32[97@a, 5@b]), normal(key(s), f32[])); }
 """, lambda s: (jax.random.normal(jax.random.key(s), (97, 5)), jax.random.normal(jax.random.key(s))),
@@ -186,7 +186,7 @@ fn main(x: f32[7@a, 5@b], low: i32[5@a], p: f32[5@b], logits: f32[9@a, 6@b]) {
     jax.random.categorical(k, logits, axis=0)))(jax.random.key(3)),
      [normal(7, 5), integers(-9, 9, 5), rng.random(5).astype(np.float32), normal(9, 6)])
 
-# Keys are values as others: carried, chosen, in structs, in shard_map, beside what is differentiated.
+# Keys are values as others: carried, selected, in structs, in shard_map, beside differentiated values.
 case("keys_in_a_loop", """
 fn main(x: f32[6@a]) {
   let (k, x) = for i in 0..5 carry (k = key(1), x = x) {
@@ -319,7 +319,7 @@ fn main(x: f32[7@a, 5@b], h: f32[6@a]) {
     h, jnp.zeros(6)))(lambda k, x, rate: jnp.where(jax.random.bernoulli(k, 1 - rate, x.shape), x / (1 - rate), 0)),
      [normal(7, 5), normal(6)])
 
-# Layers as a list, and a loop whose body they share.
+# Layers as a list, and a loop that uses one body for all.
 case("layers", """
 struct Block { w: f32[6, 6@b], b: f32[6@b] }
 struct Net { first: f32[5, 6], layers: [Block; 4] }

@@ -1,4 +1,4 @@
-"""Writes shard_map.json: what jax.shard_map makes of the programs below, on eight devices of the CPU.
+"""Writes shard_map.json: the results of jax.shard_map for the programs below, on eight devices of the CPU.
 
 Run with JAX 0.10 in a virtual environment: python make_shard_map.py
 Each case: a program of the language (its mesh line is put before it), the same in Python, arguments, and meshes.
@@ -30,7 +30,7 @@ CASES = []
 
 
 def case(name, text, function, specs_in, specs_out, arguments, meshes=((4, 2), (2, 4), (8, 1), (1, 1)), axis_names=()):
-    """`axis_names`: the axes that are manual; all, if there are none."""
+    """`axis_names`: the manual axes; if empty, all."""
     for sizes in meshes:
         mesh = jax.make_mesh(sizes, ("a", "b"), devices=jax.devices()[:sizes[0] * sizes[1]],
                              axis_types=(jax.sharding.AxisType.Auto,) * 2)
@@ -48,7 +48,7 @@ def case(name, text, function, specs_in, specs_out, arguments, meshes=((4, 2), (
 def encode(x):
     x = np.asarray(x)
     dtype = {"float32": "f32", "int32": "i32", "bool": "bool"}[x.dtype.name]
-    # The shortest text that means the same f32.
+    # The shortest text that rounds to the same f32.
     values = [float(str(v)) for v in x.ravel()] if dtype == "f32" else x.astype(int).ravel().tolist()
     return {"dtype": dtype, "shape": list(x.shape), "values": values}
 
@@ -59,7 +59,7 @@ def counted(x):
 
 
 def nested(x):
-    """What devices of b == 0 compute, and the others without ever ending: these end at once."""
+    """Computed on devices with b == 0. On the others the loops would not terminate, so `ends` stops them."""
     ends = lax.axis_index("b") > 0
     x = lax.while_loop(lambda x: ~ends & (jnp.sum(jnp.abs(x)) < 1e4), lambda x: x * 2, x + lax.psum(x, "a"))
     return lax.while_loop(lambda x: ~ends & (jnp.sum(jnp.abs(x)) < 1e3),
@@ -139,7 +139,7 @@ fn main(x: f32[8, 8]) { return shard_map(f, in=P(a, b), out=P(a, b))(x); }
                 x * lax.axis_size(("a", "b")) - lax.axis_index("a")),
      P("a", "b"), P("a", "b"), [normal(8, 8)])
 
-# In the middle of a global program: what comes in is resharded, what goes out is used on.
+# In the middle of a global program: operands are resharded, and results have further users.
 outer = """
 fn f(x, w) { return psum(x @ w, b); }
 fn main(x: f32[16@a, 8], w: f32[8, 6@b]) {
@@ -175,7 +175,7 @@ fn main(x: f32[8, 8]) { return shard_map(f, in=P(a, b), out=(P(a, b), P((a, b)))
 """, lambda x: (lambda r: (r[0], r[1].reshape(1)))(counted(x)), P("a", "b"), (P("a", "b"), P(("a", "b"))),
      [np.multiply(normal(8, 8), np.exp2(np.arange(8)), dtype=np.float32)])
 
-# The inner loops end only where the branch is taken.
+# The inner loops end only if the branch is taken.
 case("groups_nested", """
 fn f(x) {
   let rate = if axis_index(b) == 0 { 2.0 } else { 1.0 };
@@ -187,7 +187,7 @@ fn f(x) {
 fn main(x: f32[8, 8]) { return shard_map(f, in=P(_, b), out=P(_, b))(x); }
 """, lambda x: jnp.where(lax.axis_index("b") == 0, nested(x), x), P(None, "b"), P(None, "b"), [normal(8, 8)])
 
-# Manual along `a` alone: along `b` arrays are whole in f, however they lie.
+# Manual along `a` alone: along `b` arrays are replicated in f, for any sharding outside.
 case("some_axes", """
 fn f(x, w) {
   let h = shard(tanh(x @ w), P(_, b));
@@ -218,7 +218,7 @@ fn main(x: f32[16@a, 8]) {
      P("b"), (P("b"), P(None, "b"), P(None, "b"), P(), P("b"), P()), [normal(16, 8)], meshes=((4, 2), (2, 4), (3, 2)),
      axis_names="b")
 
-# Conditions that differ along `a`, around what needs other devices along `b`.
+# Conditions that differ along `a`, around operations that communicate along `b`.
 case("some_axes_branch", """
 fn f(x) {
   let x = shard(x, P(_, b));
@@ -233,7 +233,7 @@ fn main(x: f32[8, 10]) { return shard_map(f, in=P(a), out=(P(a), P(a), P(a)), ax
     jnp.where(lax.axis_index("a") == 0, x - jnp.max(x, axis=1, keepdims=True), jnp.flip(x, axis=1) * jnp.sum(x))),
      P("a"), (P("a"), P("a"), P("a")), [normal(8, 10)], axis_names="a")
 
-# A derivative through it, and one in it.
+# A derivative of it, and one in it.
 gradient = """
 fn layer(x, w, v) { return psum(shard(tanh(x @ w), P(b)) @ v, a); }
 fn loss(w, v, x) { return sum(shard_map(layer, in=(P(), P(_, a), P(a)), out=P(), axis_names=a)(x, w, v) ** 2); }
@@ -263,7 +263,7 @@ def within(x, y):
     return lax.psum(s, "a"), t, u, jnp.cumsum(t, axis=1)
 
 
-# A shard_map in a function that one runs: over `b`, in pieces along `a`.
+# A shard_map in the function of another one: over `b`, on shards along `a`.
 for names in (", axis_names=b", ""):
     case("within" + ("_all" if not names else ""), """
 fn inner(x, y) {
@@ -280,7 +280,7 @@ fn main(x: f32[8, 8@b], y: f32[8@a]) {
 """ % names, within, (P("a"), P()), (P(), P("a"), P("a"), P("a")), [normal(8, 8), normal(8)],
          meshes=((4, 2), (2, 4), (2, 1)), axis_names="a")
 
-# Under conditions that differ along the outer one, and in loops.
+# Under conditions that differ along the outer axis, and in loops.
 case("within_control", """
 fn inner(x) {
   return if axis_index(a) == 0 { ppermute(x, b, [(0, 1), (1, 0)]) + psum(x, b) } else { x - pmin(x, b) };
@@ -298,7 +298,7 @@ fn main(x: f32[8, 8]) { return shard_map(f, in=P(a), out=P(a), axis_names=(a,))(
         in_specs=P(None, "b"), out_specs=P(None, "b"), axis_names={"b"}, check_vma=False)(x),
     jnp.roll(x, 1, axis=1)), x), P("a"), P("a"), [normal(8, 8)], meshes=((4, 2), (1, 2), (2, 2)), axis_names="a")
 
-# Megatron's layer by hand within data parallelism by hand; derivatives through both, and one in between.
+# Megatron's layer in manual form within manual data parallelism; derivatives through both, and one between them.
 gradient = """
 fn layer(x, w, v) { return psum(tanh(x @ w) @ v, b); }
 fn tokens(w, v, x) { return shard_map(layer, in=(P(), P(_, b), P(b)), out=P()%s)(x, w, v); }
@@ -319,7 +319,8 @@ for sizes, names in (((4, 2), ", axis_names=b"), ((2, 4), ""), ((1, 2), ""), ((1
                   "arguments": [encode(x), encode(w), encode(v)],
                   "results": [encode(y) for y in (loss, *gradients, gradients[0])], "tolerance": 4e-6})
 
-# Computed again in the derivative, behind the region around: in loops and branches, too, and derivatives of derivatives.
+# Recomputed in the derivative, after the surrounding region: in loops and branches, too, and derivatives of
+# derivatives.
 gradient = """
 fn tokens(x, w) { return psum(sum(tanh(x @ w) ** 3), b); }
 fn whole(x, w) { return shard_map(tokens, in=(P(_, b), P(b)), out=P()%s)(x, w); }

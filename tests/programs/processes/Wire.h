@@ -1,7 +1,7 @@
-//===- Wire.h - what the tests and their worker processes say ---*- C++ -*-===//
+//===- Wire.h - messages between tests and worker processes -----*- C++ -*-===//
 //
-// Over a Unix socket, the same machine on both ends. The tests send a Request; every process of the job answers with
-// what its devices hold of each result.
+// Messages over a Unix socket of one machine. The tests send a Request; every process of the job answers with its
+// devices' shards of each result.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace spmd::testing_processes {
 
-/// Appends numbers and byte strings, and takes them out in the same order.
+/// Appends numbers and byte strings, and reads them in the same order.
 class Message {
 public:
   Message() = default;
@@ -65,7 +65,7 @@ private:
   size_t next = 0;
 };
 
-/// False where the other end is gone.
+/// Returns false if the other end is closed.
 inline bool sendAll(int fd, const void *data, size_t size) {
   for (size_t done = 0; done < size;) {
     ssize_t count = send(fd, static_cast<const char *>(data) + done, size - done, MSG_NOSIGNAL);
@@ -81,7 +81,7 @@ inline bool sendMessage(int fd, const Message &message) {
   return sendAll(fd, &size, sizeof size) && sendAll(fd, message.str().data(), message.str().size());
 }
 
-/// False where the other end is gone or says nothing for so long; -1: waits for ever.
+/// Returns false if the other end is closed or sends nothing for so long; -1: no time limit.
 inline bool receiveAll(int fd, void *data, size_t size, int timeoutMs) {
   for (size_t done = 0; done < size;) {
     pollfd wait{fd, POLLIN, 0};

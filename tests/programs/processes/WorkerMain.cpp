@@ -1,10 +1,10 @@
 //===- WorkerMain.cpp - one process of a job that runs random programs ----===//
 //
-// program-worker launch SOCKET 2@0,2@1: starts a job of two processes of two devices each, on two hosts as far as they
-// know, which join through the coordinator as any program does. Each then serves requests on the socket: it loads the
-// artifact that it is sent, runs it on the devices that it is told, and answers with what its own devices hold of the
+// program-worker launch SOCKET 2@0,2@1: starts a job of two processes with two devices each, which are told that they
+// are on two hosts, and which join through the coordinator as any program does. Each then serves requests on the
+// socket: it loads the artifact, runs it on the requested devices, and answers with its own devices' shards of the
 // results. It uses the public interface and has no compiler; one job runs many programs one after the other, as a
-// person's process may.
+// user's process may.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ std::vector<Place> parsePlaces(const std::string &text) {
 int connectTo(const std::string &name) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  name.copy(address.sun_path + 1, sizeof address.sun_path - 1); // Abstract: no file.
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1); // An abstract address: no file.
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   if (fd < 0 || connect(fd, reinterpret_cast<sockaddr *>(&address), size) != 0)
@@ -50,7 +50,7 @@ int connectTo(const std::string &name) {
   return fd;
 }
 
-/// A parameter, of which this process copies what its devices hold.
+/// Returns a parameter; this process copies the parts that its devices hold.
 Array makeArgument(const ValueDescription &parameter, std::string_view bytes) {
   size_t elementBytes = static_cast<size_t>(byteSize(parameter.dtype));
   return make_array_from_callback(
@@ -77,7 +77,7 @@ Array makeArgument(const ValueDescription &parameter, std::string_view bytes) {
       });
 }
 
-/// Of each result, the ranges and the elements of each local device.
+/// Returns the ranges and the elements of each local device, for each result.
 Message answer(const std::vector<Array> &results) {
   Message message;
   message.put("");
@@ -118,7 +118,7 @@ Message runRequest(Message request) {
   std::vector<Array> arguments;
   for (const ValueDescription &parameter : function.parameters())
     arguments.push_back(makeArgument(parameter, request.text()));
-  // Twice: what a run leaves behind must not show.
+  // Twice: state that a run leaves behind must not affect the next one.
   function.call(arguments);
   return answer(function.call(arguments));
 }

@@ -21,14 +21,14 @@ static int64_t nowMs() {
 std::string runApart(const std::function<std::string()> &check, int timeoutSeconds) {
   int ends[2];
   if (pipe(ends) != 0)
-    return "cannot make a pipe";
+    return "cannot create a pipe";
   std::fflush(stdout);
   pid_t child = fork();
   if (child < 0)
     return "cannot start a process";
   if (child == 0) {
     close(ends[0]);
-    dup2(ends[1], STDERR_FILENO); // What a crash has to say.
+    dup2(ends[1], STDERR_FILENO); // The message of a crash.
     std::string failure = check();
     for (size_t done = 0; done < failure.size();) {
       ssize_t written = write(ends[1], failure.data() + done, failure.size() - done);

@@ -6,8 +6,8 @@
 
 namespace spmdc {
 
-/// Runs the check in a forked process, so that a crash or a hang of the compiler is a failure like any other. Empty:
-/// it is well.
+/// Runs the check in a forked process, so that a crash or a hang of the compiler is a failure like any other. Returns
+/// "" on success.
 std::string runApart(const std::function<std::string()> &check, int timeoutSeconds = 60);
 
 } // namespace spmdc

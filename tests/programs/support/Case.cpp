@@ -1,4 +1,4 @@
-//===- Case.cpp - one thing to check --------------------------------------===//
+//===- Case.cpp - one program to check ------------------------------------===//
 
 #include "tests/programs/support/Case.h"
 
@@ -28,7 +28,7 @@ Case generateCase(MLIRContext &context, const GeneratorOptions &options, Mode mo
   return test;
 }
 
-/// A random sharding on every value. Constraints become changes of sharding, groups go.
+/// Sets a random sharding on every value. Constraints become reshards; sharding groups are removed.
 static void shardEverything(ModuleOp module, const Case &test) {
   func::FuncOp function = *module.getOps<func::FuncOp>().begin();
   MLIRContext *context = module.getContext();
@@ -36,7 +36,7 @@ static void shardEverything(ModuleOp module, const Case &test) {
   size_t number = 0;
   auto shard = [&](Value value) {
     auto type = cast<ArrayType>(value.getType());
-    // Of each value on its own, so that taking one away leaves the others as they are.
+    // Each value has its own random numbers, so that removing one leaves the others as they are.
     Random random(test.seed * 0x2545F4914F6CDD1Du + 3000 + number);
     bool isReplicated = test.replicated.count(number++);
     auto draw = [&](ManualOp region, ArrayType array) {
@@ -44,8 +44,8 @@ static void shardEverything(ModuleOp module, const Case &test) {
       ShardingAttr sharding = randomSharding(random, among, array.getShape());
       return isReplicated ? ShardingAttr::getReplicated(context, array.getRank()) : sharding;
     };
-    // Where all axes are manual nothing has a sharding; what such a region is given, and its results, keep theirs.
-    // Around one over some axes arrays are cut by these as they are written.
+    // In a region with all axes manual, values have no sharding; the operands and results of such a region keep theirs.
+    // Around a region over some axes, arrays have the shardings that are written.
     Operation *around = value.getParentRegion()->getParentOp();
     auto region = dyn_cast<ManualOp>(around);
     if (!region)
@@ -78,7 +78,7 @@ static void shardEverything(ModuleOp module, const Case &test) {
     if (auto manual = dyn_cast<ManualOp>(op))
       for (BlockArgument argument : manual.getBlock().getArguments())
         shard(argument);
-    // A carry's arguments lie as the loop's result does.
+    // A carry's arguments have the sharding of the loop's result.
     for (Region &region : op->getRegions())
       if (isa<ForOp, WhileOp>(op))
         for (auto [argument, result] :
@@ -90,7 +90,7 @@ static void shardEverything(ModuleOp module, const Case &test) {
   module->setAttr("spmd.stage", StringAttr::get(context, "propagated"));
 }
 
-/// The front end must see the types that the generator has in mind.
+/// The front end must infer the types that the generator expects.
 static std::string checkTypes(func::FuncOp function, const Program &program) {
   auto differs = [&](Type type, int variable) -> std::string {
     const Variable &expected = program.variables[variable];

@@ -1,9 +1,8 @@
-//===- Case.h - one thing to check ------------------------------*- C++ -*-===//
+//===- Case.h - one program to check ----------------------------*- C++ -*-===//
 //
-// A random program, and what is done to it before it is compiled. As text it goes through the front end and
-// propagation, as a person's program does. With everything sharded, its array IR gets a few operations that the
-// language has no name for, and a random closed sharding on every value (parts of axes too): what the partitioner must
-// be able to take, however odd.
+// A random program, and how it is prepared for the compiler. As text it goes through the front end and propagation, as
+// a user's program does. With everything sharded, its array IR gets a few operations that the language has no name for,
+// and a random closed sharding on every value (parts of axes too): the partitioner must handle any combination.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,14 +25,15 @@ struct Case {
   Program program;
   Mode mode = Mode::Text;
   uint64_t seed = 0;
-  bool hasIrOperations = true; ///< Everything: operations without a name in the language.
-  std::set<size_t> replicated; ///< Everything: operations and arguments, by number, that are left whole.
+  bool hasIrOperations = true; ///< With everything sharded: adds operations without a name in the language.
+  /// With everything sharded: operations and arguments, by number, that are left replicated.
+  std::set<size_t> replicated;
 };
 
 Case generateCase(mlir::MLIRContext &context, const GeneratorOptions &options, Mode mode,
                   std::set<std::string> *made = nullptr);
 
-/// A case ready to be compiled.
+/// A case that is ready to be compiled.
 struct Subject {
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< Array IR, or, with everything sharded, propagated IR.
   std::string fileName, text;               ///< For the compiler.
@@ -43,13 +43,13 @@ struct Subject {
 
 void loadDialects(mlir::MLIRContext &context);
 
-/// Fails with what the front end says, or where a type is another than the generator expects; then `error` tells.
+/// Fails if the front end reports an error, or a type differs from the generator's; `error` is then set.
 mlir::FailureOr<Subject> makeSubject(mlir::MLIRContext &context, const Case &test, std::string &error);
 
-/// The program with its derivatives taken, where it has any: what can be evaluated.
+/// Returns the program with all derivatives replaced by their computation, so that it can be evaluated.
 mlir::OwningOpRef<mlir::ModuleOp> differentiated(mlir::ModuleOp module);
 
-/// Appends operations on results, and them to the results: what the language cannot say.
+/// Appends operations that the language has no name for, and adds their results to the function's results.
 void addIrOperations(mlir::ModuleOp module, uint64_t seed, std::vector<Accuracy> &results);
 
 } // namespace spmdc

@@ -1,7 +1,7 @@
 //===- CompiledRun.h - a program compiled and executed ----------*- C++ -*-===//
 //
-// The last link of the differential tests: the text of a module goes through the compiler to an artifact, and the
-// artifact runs on all devices of its mesh in this process, through the real executor and the real collectives.
+// The last step of the differential tests: the compiler compiles the text of a module to an artifact, and the artifact
+// runs on all devices of its mesh in this process, with the real executor and the real collectives.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace spmdc {
 
-/// Compiles a program, or with a name that ends in `.mlir` a module at any station. Null where that fails; then `error`
-/// says why.
+/// Compiles a program, or, for a name that ends in `.mlir`, a module at any stage. Returns null on failure and sets
+/// `error`.
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
                                                   unsigned optimizationLevel, std::string &error,
                                                   const PipelineOptions &pipeline = {},
@@ -33,23 +33,23 @@ std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsig
 /// An artifact loaded on devices of this process.
 class CompiledProgram {
 public:
-  /// On CPU devices that it makes.
+  /// On CPU devices that it creates.
   explicit CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact);
-  /// On the devices of the options, which this process has all.
+  /// On the devices of the options, all of which are local to this process.
   CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact, const spmd::ExecutorOptions &options);
   ~CompiledProgram();
 
   spmd::Executor &getExecutor() const;
 
-  /// Runs once: arguments are cut by the plan's shardings with poisoned padding, results are joined, and copies must
-  /// agree in every bit. Fails with a text in `error`.
+  /// Runs once: splits arguments by the plan's shardings, with poisoned padding, and assembles results; replicas must
+  /// agree in every bit. Sets `error` on failure.
   mlir::FailureOr<llvm::SmallVector<Tensor>> run(mlir::MLIRContext &context, llvm::ArrayRef<Tensor> arguments,
                                                  Poison poison, std::string &error);
 
-  /// What `run` is made of. By device, then by parameter or result.
+  /// The parts of `run`. Indexed by device, then by parameter or result.
   using Buffers = std::vector<std::vector<spmd::DeviceBufferRef>>;
   Buffers upload(mlir::MLIRContext &context, llvm::ArrayRef<Tensor> arguments, Poison poison) const;
-  /// Full of a pattern: what no step writes must not look like an answer.
+  /// Fills results with a pattern, so that elements that no step writes are noticed.
   Buffers allocateResults() const;
   mlir::FailureOr<llvm::SmallVector<Tensor>> download(mlir::MLIRContext &context, const Buffers &results,
                                                       std::string &error) const;

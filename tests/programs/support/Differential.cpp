@@ -1,4 +1,4 @@
-//===- Differential.cpp - one program through every station ---------------===//
+//===- Differential.cpp - one program through every stage -----------------===//
 
 #include "tests/programs/support/Differential.h"
 
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Diagnostics as text while the object lives.
+/// Collects diagnostics as text while the object lives.
 class DiagnosticText {
 public:
   explicit DiagnosticText(MLIRContext *context)
@@ -52,16 +52,16 @@ bool isNear(Type type, Scalar expected, Scalar actual, const Accuracy &accuracy)
     return expected.i == actual.i;
   if (std::isnan(expected.f) || std::isnan(actual.f))
     return std::isnan(expected.f) && std::isnan(actual.f);
-  // Equality first: infinities, and, unless it is known, zeros of both signs (a sum of negative zeros depends on where
-  // it starts).
+  // Equality first: for infinities, and, unless the sign is known, for zeros of both signs (the sign of a sum of
+  // negative zeros depends on its initial value).
   if (expected.f == actual.f)
     return !accuracy.bits || std::signbit(expected.f) == std::signbit(actual.f);
   return !accuracy.exact && std::isfinite(expected.f) &&
          std::abs(expected.f - actual.f) <= accuracy.errorAt(expected.f);
 }
 
-/// Every fourth case keeps nothing gathered that can be gathered again, and every second of these holds nothing more in
-/// front of loops.
+/// Every fourth case rematerializes all gathered arrays; in every second of these, loops carry no partial sums that are
+/// larger than their sums, and no array is gathered in front of a loop.
 PipelineOptions pipelineOptions(uint64_t seed) {
   PipelineOptions options;
   options.growsCarries = seed % 8 != 7;
@@ -69,8 +69,8 @@ PipelineOptions pipelineOptions(uint64_t seed) {
   return options;
 }
 
-/// Compiled and run twice on one executor, with both kinds of poison: state left behind by a run would show. Then in
-/// several processes, where bits must be those of one process.
+/// Compiles the program and runs it twice on one executor, with both kinds of poison: state that a run leaves behind
+/// would show. Then runs it in several processes, which must give the bits of one process.
 std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected,
                           const CheckOptions &options) {
   std::string error;
@@ -142,7 +142,7 @@ std::string compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual, A
 
 namespace {
 
-/// Through the stations up to the plan, each evaluated.
+/// Runs the stages up to the plan, and evaluates each.
 std::string checkStations(Subject &subject, uint64_t seed, const CheckOptions &options, SmallVector<Tensor> &expected,
                           OwningOpRef<ModuleOp> &lowered) {
   ModuleOp module = *subject.module;

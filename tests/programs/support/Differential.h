@@ -1,8 +1,8 @@
-//===- Differential.h - one program through every station -------*- C++ -*-===//
+//===- Differential.h - one program through every stage ---------*- C++ -*-===//
 //
-// The check that all random programs go through: what the program means in the global view must be what the
-// partitioned program, the kernels, the plan, and the compiled artifact give. Padding is poison, with two kinds of it;
-// copies of a result on different devices must agree in every bit.
+// The check of all random programs: the partitioned program, the kernels, the plan, and the compiled artifact must give
+// the results of the global view. Padding is poison, of two kinds; replicas of a result on different devices must agree
+// in every bit.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,25 +17,25 @@
 namespace spmdc {
 
 struct CheckOptions {
-  /// The last station that is evaluated on the process grid.
+  /// The last stage that is evaluated on the process grid.
   Stage lastStage = Stage::Plan;
   /// Compile to an artifact and run it on all devices of the mesh, in this process.
   bool compiled = false;
   unsigned optimizationLevel = 2;
-  /// What the partitioner weighs its choices with.
+  /// The cost model of the partitioner.
   CostModel costModel;
-  /// Run it in these jobs of several processes too, with the same bits on every layout. Implies `compiled`.
+  /// Runs it in these jobs of several processes too, with the same bits on every layout. Implies `compiled`.
   ProcessJobs *processes = nullptr;
 };
 
-/// Empty where all stations agree. Else one line `STATION: KIND: what differs`, then diagnostics and the module of the
-/// failing station.
+/// Returns "" if all stages agree. Otherwise returns one line `STAGE: KIND: difference`, then diagnostics and the
+/// module of the failing stage.
 std::string checkCase(const Case &test, const CheckOptions &options);
 
-/// `STATION: KIND` of a failure: what stays the same while a failing case is made smaller.
+/// Returns `STAGE: KIND` of a failure, which stays the same while a failing case is reduced.
 std::string kindOfFailure(const std::string &failure);
 
-/// Where two results differ by more than their accuracy allows; else empty.
+/// Returns where two results differ by more than their accuracy allows; otherwise "".
 std::string compareResults(llvm::ArrayRef<Tensor> expected, llvm::ArrayRef<Tensor> actual,
                            llvm::ArrayRef<Accuracy> accuracy);
 

@@ -1,7 +1,7 @@
 //===- ExactPrograms.h - programs of small integers -------------*- C++ -*-===//
 //
-// Sums of small integers are exact in every type, whatever the order: every station, and the compiled program, gives
-// the bits of the unpartitioned program.
+// Sums of small integers are exact in every type, in any order: every stage, and the compiled program, gives the bits
+// of the unpartitioned program.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,35 +18,36 @@
 
 namespace spmdc {
 
-/// What tests of such programs are built on.
+/// The base class of tests with such programs.
 class ExactPrograms {
 protected:
   ExactPrograms();
 
   static mlir::func::FuncOp entryOf(mlir::ModuleOp module) { return *module.getOps<mlir::func::FuncOp>().begin(); }
 
-  /// The text as array IR; null, with a failure of the test, where there is none.
+  /// Returns the text as array IR; null, with a failure of the test, if it is invalid.
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
 
-  /// Random arguments for the text's entry, and what the global evaluator makes of them; nothing, with a failure of the
-  /// test, where it makes nothing.
+  /// Random arguments for the text's entry function, and the results of the global evaluator; empty, with a failure of
+  /// the test, if the evaluation fails.
   struct Sample {
     std::vector<Tensor> arguments;
     llvm::SmallVector<Tensor> results;
   };
   Sample makeSample(const std::string &text, Random &random);
 
-  /// The text partitioned, and what it is to give. A null module, with a failure of the test, where there is none.
+  /// The partitioned text and its expected results. A null module, with a failure of the test, on error.
   struct Partitioned {
     Sample sample;
     mlir::OwningOpRef<mlir::ModuleOp> module;
   };
   Partitioned partition(const std::string &text, Random &random, const CostModel &model = CostModel());
 
-  /// A partitioned module, at every station from there on and, if `isCompiled`, as a compiled program.
+  /// Checks a partitioned module at every stage from there on and, if `isCompiled`, as a compiled program.
   void checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled);
 
-  /// By one device of a partitioned module, on average; loops as often as they run, both arms of branches.
+  /// Returns the bytes that a device of a partitioned module sends, on average; loops count as often as they run, and
+  /// both branches count.
   static double sentBytes(mlir::ModuleOp module);
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// An expression of the language as one of Python: what differs is little.
+/// Converts an expression of the language to Python; the differences are small.
 std::string pythonOf(const std::string &expression) {
   static const std::pair<std::regex, const char *> rules[] = {
       {std::regex(R"((\d)@(\([^)]*\)|\w+|\?)?\??(!\d+)?)"), "$1"}, // Marks of types.
@@ -36,8 +36,8 @@ std::string pythonOf(const std::string &expression) {
   return text;
 }
 
-/// Statements of control, lists at a run-time index, and what check_with_jax.py has no function for: programs with
-/// JAX's values have these.
+/// Returns whether an expression has control flow, a list at a run-time index, or a function that check_with_jax.py
+/// does not define: programs with JAX's values test these.
 bool hasNoPython(const std::string &expression) {
   static const std::regex words(
       R"(\b(for|while|if|f64|i64|conv\dd|\w+_pool|sgd|momentum|adam|\w*global_norm)\b|^\[.*\]\[)");

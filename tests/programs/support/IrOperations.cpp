@@ -1,8 +1,8 @@
-//===- IrOperations.cpp - what the language cannot say --------------------===//
+//===- IrOperations.cpp - operations without a name in the language -------===//
 //
-// Operations, or attributes of them, that no expression of the language leads to, but other front ends and passes may:
-// logical shifts of signed integers, bitwise reductions, negative and interior padding, wide results of narrow
-// products. A new one is one more case of `addOne`.
+// Operations, or attributes of them, that no expression of the language creates, but that other front ends and passes
+// may create: logical shifts of signed integers, bitwise reductions, negative and interior padding, wide results of
+// narrow products. A new one is one more case of `addOne`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,7 +104,7 @@ private:
     add(builder.create<CumulativeOp>(loc, type, x, kind, dim, random.chance(50)), accuracy);
   }
 
-  /// Negative widths cut, interior ones spread.
+  /// Negative widths remove elements, interior ones spread them.
   void addPad(Value x, ArrayType type, const Accuracy &accuracy) {
     SmallVector<int64_t> low, high, interior, shape;
     for (int64_t size : type.getShape()) {
@@ -122,7 +122,7 @@ private:
     add(builder.create<PadOp>(loc, type.withShape(shape), x, value, low, high, interior), accuracy);
   }
 
-  /// The sum of squares of the last dimension of a narrow float, in f32.
+  /// The sum of squares over the last dimension of a narrow float, in f32.
   void addWideProduct(Value x, ArrayType type, const Accuracy &accuracy) {
     spmd::DType dtype = type.getDType();
     if ((dtype != spmd::DType::BF16 && dtype != spmd::DType::F16) || type.getRank() == 0 ||

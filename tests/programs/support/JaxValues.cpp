@@ -1,4 +1,4 @@
-//===- JaxValues.cpp - arrays in the files that JAX wrote -----------------===//
+//===- JaxValues.cpp - arrays in the files with JAX's values --------------===//
 
 #include "tests/programs/support/JaxValues.h"
 
@@ -15,7 +15,7 @@ Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context) {
                   ? Scalar::ofInt(value.get<int64_t>())
                   : Scalar::ofFloat(value.is_string() ? std::stod(value.get<std::string>()) : value.get<double>());
   for (Scalar &element : tensor.elements)
-    element = roundTo(element, tensor.elementType); // Texts are the shortest that mean the value of the type.
+    element = roundTo(element, tensor.elementType); // Texts are the shortest that round to the value of the type.
   return tensor;
 }
 

@@ -1,4 +1,4 @@
-//===- JaxValues.h - arrays in the files that JAX wrote ---------*- C++ -*-===//
+//===- JaxValues.h - arrays in the files with JAX's values ------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/Tensor.h"
@@ -7,7 +7,8 @@
 
 namespace spmdc {
 
-/// {"dtype": "f32", "shape": [2], "values": [1.5, "nan"]}: JSON has no NaN, no infinity and no -0.0, so they are texts.
+/// Reads {"dtype": "f32", "shape": [2], "values": [1.5, "nan"]}: JSON has no NaN, no infinity and no -0.0, so they are
+/// strings.
 Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context);
 
 } // namespace spmdc

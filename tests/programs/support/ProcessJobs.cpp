@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kTimeoutMs = 60'000;
 
-/// Puts a device's box of a result into the whole. Copies on other devices must have the same bits.
+/// Copies a device's box of a result into the full result. Replicas on other devices must have the same bits.
 std::string place(const spmd::ValueInfo &info, const std::vector<int64_t> &ranges, std::string_view bytes,
                   std::vector<char> &whole, std::vector<bool> &isKnown) {
   size_t rank = info.shape.size(), elementBytes = static_cast<size_t>(spmd::byteSize(info.dtype));
@@ -76,7 +76,7 @@ public:
     for (size_t i = 0; i < layout.devices.size() && failure.empty(); ++i)
       failure = acceptOne(listener);
     close(listener);
-    // They join together, so that each says hello only when all are there.
+    // They join together, so each sends its hello only when all have joined.
     for (size_t i = 0; i < accepted.size() && failure.empty(); ++i) {
       Message hello;
       if (!spmd::testing_processes::receiveMessage(accepted[i], hello, kTimeoutMs))
@@ -136,13 +136,13 @@ private:
     auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, reinterpret_cast<sockaddr *>(&address), size) != 0 || listen(fd, 64) != 0)
-      throw spmd::Error("cannot make a socket for worker processes");
+      throw spmd::Error("cannot create a socket for worker processes");
     return fd;
   }
 
   std::string acceptOne(int listener) {
     pollfd wait{listener, POLLIN, 0};
-    // A launcher that is gone sends nobody.
+    // A launcher that has ended sends no more processes.
     for (int waited = 0; waited < kTimeoutMs; waited += 200) {
       if (poll(&wait, 1, 200) > 0) {
         accepted.push_back(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
@@ -156,7 +156,7 @@ private:
     return "a process does not come";
   }
 
-  /// Workers leave when the socket closes; who does not is killed with the launcher.
+  /// Workers exit when the socket closes; one that does not is killed with the launcher.
   void end() {
     for (int fd : accepted)
       close(fd);
@@ -173,14 +173,14 @@ private:
   }
 
   Layout layout;
-  std::vector<int> accepted, fds; ///< As they came, and by process.
+  std::vector<int> accepted, fds; ///< In the order of arrival, and by process.
   pid_t launcher = -1;
 };
 
 ProcessJobs::ProcessJobs(std::string workerProgram) : workerProgram(std::move(workerProgram)) {}
 ProcessJobs::~ProcessJobs() = default;
 
-/// Few jobs for all programs: a mesh may use a part of the devices.
+/// Few jobs serve all programs: a mesh may use a part of the devices.
 std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) {
   if (devices > 8) {
     int quarter = static_cast<int>(std::max<int64_t>(16, devices) + 3) / 4;

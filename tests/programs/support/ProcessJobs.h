@@ -1,9 +1,9 @@
 //===- ProcessJobs.h - programs run by several real processes ---*- C++ -*-===//
 //
 // Jobs of real processes (program-worker), joined through the coordinator, with collectives in shared memory or,
-// between those that are told to be on different hosts, over the network. A job stays and runs one program after the
-// other. A program runs on several of them: in one process, in one for each device, and in between, on one host and on
-// several, on devices in order and in any other order; every layout must give the same bits.
+// between processes that are told to be on different hosts, over the network. A job runs one program after the other. A
+// program runs on several jobs: in one process, in one for each device, and in between, on one host and on several, on
+// devices in order and in any other order; every layout must give the same bits.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace spmdc {
 
-/// One result on the whole, row-major bytes.
+/// One full result as row-major bytes.
 using ResultBytes = std::vector<char>;
 
 class ProcessJobs {
@@ -26,16 +26,16 @@ public:
   ProcessJobs(const ProcessJobs &) = delete;
   ProcessJobs &operator=(const ProcessJobs &) = delete;
 
-  /// Starts the jobs on which programs of so many devices run. To be called in the process that owns this object before
-  /// a forked one calls `run`. Throws spmd::Error.
+  /// Starts the jobs for programs of so many devices. To be called in the process that owns this object, before a
+  /// forked process calls `run`. Throws spmd::Error.
   void prepare(int64_t devices);
 
-  /// Runs the program on every layout for it. Empty, or how a run failed or two layouts differ. `seed` chooses the
+  /// Runs the program on every layout for it. Returns "", or how a run failed or two layouts differ. `seed` chooses the
   /// order of devices. Arguments are row-major bytes.
   std::string run(const spmd::Artifact &artifact, const std::vector<std::vector<char>> &arguments, uint64_t seed,
                   std::vector<ResultBytes> &results);
 
-  /// Ends all jobs: after a failure their processes may be anywhere.
+  /// Ends all jobs: after a failure their processes may be in any state.
   void reset();
 
 private:
@@ -45,7 +45,7 @@ private:
     std::vector<int> devices, hosts;
     bool operator==(const Layout &) const = default;
     int64_t deviceCount() const;
-    /// `2@0,2@1`: two devices on host 0, two on host 1.
+    /// Returns `2@0,2@1`: two devices on host 0, two on host 1.
     std::string str() const;
   };
   static std::vector<Layout> layoutsFor(int64_t devices);

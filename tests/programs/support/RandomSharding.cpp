@@ -1,4 +1,4 @@
-//===- RandomSharding.cpp - random shardings of values ------------------===//
+//===- RandomSharding.cpp - random shardings of values --------------------===//
 
 #include "tests/programs/support/RandomSharding.h"
 
@@ -29,7 +29,7 @@ ShardingAttr randomSharding(Random &random, MeshAttr mesh, ArrayRef<int64_t> sha
   for (const auto &axes : dims) {
     SmallVector<AxisRefAttr> refs;
     for (const spmd::AxisRef &axis : axes) {
-      // Two parts that follow one another are one part.
+      // Two adjacent parts of an axis are one part.
       if (!refs.empty() && refs.back().getName() == axis.name && !refs.back().isWholeAxis() &&
           refs.back().getPreSize() * refs.back().getSize() == axis.preSize) {
         int64_t size = refs.back().getSize() * axis.size, preSize = refs.back().getPreSize();

@@ -1,4 +1,4 @@
-//===- RandomSharding.h - random shardings of values -----------*- C++ -*-===//
+//===- RandomSharding.h - random shardings of values ------------*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdTypes.h"
@@ -6,7 +6,8 @@
 
 namespace spmdc {
 
-/// Axes, and parts of axes, on random dimensions, whether or not they divide the sizes. Closed in every dimension.
+/// Returns a sharding with axes, and parts of axes, on random dimensions, whether or not they divide the sizes. Closed
+/// in every dimension.
 ShardingAttr randomSharding(Random &random, MeshAttr mesh, llvm::ArrayRef<int64_t> shape);
 
 } // namespace spmdc

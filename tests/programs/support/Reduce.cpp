@@ -34,7 +34,7 @@ public:
   }
 
 private:
-  /// Whether the changed case fails in the same way; if so it is the best one so far.
+  /// Returns whether the changed case fails in the same way; if so it becomes the best one.
   bool tryCase(const Case &test) {
     if (best.tries >= maxTries)
       return false;
@@ -47,7 +47,7 @@ private:
     return true;
   }
 
-  /// Changes a copy of the best case; false from `change` means that there was nothing to do.
+  /// Changes a copy of the best case; `change` returns false if there was nothing to do.
   bool tryChange(const std::function<bool(Case &)> &change) {
     Case test = best.test;
     if (!change(test))
@@ -117,7 +117,7 @@ private:
       hasChanged |= isGone;
       i += !isGone;
     }
-    // An earlier value in the place of the only one.
+    // An earlier value in place of the only result.
     for (size_t i = 0; i + 1 < best.test.program.statements.size(); ++i)
       for (int variable : best.test.program.statements[i].results) {
         bool isEarlier = tryProgram([&](Program &program) {
@@ -133,7 +133,7 @@ private:
     return hasChanged;
   }
 
-  /// The values that the results of a statement have, or none where it cannot be evaluated.
+  /// Returns the values of the results of a statement, or none if it cannot be evaluated.
   std::vector<Tensor> valuesOf(MLIRContext &context, const Statement &statement) {
     Case test = best.test;
     test.mode = Mode::Text;
@@ -155,13 +155,13 @@ private:
       loadDialects(context);
       const Statement &statement = best.test.program.statements[i];
       std::vector<Tensor> values;
-      // What crashes there crashes in a process of its own.
+      // An evaluation that crashes does so in a process of its own.
       if (runApart([&] { return valuesOf(context, statement).empty() ? "no values" : ""; }).empty())
         values = valuesOf(context, statement);
       bool isGone = !values.empty() && tryProgram([&](Program &program) {
         Statement statement = program.statements[i];
         for (auto [variable, value] : llvm::zip_equal(statement.results, values)) {
-          // What replaces it is as exact as data are; what was said of the error of later values still holds.
+          // The replacement is as exact as data; the errors of later values remain valid.
           program.parameters.push_back({variable, {}, value.elements});
         }
         program.removeStatement(i);
@@ -219,7 +219,7 @@ private:
     return hasChanged;
   }
 
-  /// Smaller axes. An axis goes only where nothing names it: names also stand in the text of expressions.
+  /// Shrinks axes. An axis is removed only if nothing names it: the text of expressions may contain its name.
   bool shrinkMesh() {
     bool hasChanged = false;
     for (size_t axis = 0; axis < best.test.program.mesh.axes.size(); ++axis)
@@ -244,7 +244,7 @@ private:
     return hasChanged;
   }
 
-  /// Ones in the place of a parameter's values.
+  /// Replaces a parameter's values by ones.
   bool simplifyData() {
     bool hasChanged = false;
     for (size_t i = 0; i < best.test.program.parameters.size(); ++i)

@@ -1,8 +1,8 @@
 //===- Reduce.h - the smallest case that still fails ------------*- C++ -*-===//
 //
-// Cuts a failing case piece by piece, as long as the same kind of failure is left: first by generating it anew with
-// fewer operations, smaller sizes and fewer devices, then by taking away results, annotations, functions, statements
-// (whose results become parameters with the values that they had), axes of the mesh and values of the data.
+// Reduces a failing case step by step, as long as it fails in the same way: first by generating it anew with fewer
+// operations, smaller sizes and fewer devices, then by removing results, annotations, functions, statements (whose
+// results become parameters with the values that they had), axes of the mesh and values of the data.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace spmdc {
 
-/// The failure of a case, empty if it is well. Must not crash (runApart).
+/// Returns the failure of a case, "" if it passes. Must not crash (runApart).
 using CaseCheck = std::function<std::string(const Case &)>;
 
 struct ReducedCase {
@@ -23,7 +23,7 @@ struct ReducedCase {
   int tries = 0;
 };
 
-/// `options` and `mode` made `test`, which fails with `failure`. Stops after `maxTries` checks.
+/// `options` and `mode` generated `test`, which fails with `failure`. Stops after `maxTries` checks.
 ReducedCase reduceCase(const GeneratorOptions &options, const Case &test, const std::string &failure,
                        const CaseCheck &check, int maxTries = 600);
 

@@ -14,7 +14,7 @@ namespace spmdc {
 
 std::string saveCase(const Case &test, const std::string &folder) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
-    throw spmd::Error("cannot make the folder '" + folder + "': " + error.message());
+    throw spmd::Error("cannot create the folder '" + folder + "': " + error.message());
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
   std::string error;

@@ -7,8 +7,8 @@
 
 namespace spmdc {
 
-/// Writes the program and its arguments (`x0.npy`, ...) into a folder, which is made, and returns the command that runs
-/// them. Throws spmd::Error where a file cannot be written.
+/// Writes the program and its arguments (`x0.npy`, ...) into a folder, which it creates, and returns the command that
+/// runs them. Throws spmd::Error if a file cannot be written.
 std::string saveCase(const Case &test, const std::string &folder);
 
 } // namespace spmdc

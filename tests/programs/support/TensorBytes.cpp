@@ -1,4 +1,4 @@
-//===- TensorBytes.cpp - arrays as they lie in memory ---------------------===//
+//===- TensorBytes.cpp - arrays as bytes ----------------------------------===//
 
 #include "tests/programs/support/TensorBytes.h"
 

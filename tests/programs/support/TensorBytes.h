@@ -1,4 +1,4 @@
-//===- TensorBytes.h - arrays as they lie in memory -------------*- C++ -*-===//
+//===- TensorBytes.h - arrays as bytes --------------------------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/Tensor.h"
@@ -7,7 +7,7 @@
 
 namespace spmdc {
 
-/// Row-major elements of the element type.
+/// Returns row-major elements of the element type.
 std::vector<char> toBytes(const Tensor &tensor);
 Tensor fromBytes(const std::vector<char> &bytes, llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
 

@@ -1,6 +1,6 @@
 //===- ApiProgram.cpp - a program that uses the public interface ----------===//
 //
-// What MultiProcessTest starts (SelfLauncher.h).
+// MultiProcessTest starts this program as several processes (SelfLauncher.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using spmd::testing_api::say;
 
 namespace {
 
-/// The tutorial's toy example, but for the sum, which this program does itself.
+/// The example of JAX's tutorial, except that this program computes the sum itself.
 void toy() {
   spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"i", "j"});
   std::vector<float> data(32);
@@ -49,7 +49,7 @@ void toy() {
   say(text);
 }
 
-/// Shardings and resharding over processes, with sizes that nothing divides.
+/// Shardings and reshards over processes, with sizes that no axis divides.
 void reshard() {
   spmd::Mesh mesh = spmd::make_mesh({4, 2}, {"i", "j"});
   std::vector<float> data(35);
@@ -66,7 +66,7 @@ void reshard() {
   say("resharded");
 }
 
-/// Every process puts another value.
+/// Each process passes a different value, which is an error.
 void mismatch() {
   spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
   std::vector<float> data(8, static_cast<float>(spmd::process_index() == 1));
@@ -78,7 +78,7 @@ void mismatch() {
   }
 }
 
-/// Rows from each process; `extra` more on the last.
+/// Each process passes its rows; the last one passes `extra` more.
 void rows(int extra) {
   spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"batch"});
   bool isLast = spmd::process_index() == spmd::process_count() - 1;
@@ -97,7 +97,7 @@ void rows(int extra) {
   }
 }
 
-/// The tutorial's third way: arrays of single devices.
+/// The tutorial's third way to create an array: from arrays of single devices.
 void singles() {
   spmd::Mesh mesh = spmd::make_mesh({spmd::process_count(), spmd::local_device_count()}, {"i", "j"});
   std::vector<spmd::Array> locals;
@@ -110,7 +110,7 @@ void singles() {
   say(spmd::process_allgather(array).str());
 }
 
-/// A value on a device of process 0, given to another library.
+/// Exports a value on a device of process 0 to another library.
 void dlpack() {
   std::vector<float> data = {1, 2};
   spmd::Mesh one({}, {}, {spmd::devices()[0]});
@@ -124,7 +124,7 @@ void dlpack() {
   }
 }
 
-/// Process 1 ends without a word in the middle of the job.
+/// Process 1 exits without goodbye while the job runs.
 void deserter() {
   spmd::sync_processes("all here");
   if (spmd::process_index() == 1)
@@ -136,7 +136,7 @@ void deserter() {
   say("not reached");
 }
 
-/// Process 1 takes its time between two calls.
+/// Process 1 waits some time between two calls.
 void sleeper() {
   spmd::sync_processes("all here");
   if (spmd::process_index() == 1)
@@ -145,7 +145,8 @@ void sleeper() {
   say("awake");
 }
 
-/// What the system shows of this process's threads but the first, while a job uses all that a host has.
+/// Prints what the system shows of this process's threads except the first, while a job uses everything that a host
+/// has.
 void threads() {
   spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
   std::vector<float> data(64);
@@ -173,7 +174,7 @@ void threads() {
     std::filesystem::remove_all(folder);
 }
 
-/// A program that has forgotten initialize().
+/// A program that calls no initialize().
 void forgetful() { say("alone among " + std::to_string(spmd::process_count())); }
 
 int member(const std::string &scenario) {

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// All ways to lay an array of two dimensions on (i, j).
+/// Returns all shardings of an array of two dimensions over (i, j).
 std::vector<P> allSpecs() {
   std::vector<P> specs = {P(), P("i"), P("j"), P(nullptr, "i"), P(nullptr, "j"), P("i", "j"), P("j", "i")};
   for (DimSpec both : {axes("i", "j"), axes("j", "i")}) {
@@ -28,7 +28,7 @@ protected:
   Mesh mesh = make_mesh({4, 2}, {"i", "j"});
 };
 
-// The toy's array: each device holds the block that the tutorial prints for it.
+// The tutorial's example array: each device holds the block that the tutorial prints for it.
 TEST_F(Arrays, shards_of_the_toy) {
   std::vector<int32_t> values(32);
   std::iota(values.begin(), values.end(), 0);
@@ -47,7 +47,8 @@ TEST_F(Arrays, shards_of_the_toy) {
   EXPECT_FALSE(array.is_fully_replicated());
 }
 
-// 7 x 5 divides by nothing: shards are short or empty, and the value comes back exactly, from every sharding to every.
+// No axis divides 7 x 5: shards are short or empty. The value comes back exactly, from every sharding and after every
+// reshard.
 TEST_F(Arrays, uneven_values_survive_every_sharding_and_every_reshard) {
   std::vector<float> values = counting(35);
   for (const P &from : allSpecs()) {
@@ -120,7 +121,7 @@ TEST_F(Arrays, process_local_data_of_the_only_process_is_everything) {
   Array array = make_array_from_process_local_data(NamedSharding(mesh, P("i", "j")), view(values, {8, 4}));
   EXPECT_EQ(array.shape(), (std::vector<int64_t>{8, 4}));
   EXPECT_EQ(array.to_host<float>(), values);
-  // Without a global shape the pieces must be of one size; with it they need not.
+  // Without a global shape the local blocks must have equal sizes; with it they need not.
   std::vector<float> uneven = counting(7);
   EXPECT_THAT(messageOf([&] { make_array_from_process_local_data(NamedSharding(mesh, P("i")), view(uneven)); }),
               HasSubstr("7 elements does not divide among 4 shards of this process; give the global shape"));

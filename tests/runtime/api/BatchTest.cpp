@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// All rows of some batches, in order.
+/// Returns all rows of batches `begin` to `end` - 1, in order.
 std::vector<int64_t> rowsOf(const RowOrder &order, int64_t begin, int64_t end) {
   std::vector<int64_t> rows;
   for (int64_t batch = begin; batch != end; ++batch)
@@ -37,7 +37,7 @@ TEST(RowOrder, WithoutASeedRowsComeInTheirOrder) {
   EXPECT_EQ(keep.sizeOf(3), 3);
 }
 
-// Each row once in each epoch, whatever their number; another order in each.
+// Each epoch has each row once, for any number of rows; the order differs between epochs.
 TEST(RowOrder, AShuffledEpochIsAPermutation) {
   for (int64_t rows : {1, 2, 3, 4, 5, 16, 17, 255, 1000, 4097}) {
     RowOrder order(rows, 1, 42, LastBatch::keep);
@@ -54,7 +54,7 @@ TEST(RowOrder, AShuffledEpochIsAPermutation) {
   }
 }
 
-// Every row comes to every place about equally often: chi-squared over 8 places x 8 rows of 8,000 epochs.
+// Every row is at every place about equally often: chi-squared over 8 places x 8 rows of 8,000 epochs.
 TEST(RowOrder, AShuffleHasNoFavourites) {
   constexpr int64_t rows = 8, epochs = 8000;
   RowOrder order(rows, 1, 7, LastBatch::keep);
@@ -147,8 +147,8 @@ TEST_F(Batches, MistakesAreNamed) {
             "'" + x + "' has 7 rows and '" + less + "' has 6 rows: the rows of a batch belong together");
   EXPECT_EQ(make({x}, {.batch_size = 8}), "'" + x + "' has 7 rows, fewer than a batch of 8");
   EXPECT_EQ(make({x}, {}), "a batch of 0 rows is asked for; give a batch size of at least 1");
-  EXPECT_EQ(make({scalar}, {.batch_size = 1}), "'" + scalar + "' has no rows to make batches of");
-  EXPECT_EQ(make({}, {.batch_size = 1}), "a BatchLoader without files is made; give .npy files");
+  EXPECT_EQ(make({scalar}, {.batch_size = 1}), "'" + scalar + "' has no rows for a batch");
+  EXPECT_EQ(make({}, {.batch_size = 1}), "a BatchLoader needs files; give .npy files");
   EXPECT_THAT(make({x + "x"}, {.batch_size = 1}), HasSubstr("cannot read '" + x + "x': No such file or directory"));
   BatchLoader loader({x}, rows, {.batch_size = 2});
   EXPECT_EQ(messageOf([&] { loader.seek(-1); }), "batch -1 is asked for; batches are counted from 0");

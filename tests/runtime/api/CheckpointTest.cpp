@@ -24,7 +24,7 @@ protected:
   TemporaryFolder folder;
 };
 
-/// A partition specification of up to `rank` dimensions that uses some of the axes, in any order.
+/// Returns a partition specification of up to `rank` dimensions that uses some of the axes, in any order.
 P randomSpec(std::mt19937 &random, size_t rank, std::vector<std::string> axes) {
   std::shuffle(axes.begin(), axes.end(), random);
   std::vector<DimSpec> dims(rank, DimSpec(nullptr));
@@ -38,7 +38,7 @@ P randomSpec(std::mt19937 &random, size_t rank, std::vector<std::string> axes) {
   return P::of(dims);
 }
 
-// Whatever the shardings at saving and at restoring, and on another mesh, the numbers are the same.
+// The values are the same for any shardings at saving and at restoring, and on another mesh.
 TEST_F(Checkpoint, restores_under_any_sharding) {
   LocalJob job(8);
   Mesh before = make_mesh({2, 2, 2}, {"a", "b", "c"}), after = make_mesh({4, 2}, {"i", "j"});
@@ -113,7 +113,7 @@ TEST_F(Checkpoint, saves_in_order_and_keeps_the_newest) {
   EXPECT_EQ(restore_checkpoint(directory(), {{"n", sharding}}, 4).arrays[0].item<int32_t>(), 4);
 }
 
-// What was restored is what the next one goes on from, whether the folder was written to before or not.
+// The next checkpoint continues the restored one, no matter whether the folder was written to before.
 TEST_F(Checkpoint, keeps_what_it_went_on_from) {
   std::vector<int32_t> value = {7};
   auto save = [&](const std::string &path, int64_t step, int64_t keep) {
@@ -134,7 +134,7 @@ TEST_F(Checkpoint, keeps_what_it_went_on_from) {
     EXPECT_EQ(restore(directory() + "/", std::nullopt), 20);
     save(directory(), 25, 2);
     EXPECT_THAT(checkpoint_steps(directory()), ElementsAre(20, 25));
-    EXPECT_EQ(restore(directory(), 20), 20); // As one looks something up.
+    EXPECT_EQ(restore(directory(), 20), 20); // Reading an older step changes nothing.
     save(directory(), 35, 3);
     EXPECT_THAT(checkpoint_steps(directory()), ElementsAre(20, 25, 35));
     EXPECT_TRUE(std::filesystem::exists(directory() + "/superseded-1/step-0000000030"));
@@ -145,7 +145,7 @@ TEST_F(Checkpoint, keeps_what_it_went_on_from) {
   EXPECT_EQ(restore(directory() + "/superseded-2", std::nullopt), 35);
 }
 
-// A process that ends without shutdown(), or without waiting, leaves a whole checkpoint.
+// A process that ends without shutdown(), or without waiting, leaves a complete checkpoint.
 TEST_F(Checkpoint, shutdown_waits_for_what_is_being_written) {
   {
     LocalJob job(2);
@@ -166,7 +166,7 @@ TEST_F(Checkpoint, says_what_is_wrong) {
   EXPECT_THAT(messageOf([&] { save_checkpoint(directory(), 1, {{"", x}}); }), HasSubstr("an array without a name"));
   EXPECT_THAT(messageOf([&] { save_checkpoint("/dev/null/x", 1, {{"x", x}}); }),
               HasSubstr("cannot create '/dev/null/x'"));
-  EXPECT_THAT(messageOf([] { CheckpointSave().wait(); }), HasSubstr("use what save_checkpoint returns"));
+  EXPECT_THAT(messageOf([] { CheckpointSave().wait(); }), HasSubstr("use the result of save_checkpoint"));
   EXPECT_THAT(checkpoint_steps(directory()), IsEmpty());
   EXPECT_THAT(messageOf([&] { restore_checkpoint(directory(), {{"x", sharding}}); }),
               HasSubstr("has no checkpoint that can be restored"));

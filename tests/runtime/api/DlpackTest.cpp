@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// A tensor of another library, f32[2, 3] of 0 ... 5 unless it is changed, which counts the calls of its deleter.
+/// A tensor of another library, f32[2, 3] of 0 ... 5 unless the test changes it; counts the calls of its deleter.
 struct Tensor {
   Tensor() {
     managed.dl_tensor = {memory, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
@@ -30,7 +30,7 @@ const float *dataOf(const DLManagedTensor *tensor) { return static_cast<const fl
 
 class Dlpack : public testing::Test {
 protected:
-  /// The message, once it is sure that the tensor is still the caller's.
+  /// Returns the error, after a check that the caller still owns the tensor.
   std::string refusal(Tensor &tensor) {
     std::string message = messageOf([&] { from_dlpack(&tensor.managed); });
     EXPECT_EQ(tensor.deleted, 0);
@@ -40,7 +40,8 @@ protected:
   LocalJob job{4};
 };
 
-// The memory is the other library's, also on the way out again, and goes when the last of all who use it goes.
+// The memory belongs to the other library, also when the array is exported again, and is deleted when its last user
+// releases it.
 TEST_F(Dlpack, memory_is_shared_and_deleted_once) {
   Tensor tensor;
   Array array = from_dlpack(&tensor.managed);
@@ -63,7 +64,7 @@ TEST_F(Dlpack, a_tensor_may_have_no_deleter) {
   EXPECT_THAT(from_dlpack(&tensor.managed).to_host<float>(), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-// Of arrays of the runtime's own: the tensor's memory outlives them and the job.
+// A tensor over an array of the runtime: the memory outlives the array and the job.
 TEST(DlpackOut, a_tensor_outlives_its_array_and_the_job) {
   DLManagedTensor *out = nullptr;
   {
@@ -93,7 +94,7 @@ TEST_F(Dlpack, the_data_begin_at_the_offset) {
   out->deleter(out);
 }
 
-// Strides say something only where there is a step to take.
+// Strides of dimensions with at most one element do not matter.
 TEST_F(Dlpack, strides_of_single_elements_and_of_none_are_free) {
   Tensor single, none, scalar;
   single.shape[0] = 1;
@@ -148,7 +149,7 @@ TEST_F(Dlpack, what_no_array_can_be_is_refused) {
   negative.shape[0] = -2;
   EXPECT_THAT(refusal(negative), HasSubstr("f32[-2, 3]; sizes are not negative"));
   large.shape[0] = large.shape[1] = int64_t(1) << 40;
-  EXPECT_THAT(refusal(large), HasSubstr("no machine holds as much"));
+  EXPECT_THAT(refusal(large), HasSubstr("that is more than any memory holds"));
   shapeless.managed.dl_tensor.shape = nullptr;
   EXPECT_THAT(refusal(shapeless), HasSubstr("2 dimensions without a shape"));
   EXPECT_THAT(messageOf([] { from_dlpack(nullptr); }), HasSubstr("given no tensor"));
@@ -170,16 +171,16 @@ TEST_F(Dlpack, every_type_goes_there_and_back) {
               HasSubstr("DLPack has no type for key"));
 }
 
-// Of the parts of a larger array each is a tensor; the larger one is none.
+// The shards of an array over several devices are tensors; the array itself is not.
 TEST_F(Dlpack, an_array_on_several_devices_goes_out_in_shards) {
   Mesh mesh = make_mesh({4}, {"i"});
   std::vector<float> values = counting(8);
   Array cut = device_put(view(values), NamedSharding(mesh, P("i")));
   EXPECT_EQ(messageOf([&] { to_dlpack(cut); }),
-            "to_dlpack of f32[8] @ P(i) is not possible: it lies on 4 devices; give one of array.addressable_shards(), "
-            "or bring it to one device with device_put(array, NamedSharding(Mesh({}, {}, {device}), P()))");
+            "to_dlpack of f32[8] @ P(i) is not possible: it is on 4 devices; give one of array.addressable_shards(), "
+            "or copy it to one device with device_put(array, NamedSharding(Mesh({}, {}, {device}), P()))");
   EXPECT_THAT(messageOf([&] { to_dlpack(device_put(view(values), NamedSharding(mesh, P()))); }),
-              HasSubstr("it lies on 4 devices"));
+              HasSubstr("it is on 4 devices"));
   EXPECT_THAT(messageOf([&] { to_dlpack(Array()); }), HasSubstr("an Array without a value is used"));
   DLManagedTensor *part = to_dlpack(cut.addressable_shards()[1]);
   EXPECT_THAT(std::vector<float>(dataOf(part), dataOf(part) + part->dl_tensor.shape[0]), ElementsAre(2, 3));
@@ -190,7 +191,7 @@ TEST_F(Dlpack, an_array_on_several_devices_goes_out_in_shards) {
   whole->deleter(whole);
 }
 
-// What is behind the end of the last shard is not shown.
+// Elements behind the end of the last shard are not visible.
 TEST_F(Dlpack, a_padded_shard_has_its_own_elements) {
   std::vector<float> values = counting(7);
   Array cut = device_put(view(values), NamedSharding(make_mesh({4}, {"i"}), P("i")));
@@ -200,7 +201,7 @@ TEST_F(Dlpack, a_padded_shard_has_its_own_elements) {
   last->deleter(last);
 }
 
-// Tensors of the devices of a mesh become one array without a copy, which collectives read where it lies.
+// Tensors of the devices of a mesh become one array without a copy; collectives read the tensors' memory.
 TEST_F(Dlpack, tensors_are_the_parts_of_one_array) {
   std::vector<Tensor> tensors(4);
   std::vector<Array> parts;

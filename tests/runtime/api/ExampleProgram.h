@@ -7,7 +7,7 @@
 
 namespace spmd::testing_api {
 
-/// x: f32[8@i] -> (sum of the shards over i: f32[2], all of x: f32[8]). No kernels: it needs no compiler.
+/// x: f32[8@i] -> (sum of the shards over i: f32[2], all of x: f32[8]). It has no kernels, so it needs no compiler.
 inline std::shared_ptr<Artifact> sumAndGather() {
   auto artifact = std::make_shared<Artifact>();
   Plan &plan = artifact->plan;

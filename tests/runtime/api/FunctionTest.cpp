@@ -34,7 +34,7 @@ TEST_F(Functions, a_loaded_program_is_called_and_called_again) {
   EXPECT_EQ(function.parameters()[0].sharding, NamedSharding(mesh, P("i")));
 }
 
-// Results of calls that are under way are arguments of the next ones; nobody waits in between.
+// Results of running calls are arguments of the next calls; the program does not wait in between.
 TEST_F(Functions, calls_may_follow_without_waiting) {
   Function function = load(sumAndGather());
   NamedSharding cut(mesh, P("i"));
@@ -57,7 +57,7 @@ TEST_F(Functions, wrong_arguments_are_named_with_the_remedy) {
   EXPECT_THAT(messageOf([&] { function.as_text("llvm"); }), HasSubstr("has the stage 'plan' only"));
 }
 
-// An all_reduce of 8 bytes over 4 devices, an all_gather to 32 bytes; and what a device holds of each value.
+// An all_reduce of 8 bytes over 4 devices, an all_gather to 32 bytes, and the memory of each value on a device.
 TEST_F(Functions, what_a_loaded_program_costs_follows_from_its_plan) {
   Function function = load(sumAndGather());
   Array x = device_put(view(values), NamedSharding(mesh, P("i")));
@@ -75,7 +75,7 @@ TEST_F(Functions, what_a_loaded_program_costs_follows_from_its_plan) {
   EXPECT_THAT(messageOf([&] { function.lower(x, x); }), HasSubstr("'main' takes 1 arguments and is given 2"));
 }
 
-// What lies where it should is accepted, whatever the axes are called.
+// An argument with the right layout is accepted even if the axes of its mesh have other names.
 TEST_F(Functions, another_mesh_with_the_same_layout_is_accepted) {
   Function function = load(sumAndGather());
   Mesh other({2, 2}, {"u", "v"}, devices());

@@ -29,25 +29,26 @@ TEST(Initialize, nothing_given_is_one_process_with_one_device) {
   EXPECT_THAT(join.localDeviceIds, ElementsAre(0));
 }
 
-// All that is missing is said at once, with what was looked for.
+// One error lists all missing options, and the variables that were looked for.
 TEST(Initialize, missing_arguments_are_listed_together) {
-  EXPECT_EQ(messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
-            "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
-            "SPMD_PROCESS_ID in the environment; no cluster's variables tell (Slurm: SLURM_JOB_ID is not set; Open "
-            "MPI: OMPI_COMM_WORLD_SIZE is not set; MPICH: PMI_SIZE is not set; Kubernetes: KUBERNETES_SERVICE_HOST is "
-            "not set; torchrun: WORLD_SIZE is not set; Cloud TPU: TPU_WORKER_ID is not set)");
+  EXPECT_EQ(
+      messageOf([] { resolve({.coordinator_address = "h:1"}, {}); }),
+      "cannot join a job without num_processes and process_id: give them or set SPMD_NUM_PROCESSES and "
+      "SPMD_PROCESS_ID in the environment; no cluster's variables give the rest (Slurm: SLURM_JOB_ID is not set; Open "
+      "MPI: OMPI_COMM_WORLD_SIZE is not set; MPICH: PMI_SIZE is not set; Kubernetes: KUBERNETES_SERVICE_HOST is "
+      "not set; torchrun: WORLD_SIZE is not set; Cloud TPU: TPU_WORKER_ID is not set)");
   EXPECT_THAT(messageOf([] { resolve({.num_processes = 4}, {{"SPMD_PROCESS_ID", "1"}}); }),
               HasSubstr("without coordinator_address: give it or set SPMD_COORDINATOR_ADDRESS in the environment; no "
-                        "cluster's variables tell (Slurm: "));
+                        "cluster's variables give the rest (Slurm: "));
   EXPECT_THAT(messageOf([] { resolve({}, {{"PMI_SIZE", "2"}, {"PMI_RANK", "1"}}); }),
-              HasSubstr("MPICH: found, but that does not tell coordinator_address; Kubernetes: "));
+              HasSubstr("MPICH: found, but its variables do not give coordinator_address; Kubernetes: "));
   EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {{"SLURM_JOB_ID", "4711"}}); }),
               HasSubstr("(Slurm: SLURM_STEP_NODELIST is not set: processes of a job are started with srun; "));
   EXPECT_THAT(messageOf([] { resolve({.process_id = 1}, {}); }),
               HasSubstr("without coordinator_address and num_processes"));
 }
 
-// A process of a cluster that cannot tell which one it is does not take itself for a job of its own.
+// A process of a cluster that cannot find its number does not start a job of its own.
 TEST(Initialize, contradictory_variables_of_a_cluster_are_an_error) {
   std::map<std::string, std::string> variables = {{"PMI_SIZE", "2"}, {"PMI_RANK", "2"}};
   const std::string why =
@@ -94,13 +95,14 @@ TEST(Initialize, local_device_ids_are_one_or_a_list) {
   EXPECT_THAT(resolve({.local_device_ids = 3}, {}).localDeviceIds, ElementsAre(3));
   EXPECT_THAT(resolve({.local_device_ids = {1, 0}}, {}).localDeviceIds, ElementsAre(1, 0));
   EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {1, 1}}, {}); }),
-              HasSubstr("local_device_ids is {1, 1}: 1 is there more than once; give different numbers from 0 on"));
+              HasSubstr("local_device_ids is {1, 1}: 1 is given more than once; give different numbers from 0 on"));
   EXPECT_EQ(messageOf([] { resolve({.local_device_ids = {0, 2, 7, 1}, .devices_per_process = 2}, {}); }),
             "local_device_ids is {0, 2, 7, 1}: 2 and 7 do not exist, because devices_per_process is "
             "2; give different numbers from 0 to 1");
   EXPECT_THAT(messageOf([] { resolve({.local_device_ids = {-1, 3, 3, 3}}, {}); }),
-              HasSubstr("{-1, 3, 3, 3}: -1 is negative and 3 is there more than once; give"));
-  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = std::vector<int32_t>()}, {}); }), HasSubstr("it is empty"));
+              HasSubstr("{-1, 3, 3, 3}: -1 is negative and 3 is given more than once; give"));
+  EXPECT_THAT(messageOf([] { resolve({.local_device_ids = std::vector<int32_t>()}, {}); }),
+              HasSubstr("the list is empty"));
   EXPECT_THAT(messageOf([] { resolve({.devices_per_process = 0}, {}); }), HasSubstr("devices_per_process is 0"));
 }
 
@@ -114,11 +116,11 @@ TEST(Initialize, a_second_call_says_where_the_first_was_and_changes_nothing) {
 TEST(Initialize, a_call_after_devices_were_touched_says_where) {
   initialize({.num_processes = 1});
   shutdown();
-  // A job that was left does not come back by itself.
+  // A job does not start again by itself after shutdown().
   EXPECT_THAT(messageOf([] { devices(); }), HasSubstr("after shutdown(); call initialize() again"));
 }
 
-// Whatever call it is, the caller's line is named, and no file of the library.
+// Every call that uses devices names the caller's line, and no file of the library.
 TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) {
   Mesh mesh;
   DeviceInfo device;
@@ -159,7 +161,7 @@ TEST(Initialize, the_callers_place_is_named_by_every_call_that_touches_devices) 
   }
 }
 
-// Also where nobody asks for it: a program that waits says for what.
+// Without a callback of the user, too, a waiting program says what it waits for.
 TEST(Initialize, waiting_is_told_every_five_seconds) {
   InitializeOptions options{.coordinator_address = "127.0.0.1:1",
                             .num_processes = 2,
@@ -184,7 +186,7 @@ TEST(Initialize, misspelt_variables_are_named_once) {
   shutdown();
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "spmd: warning: environment variable SPMD_NUM_PROCESES is not known; did you mean SPMD_NUM_PROCESSES?\n");
-  // What our launcher starts leaves that to it.
+  // Processes of our launcher do not warn; the launcher does.
   ::setenv("SPMD_LAUNCHER_FD", "1000", 1);
   testing::internal::CaptureStderr();
   initialize({.num_processes = 1});

@@ -15,8 +15,8 @@ namespace {
 
 struct Outcome {
   int status = -1;
-  std::vector<std::string> lines;   ///< Sorted: processes print at any time.
-  std::vector<std::string> notices; ///< On stderr, by whoever has something to say; a busy machine gives rise to some.
+  std::vector<std::string> lines;   ///< Sorted, because processes print in any order.
+  std::vector<std::string> notices; ///< Messages on stderr from any process; a busy machine may cause some.
 };
 
 /// Real processes of api-test-program (ApiProgram.cpp), joined through the coordinator.
@@ -34,7 +34,7 @@ Outcome launch(int processes, int devices, const std::string &scenario) {
   return outcome;
 }
 
-// The tutorial's output, on its layout and on others: the same data on the same devices, the same result.
+// The tutorial's output, on its layout and on others: the same data on the same devices, and the same result.
 TEST(MultiProcess, toy_of_the_tutorial) {
   for (auto [processes, devices] : {std::pair(4, 2), std::pair(2, 4), std::pair(1, 8), std::pair(8, 1)}) {
     Outcome outcome = launch(processes, devices, "toy");
@@ -53,7 +53,7 @@ TEST(MultiProcess, fetching_what_is_elsewhere_says_what_to_do) {
   Outcome outcome = launch(4, 2, "toy");
   EXPECT_THAT(outcome.lines,
               Contains("process=3 fetching the value of f32[4, 8] @ P(i, j) is not possible: it spans devices of other "
-                       "processes; use process_allgather(array) for the whole value, on all processes, or "
+                       "processes; use process_allgather(array) for the full value, on all processes, or "
                        "array.addressable_shards() for this process's part"));
   EXPECT_THAT(outcome.lines, Contains("process=0 addressable no"));
   EXPECT_THAT(outcome.lines, Contains("process=2 Array(f32[4, 8] @ P(i, j))"));
@@ -99,11 +99,11 @@ TEST(MultiProcess, other_libraries_take_what_is_here) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.lines,
               testing::ElementsAre("process=0 takes 2.000000",
-                                   "process=1 to_dlpack of f32[2] @ P() is not possible: it lies on CpuDevice(id=0) of "
+                                   "process=1 to_dlpack of f32[2] @ P() is not possible: it is on CpuDevice(id=0) of "
                                    "process 0; call it there"));
 }
 
-// A signal to the process is for the application's threads, and who looks at a process sees what its threads are for.
+// The runtime's threads take no signals, which are for the application's threads, and their names tell what they do.
 TEST(MultiProcess, threads_of_the_runtime_have_names_and_take_no_signals) {
   Outcome outcome = launch(2, 2, "threads");
   EXPECT_EQ(outcome.status, 0);
@@ -117,7 +117,7 @@ TEST(MultiProcess, threads_of_the_runtime_have_names_and_take_no_signals) {
     }
 }
 
-// It would run as many times, each alone: that is said with the line, and what to do.
+// Such a program would run once for each process, each alone: a warning names the line and the fix.
 TEST(MultiProcess, a_program_that_forgets_initialize_is_told) {
   Outcome outcome = launch(2, 1, "forgetful");
   EXPECT_EQ(outcome.status, 0);
@@ -130,7 +130,7 @@ TEST(MultiProcess, a_program_that_forgets_initialize_is_told) {
   EXPECT_THAT(launch(1, 1, "forgetful").lines, testing::ElementsAre("process=0 alone among 1"));
 }
 
-// The others end, and all name the one that went.
+// The other processes end, and all name the process that exited.
 TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   Outcome outcome = launch(3, 1, "deserter");
   EXPECT_EQ(outcome.status, 7);
@@ -138,7 +138,7 @@ TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   EXPECT_THAT(outcome.lines, Each(testing::AllOf(HasSubstr("error: process 1 ("), HasSubstr("exited with status 7"))));
 }
 
-// Who is waited for, and where it is, without anything being asked for.
+// A message names the awaited process and its position, without any option.
 TEST(MultiProcess, a_process_that_does_not_move_is_named_after_two_seconds) {
   Outcome outcome = launch(2, 1, "sleeper");
   EXPECT_EQ(outcome.status, 0);

@@ -1,7 +1,7 @@
 //===- SelfLauncher.h - test programs that start themselves -----*- C++ -*-===//
 //
 // A program of scenarios over several processes: `PROGRAM launch N D SCENARIO` starts N processes of itself with D
-// devices each; `PROGRAM SCENARIO` is one of them. A test starts the first (`launchProgram`), real processes joined
+// devices each, which run `PROGRAM SCENARIO`. A test starts the first command (`launchProgram`); its processes join
 // through the coordinator.
 //
 //===----------------------------------------------------------------------===//
@@ -17,14 +17,14 @@
 
 namespace spmd::testing_api {
 
-/// A line of a process, which no other cuts.
+/// Prints a line of a process that other processes do not interrupt.
 inline void say(const std::string &text) {
   std::string line = "process=" + std::to_string(process_index()) + " " + text + "\n";
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
 }
 
-/// The `main` of such a program. `member`: runs a scenario, as one of the processes; its exit status.
+/// The `main` of such a program. `member` runs a scenario as one of the processes, and returns its exit status.
 inline int launchSelf(int argc, char **argv, const std::function<int(const std::string &scenario)> &member) {
   if (argc == 2)
     return member(argv[1]);
@@ -42,7 +42,7 @@ inline int launchSelf(int argc, char **argv, const std::function<int(const std::
   }
 }
 
-/// Runs a scenario of the program in this file, on so many processes of so many devices.
+/// Runs a scenario of the program in this file, on so many processes with so many devices each.
 inline test::Printed launchProgram(const std::string &file, int processes, int devices, const std::string &scenario) {
   return test::shell("timeout " + std::to_string(test::timeLimit(60)) + " " + file + " launch " +
                      std::to_string(processes) + " " + std::to_string(devices) + " " + scenario);

@@ -1,5 +1,5 @@
-// Loaded programs and arrays used by several threads at once; those that are compiled:
-// tests/runtime/jit/ThreadsTest.cpp.
+// Several threads use loaded programs and arrays at once. tests/runtime/jit/ThreadsTest.cpp has the same for compiled
+// programs.
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
 #include "tests/runtime/api/ApiTestSupport.h"
@@ -44,7 +44,7 @@ TEST_F(LoadedThreads, each_has_its_own_answer) {
   });
 }
 
-// Programs of one set of devices wait for one another's collectives: all devices must run them in one order.
+// Collectives of programs on one set of devices wait for one another: all devices must run the programs in one order.
 TEST_F(LoadedThreads, programs_of_the_same_devices_do_not_wait_for_ever) {
   onThreads([&](int thread) {
     Function own = load(sumAndGather());
@@ -67,7 +67,7 @@ TEST_F(LoadedThreads, an_array_is_read_by_all) {
   });
 }
 
-// One thread gets it, and the others the error; nobody reads memory that was taken.
+// One thread gets the array, the others an error; no thread reads memory that was taken.
 TEST_F(LoadedThreads, a_donated_array_goes_to_one) {
   std::shared_ptr<Job> current = currentJob(std::source_location::current());
   ProgramOptions options;

@@ -1,4 +1,4 @@
-//===- BarriersTest.cpp - meetings that end, and those that cannot --------===//
+//===- BarriersTest.cpp - barriers that end, and those that cannot --------===//
 
 #include "runtime/coordinator/Barriers.h"
 
@@ -31,11 +31,11 @@ TEST_F(BarriersTest, TwoThatWaitForOneAnotherAreTold) {
   ASSERT_THAT(answers, SizeIs(3));
   for (const Answer &answer : answers) {
     EXPECT_FALSE(answer.ok);
-    EXPECT_EQ(answer.text, "barriers `a` and `b` cannot be reached: process 0 waits at the first, and process 1 at the "
-                           "second; all processes have to come to the same barriers in the same order");
+    EXPECT_EQ(answer.text, "barriers `a` and `b` cannot be reached: process 0 waits at the first, process 1 at the "
+                           "second: all processes must reach the same barriers in the same order");
   }
   EXPECT_EQ(barriers.nextDeadline(), never);
-  // Nobody waits any more: another name is reached.
+  // No process waits any more, so another name works.
   EXPECT_THAT(arrive(0, "c"), IsEmpty());
   EXPECT_THAT(arrive(1, "c"), IsEmpty());
   answers = arrive(2, "c");
@@ -43,7 +43,7 @@ TEST_F(BarriersTest, TwoThatWaitForOneAnotherAreTold) {
   EXPECT_TRUE(answers[0].ok && answers[1].ok && answers[2].ok);
 }
 
-// The one that could still come to the other barrier is not given up.
+// The process that could still come to the other barrier does not get an error.
 TEST_F(BarriersTest, WhoHasOtherThreadsMayComeToBoth) {
   EXPECT_THAT(arrive(0, "a", false), IsEmpty());
   EXPECT_THAT(arrive(1, "b"), IsEmpty());
@@ -53,7 +53,7 @@ TEST_F(BarriersTest, WhoHasOtherThreadsMayComeToBoth) {
   EXPECT_THAT(arrive(2, "a"), SizeIs(3));
 }
 
-// It waited alone, and has another thread by now.
+// The process waited with its only thread, and has another thread now.
 TEST_F(BarriersTest, ALaterThreadCounts) {
   EXPECT_THAT(arrive(0, "a"), IsEmpty());
   EXPECT_THAT(arrive(0, "b", false), IsEmpty());

@@ -1,4 +1,4 @@
-// Joining over real connections, the processes being threads; what needs real processes is in KillTest.cpp.
+// Joins over real connections; the processes are threads. KillTest.cpp has the tests that need real processes.
 
 #include "runtime/support/Error.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -52,7 +52,7 @@ TEST(Client, JoinsAndKnowsTheTopology) {
 }
 
 TEST(Client, StartsInAnyOrder) {
-  // The port is free until process 0 comes, last; the others are refused by the kernel and try again.
+  // The port is free until process 0 comes, last; the kernel refuses the others, which try again.
   Port reserved;
   std::string address = reserved.address;
   reserved.fd.reset();
@@ -65,7 +65,7 @@ TEST(Client, StartsInAnyOrder) {
     } else {
       while (trying != 2)
         std::this_thread::yield();
-      std::this_thread::sleep_for(50ms); // Not waited for: only makes refused connections likely.
+      std::this_thread::sleep_for(50ms); // Only makes refused connections likely.
     }
     Client::join(options)->goodbye();
   });
@@ -93,14 +93,14 @@ TEST(Client, JoinsOverIPv6) {
   ::getsockname(fd.get(), reinterpret_cast<sockaddr *>(&where), &size);
   Port port;
   port.address = "[::1]:" + std::to_string(ntohs(where.sin6_port));
-  fd.reset(); // Bound by process 0 itself.
+  fd.reset(); // Process 0 binds the port itself.
   auto clients = joinAll(port, 2, [](JoinOptions &options) { options.listenFd = std::nullopt; });
   EXPECT_EQ(clients[0]->topology().processes[1].address, "::1");
   sayGoodbye(clients);
 }
 
 TEST(Client, OneProcessOpensNothing) {
-  Port port; // Would be found taken.
+  Port port; // Process 0 would find this port taken.
   JoinOptions options;
   options.address = port.address;
   options.localDeviceIds = {0, 1, 2};
@@ -110,7 +110,7 @@ TEST(Client, OneProcessOpensNothing) {
   EXPECT_EQ(client->wait("a", 0ms), "1");
   EXPECT_THAT(messageOf([&] { client->set("a", "2"); }), HasSubstr("already set"));
   client->removePrefix("");
-  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("nobody has set key `a`"));
+  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("no process has set key `a`"));
   client->barrier("b", 1ms);
   EXPECT_FALSE(client->isOver());
   client->reportFailure("broken");
@@ -140,7 +140,7 @@ TEST(Client, WrongArgumentsAreUsageErrorsBeforeAnySocket) {
   check([](JoinOptions &o) { o.address = "host"; }, "`host`: the port is missing");
   check([](JoinOptions &o) { o.address = "host:0"; }, "the port is not a number from 1");
   check([](JoinOptions &o) { o.address = "host:65536"; }, "the port is not a number from 1");
-  check([](JoinOptions &o) { o.address = "::1:80"; }, "an IPv6 address stands in brackets");
+  check([](JoinOptions &o) { o.address = "::1:80"; }, "an IPv6 address needs brackets");
   check([](JoinOptions &o) { o.address = "[::1:80"; }, "`[` without `]`");
   check([](JoinOptions &o) { o.address = ":80"; }, "the host is missing");
   check([](JoinOptions &o) { o.address = "http://host:80"; }, "coordinator_address is `http://host:80`");

@@ -1,4 +1,4 @@
-// A process without memory tells the others, or at least ends its own part: reporting never throws.
+// A process without memory reports that to the others, or at least ends its own part: reporting never throws.
 #include "runtime/support/OutOfMemory.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
 
@@ -41,7 +41,7 @@ void withoutMemory(int allocations, const std::function<void()> &body) {
   failing = 0;
 }
 
-// As long as the reserve, or another thread's memory, gives some.
+// As long as the reserve, or memory that another thread frees, is enough.
 TEST(ClientMemory, AFailureIsToldAllTheSame) {
   keepMemoryReserve();
   Port port;
@@ -54,7 +54,7 @@ TEST(ClientMemory, AFailureIsToldAllTheSame) {
     EXPECT_THAT(messageOf([&] { client->throwVerdict(); }), HasSubstr(cause));
 }
 
-// With none at all this process's part ends at once, and the others learn of it when it goes.
+// Without any memory this process ends at once; the others see its connection close.
 TEST(ClientMemory, NothingIsThrownWhereNothingIsLeft) {
   Port port;
   auto clients = joinAll(port, 2);

@@ -1,4 +1,4 @@
-// Joins that fail, over real connections, the processes being threads.
+// Joins that fail, over real connections; the processes are threads.
 
 #include "tests/runtime/coordinator/TransportHelper.h"
 #include "tests/support/TimeLimit.h"
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// What each process's join said, each with its own options.
+/// Returns the error of each process's join; each has its own options.
 std::vector<std::string> joinErrors(std::vector<JoinOptions> options) {
   return runProcesses(static_cast<int32_t>(options.size()), [&](int32_t i) { Client::join(options[i])->goodbye(); });
 }
@@ -43,7 +43,7 @@ TEST(Client, MissingProcessesAreListedAtTheDeadline) {
     EXPECT_THAT(errors, Each(testing::ContainsRegex("processes 1, 3 and 4 of 6 did not join within [0-9.]+ s ")));
     EXPECT_THAT(errors, Each(errors[0]));
   });
-  EXPECT_GE(seconds, 0.69); // Limits travel as whole milliseconds.
+  EXPECT_GE(seconds, 0.69); // Limits are sent in milliseconds.
   EXPECT_LT(seconds, timeLimit(3));
 }
 
@@ -80,7 +80,7 @@ TEST(Client, DifferentColumnsNameBothSidesAndTheFirstLine) {
   EXPECT_LT(seconds, timeLimit(1));
 }
 
-// What a program was compiled of is asked for where programs differ, and not otherwise.
+// Only if programs differ, the processes send what the programs were compiled from.
 TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
   auto joinWith = [](const std::vector<std::string> &digests, const std::vector<std::string> &sources,
                      const std::vector<std::string> &levels, int &asked) {
@@ -91,7 +91,7 @@ TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
       options[i].programDigest = digests[i];
       options[i].programDetails = [&, i]() -> std::vector<JoinColumn> {
         ++count;
-        if (sources[i].empty()) // Its process has no source.
+        if (sources[i].empty()) // This process has no source.
           return {{"the plan", "launch k0"}};
         return {{"-O", levels[i]}, {"the program", sources[i]}, {"the plan", "launch k0"}};
       };
@@ -107,7 +107,7 @@ TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
   EXPECT_THAT(joinWith({"a", "b", "a"}, {"mesh\nx * 1", "mesh\nx * 2", "mesh\nx * 1"}, {"3", "3", "3"}, asked),
               AllOf(HasSubstr("the program differs at line 2: `x * 1` on processes 0 and 2; `x * 2` on process 1")));
   EXPECT_EQ(asked, 2); // One of each program.
-  // A comment explains nothing; lines that it moves are told of both.
+  // A changed comment is not the reported difference; if it moves lines, both line numbers are reported.
   EXPECT_THAT(joinWith({"a", "b"},
                        {"// of Monday\nmesh\n\nx * 1 // as before", "// of Tuesday\n// again\nmesh \n\nx * 2"},
                        {"3", "3"}, asked),
@@ -120,12 +120,12 @@ TEST(Client, DifferentProgramsNameWhatTheyWereCompiledOf) {
               HasSubstr("the program differs at line 2: `print(\"http://a\")` on process 0 ("));
   EXPECT_THAT(joinWith({"a", "b"}, {"m\nx", "m // new\nx\nreturn x"}, {"3", "3"}, asked),
               HasSubstr("the program differs at line 3: `(end of the text)` on process 0 ("));
-  // Where nothing else is known to differ.
+  // No other difference is known.
   EXPECT_THAT(joinWith({"a", "b"}, {"m\nx // old", "m\nx // new"}, {"3", "3"}, asked),
               HasSubstr("the program differs at line 2: `x // old` on process 0 ("));
   EXPECT_THAT(joinWith({"a", "b"}, {"mesh\nx", "mesh\ny"}, {"1", "3"}, asked),
               HasSubstr("options: -O differs: `1` on process 0"));
-  // Where one has no source, the others' cannot be compared; and nothing else differs here.
+  // One process has no source, so sources cannot be compared; nothing else differs here.
   EXPECT_THAT(joinWith({"a", "b"}, {"", "mesh\ny"}, {"", "3"}, asked),
               HasSubstr("the program's digest differs: `a` on process 0"));
   EXPECT_EQ(joinWith({"a", "a"}, {"mesh\nx", "mesh\nx # y"}, {"1", "3"}, asked), ""); // All join.
@@ -204,7 +204,7 @@ TEST(Client, AnotherJobOnThePortIsNamed) {
 }
 
 TEST(Client, APortTakenBySomethingElseIsNamed) {
-  Port port; // Listens, and never says a word.
+  Port port; // Listens, and never answers.
   JoinOptions options = optionsFor(port, 0, 2);
   port.fd = UniqueFd(*options.listenFd);
   options.listenFd = std::nullopt;

@@ -1,4 +1,4 @@
-// The job's store and its barriers over real connections, the processes being threads.
+// The job's store and its barriers over real connections; the processes are threads.
 
 #include "runtime/coordinator/Protocol.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -36,7 +36,7 @@ TEST(ClientStore, SetsWaitsAndRemoves) {
   clients[0]->set("addr/2", "2");
   clients[0]->set("b", "3");
   clients[1]->removePrefix("addr/");
-  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("nobody has set key `addr/2`"));
+  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("no process has set key `addr/2`"));
   EXPECT_EQ(clients[2]->wait("b", 0ms), "3");
   EXPECT_THAT(messageOf([&] { clients[2]->set(std::string(2000, 'k'), ""); }), HasSubstr("the limit is 1024"));
   std::string large(coordinator::maxValueBytes, 'v');
@@ -92,7 +92,8 @@ TEST(ClientBarrier, ListsExactlyTheAbsentAtTheTimeLimit) {
   sayGoodbye(clients);
 }
 
-// Each waits for the other, and has nobody else who could come: both are told at once, and who comes later.
+// Each process waits for the other with its only thread: both get an error at once, and so does a process that comes
+// later.
 TEST(ClientBarrier, ProcessesAtTwoBarriersAreToldAtOnce) {
   Port port;
   std::vector<JoinOptions> options;
@@ -118,7 +119,7 @@ TEST(ClientBarrier, ProcessesAtTwoBarriersAreToldAtOnce) {
   EXPECT_THAT(errors, Each(""));
 }
 
-// A program may save on a thread of its own while the first one works.
+// A program may save on a thread of its own while the first thread works.
 TEST(ClientBarrier, ThreadsOfOneProcessMayWaitAtTwo) {
   Port port;
   std::vector<JoinOptions> options;

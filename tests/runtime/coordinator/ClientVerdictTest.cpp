@@ -1,4 +1,4 @@
-// One root cause on all, over real connections, the processes being threads.
+// All processes report one root cause, over real connections; the processes are threads.
 
 #include "tests/runtime/coordinator/TransportHelper.h"
 #include "tests/support/TimeLimit.h"
@@ -137,7 +137,7 @@ TEST(ClientVerdict, StandingStillIsWarnedOfThenEnded) {
                                                HasSubstr("mlp.spmd:9:1"))));
 }
 
-// A pager that is paused, a full pipe: process 0 tells of a stray, and nobody reads it.
+// A slow reader (a paused pager, a full pipe): process 0 reports a refused connection, and its stderr is not read.
 TEST(ClientVerdict, WhoReadsNoticesMayTakeHisTime) {
   Port port;
   std::promise<void> paused, resumed;
@@ -158,7 +158,8 @@ TEST(ClientVerdict, WhoReadsNoticesMayTakeHisTime) {
   sayGoodbye(clients);
 }
 
-// Its program may be stuck; who has learned of the verdict and is gone is not asked for.
+// `unheeded` is called for a program that may be stuck, but not for a client that has seen the verdict and is
+// destroyed.
 TEST(ClientVerdict, WhoDoesNotComeBackIsToldOfOnAnotherThread) {
   Port port;
   std::promise<std::string> told;

@@ -36,7 +36,7 @@ TEST(StateMachine, StoreQuotasHold) {
   store.expire(now + 5s, answers);
   EXPECT_EQ(answers.size(), 2u);
   EXPECT_EQ(store.nextDeadline(), never);
-  store.wait({1, 9}, "w", now + 5s, answers, now); // The expired ones no longer count.
+  store.wait({1, 9}, "w", now + 5s, answers, now); // Expired waits no longer count.
   EXPECT_EQ(answers.size(), 2u);
 }
 

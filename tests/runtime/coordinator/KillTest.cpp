@@ -1,4 +1,4 @@
-// Real processes, really killed and stopped, without a launcher: each a shell of its own, as it were.
+// Real processes are killed and stopped, without a launcher: each could be started in a shell of its own.
 
 #include "tests/runtime/coordinator/SpawnHelper.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -76,7 +76,7 @@ TEST_P(Kill, AllOthersExitWithinASecondAndNameTheVictim) {
 INSTANTIATE_TEST_SUITE_P(EachProcess, Kill, testing::Values(0, 1, 2, 3));
 
 TEST(Kill, DuringTheRollCall) {
-  // Three of four are there; one of them goes.
+  // Three of four have joined; one of them is killed.
   Port port;
   std::vector<Spawned> job;
   for (int32_t process : {0, 1, 2}) {
@@ -103,7 +103,8 @@ TEST(Kill, DuringTheRollCall) {
   EXPECT_LT(Clock::now() - begin, timeLimit(1s));
 }
 
-// It waits for the others, and is not where its last heartbeat before the goodbye may have seen it.
+// It waits for the others at the end. Its last heartbeat before goodbye may have had an earlier position, which must
+// not be reported.
 TEST(Kill, WhoHasSaidGoodbyeWasLastSeenWhereItEnded) {
   std::vector<Spawned> job = spawnJob(3, {"leave", "1"});
   for (int32_t process : {0, 2})
@@ -164,7 +165,7 @@ TEST_P(Stop, IsNamedAfterTheTimeoutButAShorterOneIsForgiven) {
   }
   EXPECT_LT(Clock::now() - begin, timeLimit(3s));
   EXPECT_GT(Clock::now() - begin, 1400ms);
-  // It learns of it when it can run again.
+  // It learns of the verdict when it can run again.
   job[victim].kill(SIGCONT);
   int status = job[victim].waitForEnd(4s);
   ASSERT_TRUE(status >= 0 && WIFEXITED(status));

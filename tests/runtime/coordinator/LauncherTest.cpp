@@ -1,4 +1,4 @@
-// The launcher, run as a program of its own: `spmd-test-member launch N COMMAND...`.
+// The launcher, run as a program: `spmd-test-member launch N COMMAND...`.
 
 #include "runtime/coordinator/Launcher.h"
 
@@ -35,7 +35,7 @@ Spawned spawnLauncher(int count, std::vector<std::string> command, const std::st
   return Spawned(whole, {});
 }
 
-/// The children's pids, from the line that says so.
+/// Returns the children's pids, from the line that the launcher prints.
 std::vector<pid_t> pidsOf(Spawned &launcher) {
   EXPECT_TRUE(launcher.waitForOutput("\n"));
   size_t begin = launcher.output.find("started");
@@ -126,7 +126,7 @@ TEST_P(LauncherEarly, AnExitBeforeJoiningIsToldToAllAndPassedOn) {
 INSTANTIATE_TEST_SUITE_P(EachProcess, LauncherEarly, testing::Values(0, 2));
 
 TEST(Launcher, TakesDownProgramsThatDoNotListen) {
-  // They know nothing of a coordinator, ignore SIGTERM, and have children of their own.
+  // The children use no coordinator, ignore SIGTERM, and have children of their own.
   Spawned launcher = spawnLauncher(3, {"/bin/sh", "-c",
                                        "trap '' TERM; sleep 1000 & echo child $!; "
                                        "if [ $SPMD_PROCESS_ID = 1 ]; then exit 5; fi; wait; sleep 1000"});
@@ -159,8 +159,8 @@ TEST(Launcher, CtrlCEndsAllWithinTwoSeconds) {
     EXPECT_TRUE(waitUntilGone(pid, 0ms));
 }
 
-/// Process 0 of two runs `first` and the other `second`, each of which says that it is ready. The launcher, asked to
-/// end, takes process 0 down within `limit`.
+/// Process 0 of two runs `first` and the other `second`; each prints that it is ready. After a request to end, the
+/// launcher kills process 0 within `limit`.
 void expectFirstIsKilled(const std::string &first, const std::string &second, std::chrono::milliseconds limit) {
   Spawned launcher = spawnLauncher(
       2, {"/bin/sh", "-c", "if [ $SPMD_PROCESS_ID = 0 ]; then " + first + "; fi; " + second}, "launch-saving");
@@ -173,15 +173,15 @@ void expectFirstIsKilled(const std::string &first, const std::string &second, st
   EXPECT_THAT(launcher.output, HasSubstr("SIGKILL) taken down"));
 }
 
-// A job that saves its state may take its time, but not when one of its processes has failed meanwhile: another may be
-// stopped, and would never end.
+// A job that saves its state may take long, but not after one of its processes has failed: another one may be stopped,
+// and would never end.
 TEST(Launcher, AfterAFailureNobodyIsWaitedForThatWasAskedToEnd) {
   for (const char *failing :
        {"trap 'exit 1' TERM; echo ready; while :; do sleep 0.05; done", "trap '' TERM; echo ready; exit 5"})
     expectFirstIsKilled("trap '' TERM; echo ready; sleep 1000", failing, 4s);
 }
 
-// Nor for one that is stopped: the others have saved their state, or did not have one yet.
+// The launcher does not wait for a stopped process either: the others have saved their state, or had none to save.
 TEST(Launcher, AfterOthersHaveEndedNobodyIsWaitedForWithoutLimit) {
   for (const char *ending :
        {"trap 'exit 143' TERM; echo ready; while :; do sleep 0.05; done", "echo ready; exec sleep 1000"})
@@ -209,7 +209,7 @@ TEST(Launcher, ItsOwnDeathEndsAllWithinTwoSeconds) {
   std::vector<pid_t> all = pids;
   for (int process = 0; process != 2; ++process)
     ASSERT_TRUE(launcher.waitForOutput("[process " + std::to_string(process) + "] child "));
-  launcher.waitForOutput("nothing more", 100ms); // Reads what is left of the last line.
+  launcher.waitForOutput("nothing more", 100ms); // Reads the rest of the last line.
   std::istringstream words(launcher.output);
   for (std::string word; words >> word;)
     if (word == "child") {
@@ -225,7 +225,7 @@ TEST(Launcher, ItsOwnDeathEndsAllWithinTwoSeconds) {
   EXPECT_LT(Clock::now() - begin, timeLimit(2s));
 }
 
-// The time between SIGTERM and SIGKILL is for those who use it, and who is dead does not, though nobody reaps it.
+// The time between SIGTERM and SIGKILL is not spent on processes that are dead, even if they are zombies.
 TEST(Launcher, NobodyWaitsWhereNobodyIsLeft) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   Spawned launcher = spawnLauncher(3, {SPMD_TEST_MEMBER, "run"});
@@ -280,7 +280,7 @@ TEST(Launcher, CannotStartWhatIsNotThere) {
               AllOf(HasSubstr("cannot start `/no/such/program`"), HasSubstr("No such file")));
   options.command = {"spmd-no-such-program"};
   EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("cannot start `spmd-no-such-program`"));
-  for (int32_t count : {0, coordinator::maxProcesses + 1}) { // None is started for nothing.
+  for (int32_t count : {0, coordinator::maxProcesses + 1}) { // No process is started.
     options.numProcesses = count;
     EXPECT_THAT(messageOf([&] { launchLocal(options); }), HasSubstr("but should be from 1 to 16384"));
   }

@@ -1,4 +1,4 @@
-//===- LocalTokenTest.cpp - jobs without a token are one user's -----------===//
+//===- LocalTokenTest.cpp - without a token, jobs belong to one user ------===//
 
 #include "runtime/coordinator/LocalToken.h"
 #include "runtime/coordinator/StatusClient.h"
@@ -25,7 +25,7 @@ namespace {
 
 constexpr uid_t stranger = 54321;
 
-/// What `body` returns in a process of another user. To be made before there are threads.
+/// Runs `body` in a process of another user, and returns its result. Construct it before other threads exist.
 class Stranger {
 public:
   explicit Stranger(const std::function<std::string()> &body) {
@@ -36,7 +36,7 @@ public:
     if (pid == 0) {
       ::close(go[1]);
       char byte;
-      (void)!::read(go[0], &byte, 1); // Until the test says so.
+      (void)!::read(go[0], &byte, 1); // Waits until the test says go.
       std::string text = ::setresuid(stranger, stranger, stranger) == 0 ? body() : "cannot become another user";
       (void)!::write(answer[1], text.data(), text.size());
       ::_exit(0);
@@ -85,7 +85,7 @@ TEST(LocalToken, ProcessesOfOneUserJoinWithoutOne) {
       notices.push_back(notice.text);
     };
   });
-  // What data connections prove to know is as secret as a token that was given.
+  // The secret of data connections is as long as a token that a user gives.
   std::string token = clients[0]->coordinatorConnection().token;
   EXPECT_EQ(token.size(), 64u);
   EXPECT_EQ(clients[1]->coordinatorConnection().token, token);
@@ -107,7 +107,7 @@ TEST(LocalToken, AStrangerIsTurnedAwayAndTheJobUntouched) {
   withoutToken(options);
   withoutToken(second);
   Stranger thief([&] { return joinAndSay(second); });
-  // Who does not look whose it is, and asks all the same.
+  // This process asks for the token without checking whose coordinator it is.
   Stranger asker([&] {
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
@@ -135,7 +135,7 @@ TEST(LocalToken, AStrangerIsTurnedAwayAndTheJobUntouched) {
   EXPECT_THAT(errors, Each(""));
 }
 
-// A stranger that has taken the port gets nothing of this process.
+// A process of another user that has taken the port gets nothing from this process.
 TEST(LocalToken, AStrangersCoordinatorIsNotJoined) {
   if (::geteuid() != 0)
     GTEST_SKIP() << "only root becomes another user";
@@ -153,7 +153,7 @@ TEST(LocalToken, AStrangersCoordinatorIsNotJoined) {
   EXPECT_THAT(host.result(), HasSubstr("did not join within 3 s"));
 }
 
-// Process 0 has one of its own: it hands out none.
+// Process 0 has a token from the user, so it gives none away.
 TEST(LocalToken, AJobWithATokenKeepsIt) {
   Port port;
   JoinOptions options = optionsFor(port, 0, 2), second = options;

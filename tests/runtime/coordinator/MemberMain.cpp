@@ -1,13 +1,13 @@
 //===- MemberMain.cpp - a process of a job, for the tests -------*- C++ -*-===//
 //
 // The tests start this program as real processes, by themselves or through the launcher:
-//     run         joins, says `joined`, then works until the verdict: exit status 1; says `at work` on the way
-//     goodbye     joins, meets the others, says goodbye: exit status 0
-//     leave P     process P runs five launches and says goodbye; the others say `one has left`, and go on as run
+//     run         joins, prints `joined`, then works until the verdict: exit status 1; prints `at work` on the way
+//     goodbye     joins, meets the others at a barrier, says goodbye: exit status 0
+//     leave P     process P runs five launches and says goodbye; the others print `one has left`, and continue as run
 //     fail P      as run, but process P reports a failure
 //     exit P S    as run, but process P exits with status S before it joins
 //     die P       as run, but process P kills itself before it joins
-//     launch N COMMAND...   launches N processes, their output prefixed, and exits as the launcher says
+//     launch N COMMAND...   launches N processes, prefixes their output, and exits with the launcher's status
 //     launch-saving N COMMAND...   the same; after SIGTERM they may take an hour, 6 s longer than the first
 //
 //===----------------------------------------------------------------------===//

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// One of each kind, with every field set to something else than its default.
+/// Returns one message of each kind, with every field different from its default.
 std::vector<Message> examples() {
   Hello hello;
   hello.processId = 3;
@@ -67,7 +67,7 @@ std::vector<Message> examples() {
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
 
-// A program may be of any size: what is sent of it is not.
+// A program may have any size; the details that are sent are truncated.
 TEST(Protocol, DetailsOfAProgramAreCut) {
   ProgramDetails details;
   details.items.assign(maxDetails + 2, {"the program", std::string(maxDetailBytes + 1, 'x')});
@@ -102,13 +102,13 @@ TEST(Protocol, EveryMessageSurvivesTheWire) {
   EXPECT_EQ(std::get<VerdictMessage>(over).verdict, std::get<VerdictMessage>(messages[5]).verdict);
 }
 
-// Whatever a peer calls itself, or says, no terminal obeys it.
+// Text from a peer cannot send control sequences to a terminal.
 TEST(Protocol, TextForTheUserIsMadeHarmless) {
   const std::string evil = "\x1b]0;root\x07\x9b", harmless = "\\x1b]0;root\\x07\\x9b";
   auto sent = [](const Message &message) { return decode(payload(message)); };
   Hello hello;
   hello.host = hello.failure = evil;
-  hello.columns = {{"program", evil}}; // Compared as it is.
+  hello.columns = {{"program", evil}}; // Compared without escapes.
   hello = std::get<Hello>(sent(hello));
   EXPECT_EQ(hello.host, harmless);
   EXPECT_EQ(hello.failure, harmless);
@@ -124,14 +124,14 @@ TEST(Protocol, TextForTheUserIsMadeHarmless) {
   EXPECT_EQ(std::get<Missed>(sent(Missed{0, evil})).text, harmless);
   EXPECT_EQ(std::get<Reply>(sent(Reply{1, false, evil})).text, harmless);
   EXPECT_EQ(std::get<Reply>(sent(Reply{1, true, evil})).text, evil); // A value of the store.
-  // Longer by that, it still fits into what is sent on.
+  // Escaped text is longer, but still fits into the message that is sent on.
   hello.host = std::string(1024, '\x1b');
   hello = std::get<Hello>(sent(hello));
   EXPECT_NO_THROW(encode(Welcome{hello.host, 1}));
 }
 
 TEST(Protocol, TheFormatStaysAsItIs) {
-  // A frame spelled out by hand: a change of format needs a new protocolVersion.
+  // A frame byte by byte: a change of the format needs a new protocolVersion.
   std::string frame = encode(WaitRequest{0x0102, "key", -1});
   std::string expected("\x18\0\0\0\x09\x02\x01\0\0\0\0\0\0\x03\0\0\0key\xff\xff\xff\xff\xff\xff\xff\xff", 28);
   EXPECT_EQ(frame, expected);
@@ -181,7 +181,7 @@ TEST(Protocol, LimitsHoldBeforeAnythingIsAllocated) {
   EXPECT_THROW(decodeHeader(header(maxFrameBytes + 1)), ProtocolError);
   EXPECT_THROW(decodeHeader(header(0xffffffff)), ProtocolError);
   EXPECT_THROW(decodeHeader(header(0)), ProtocolError);
-  // A list that announces more than the frame holds.
+  // A list that announces more entries than the frame has.
   EXPECT_THROW(decode(std::string("\x03\xff\xff\0\0", 5)), ProtocolError);
   EXPECT_THROW(encode(SetRequest{1, std::string(maxKeyBytes + 1, 'k'), ""}), ProtocolError);
   EXPECT_THROW(encode(SetRequest{1, "k", std::string(maxValueBytes + 1, 'v')}), ProtocolError);
@@ -234,7 +234,7 @@ TEST(Protocol, ARateIsAsManyThousandthsAsADoubleHas) {
 TEST(Protocol, LongTextsAreCutBetweenCharacters) {
   EXPECT_EQ(cutText("abcdef", 6), "abcdef");
   EXPECT_EQ(cutText("abcdefg", 6), "abc...");
-  EXPECT_EQ(cutText("ab\xc3\xa4xyz", 6), "ab..."); // The cut would split the a with dots.
+  EXPECT_EQ(cutText("ab\xc3\xa4xyz", 6), "ab..."); // Never ends within a character.
   std::string huge(2 * maxTextBytes, 'x');
   Message back = decode(payload(Reject{huge}));
   EXPECT_EQ(std::get<Reject>(back).text.size(), maxTextBytes);
@@ -259,7 +259,7 @@ TEST(Handshake, ProofsDependOnEverything) {
   other.version = protocolVersion + 1;
   EXPECT_NE(prove(Side::Process, "token", process, other), proof);
   other = process;
-  other.role = Role::Observer; // What an observer has proven makes no process.
+  other.role = Role::Observer; // The proof of an observer does not admit a process.
   EXPECT_NE(prove(Side::Process, "token", other, coordinator), proof);
   other = coordinator;
   other.jobTag = makeJobTag("another");
@@ -383,10 +383,10 @@ TEST(PositionCell, IsNeverTorn) {
   EXPECT_EQ(position.launch, 1u);
   EXPECT_EQ(position.step, 2);
   EXPECT_EQ(position.state, Position::State::Running);
-  EXPECT_THAT(position.location, testing::EndsWith("p/mlp.spmd:3:4")); // Of a long path the end.
+  EXPECT_THAT(position.location, testing::EndsWith("p/mlp.spmd:3:4")); // The end of a long path is kept.
   EXPECT_LE(position.location.size(), 200u);
 
-  // Two threads write pairs that belong together.
+  // Two threads write pairs of values; a reader must not see values of different pairs.
   std::atomic<bool> stop = false;
   auto writer = [&](uint64_t base) {
     for (uint64_t i = base; !stop; i += 2)

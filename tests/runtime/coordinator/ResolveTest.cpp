@@ -1,4 +1,4 @@
-//===- ResolveTest.cpp - where process 0 listens for a host's name --------===//
+//===- ResolveTest.cpp - where process 0 listens for a host name ----------===//
 
 #include "runtime/coordinator/Resolve.h"
 
@@ -27,7 +27,7 @@ ListenPlan plan(const std::string &host, const std::vector<std::string> &found, 
   return planListening(host, addresses, hasToken);
 }
 
-// A bare container has no /etc/hosts that says so.
+// A bare container has no /etc/hosts that defines localhost.
 TEST(Resolve, LocalhostNeedsNoLookup) {
   EXPECT_THAT(texts(addressesOf("localhost")), ElementsAre("127.0.0.1", "::1"));
   EXPECT_THAT(texts(addressesOf("node.localhost")), ElementsAre("127.0.0.1", "::1"));
@@ -36,7 +36,7 @@ TEST(Resolve, LocalhostNeedsNoLookup) {
   EXPECT_THAT(addressesOf("localhost.example"), IsEmpty());
 }
 
-// The interface of the address, and no wider.
+// Only at the interface of the address.
 TEST(Resolve, AnAddressIsListenedAtItself) {
   for (const char *address : {"127.0.0.1", "::1", "127.0.1.1", "10.0.0.1", "fd00::1"})
     for (bool hasToken : {false, true}) {
@@ -48,14 +48,14 @@ TEST(Resolve, AnAddressIsListenedAtItself) {
   EXPECT_THAT(texts(plan("node", {"10.0.0.1"}).shortcuts), IsEmpty());
 }
 
-// The next one where there is no IPv4.
+// ::1 if there is no IPv4.
 TEST(Resolve, LocalhostStaysLoopback) {
   ListenPlan local = plan("localhost", {"127.0.0.1", "::1"});
   EXPECT_THAT(texts(local.choices), ElementsAre("127.0.0.1", "::1"));
   EXPECT_EQ(local.warning, "");
 }
 
-// Debian's /etc/hosts: other machines know the name by another address.
+// Debian's /etc/hosts: other machines resolve the name to another address.
 TEST(Resolve, ANameThatIsLoopbackHereIsListenedForEverywhere) {
   ListenPlan own = plan("node7", {"127.0.1.1"});
   EXPECT_THAT(texts(own.choices), ElementsAre("::", "0.0.0.0"));
@@ -64,14 +64,14 @@ TEST(Resolve, ANameThatIsLoopbackHereIsListenedForEverywhere) {
   EXPECT_THAT(texts(plan("node7", {"127.0.1.1", "10.0.0.7"}).choices), ElementsAre("::", "0.0.0.0"));
 }
 
-// nss-myhostname gives all addresses of the machine, the one that others know among them.
+// nss-myhostname returns all addresses of the machine; other machines know one of them.
 TEST(Resolve, ANameOfSeveralAddressesIsListenedForEverywhere) {
   ListenPlan own = plan("node7", {"fe80::7", "fd00::7", "10.0.0.7"});
   EXPECT_THAT(texts(own.choices), ElementsAre("::", "0.0.0.0"));
   EXPECT_THAT(texts(own.own), ElementsAre("fe80::7", "fd00::7", "10.0.0.7"));
 }
 
-// Nothing beyond loopback is opened without one; that it is not is said.
+// Without a token nothing beyond loopback is opened; a warning says so.
 TEST(Resolve, WithoutATokenALoopbackNameStaysLoopback) {
   ListenPlan own = plan("node7", {"127.0.1.1"}, /*hasToken=*/false);
   EXPECT_THAT(texts(own.choices), ElementsAre("127.0.1.1"));

@@ -1,8 +1,8 @@
 //===- Simulator.h - a job under a seeded clock and network -----*- C++ -*-===//
 //
-// Runs the real state machines of the coordinator and of the members, without threads or sockets, against one seed:
-// when each process starts, how long each message takes, who is killed, stopped, cut off, fails, is stuck, was started
-// differently, comes twice or never. Everything that happens follows from the seed.
+// Runs the real state machines of the coordinator and of the members, without threads or sockets, against one seed. The
+// seed decides everything: when each process starts, how long each message takes, and which process is killed, stopped,
+// disconnected, fails, is stuck, has other options, starts twice or never.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace spmd::test {
 
-/// Runs one schedule and checks its invariants. Returns "" or what was violated, with a log of the schedule's faults.
+/// Runs one schedule and checks its invariants. Returns "" or the violated invariant, with a log of the schedule's
+/// faults.
 std::string simulate(uint64_t seed);
 
 } // namespace spmd::test

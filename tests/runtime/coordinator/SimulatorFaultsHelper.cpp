@@ -1,4 +1,4 @@
-//===- SimulatorFaultsHelper.cpp - what happens to the processes of a seed ===//
+//===- SimulatorFaultsHelper.cpp - the faults of a simulated job ----------===//
 
 #include "tests/runtime/coordinator/SimulatorWorld.h"
 
@@ -32,7 +32,8 @@ void World::plan() {
     bound = limit;
     mustEndBadly = true;
   };
-  bool stays = kind == LongStop || kind == LongCut || kind == Stuck; // Nobody leaves before it can be noticed.
+  // No process leaves before the fault can be noticed.
+  bool stays = kind == LongStop || kind == LongCut || kind == Stuck;
   if (kind == Mismatch || kind == Missing)
     stays = true;
   if (!stays)
@@ -52,7 +53,7 @@ void World::plan() {
     }
     break;
   case Echo:
-    // The others notice the death by themselves and complain, which may come in first.
+    // The others notice the death themselves and report it, perhaps before the launcher does.
     in(when, [this, victim] { kill(victim); });
     for (int32_t id = 0; id != count; ++id)
       if (id != victim)
@@ -73,7 +74,7 @@ void World::plan() {
       blame(victim);
       boundBegin = now;
       bound = Milliseconds(1000);
-      // Its last message may be overtaken by everybody's goodbye.
+      // The goodbyes of others may overtake its last message.
       process.member->fail({"broken", process.position});
       pumpMember(victim);
     });
@@ -98,7 +99,7 @@ void World::plan() {
     break;
   }
   case Mismatch:
-    expectBadEnd(Milliseconds(2000)); // From the beginning: the last may start after 1500.
+    expectBadEnd(Milliseconds(2000)); // Counted from the beginning: the last process may start after 1500 ms.
     faulty.emplace(victim, begin);
     if (count == 2)
       faulty.emplace(1 - victim, begin);
@@ -121,7 +122,7 @@ void World::plan() {
     });
     break;
   case Twin:
-    // A second process with the id of another.
+    // A second process has the id of another.
     processes.push_back({});
     processes.back().id = victim;
     setClock(processes.back());
@@ -206,7 +207,7 @@ void World::kill(size_t index) {
   process.alive = false;
   if (boundBegin == TimePoint())
     boundBegin = now;
-  // Without a launcher nobody knows of one that never joined but by the deadline.
+  // Without a launcher, the end of a process that never joined is only noticed at the deadline.
   bool quick = !joining || hasLauncher;
   // The others may still be starting, up to 1.5 s, and connecting.
   bound = std::max(bound, quick ? Milliseconds(3000) : joinTimeout + Milliseconds(3500));
@@ -232,7 +233,7 @@ void World::kill(size_t index) {
       in(pick(0, 30), [this, other, end] { tell(other, end); });
 }
 
-/// As the destructor of process 0's client has it: not before everybody has read the verdict, but not for long either.
+/// As in the destructor of process 0's client: not before all have read the verdict, but within a short time.
 void World::exitWhenQuiet(TimePoint since) {
   whenRunning(0, [this, since] {
     Process &process = processes[0];
@@ -259,7 +260,7 @@ void World::exitWhenQuiet(TimePoint since) {
   });
 }
 
-/// A launcher's word waits in the socket until the process reads it.
+/// A message of the launcher waits in the socket until the process reads it.
 void World::tell(size_t index, const ChildEndMessage &end) {
   Process &process = processes[index];
   if (!process.member && !process.exited && process.stoppedUntil != TimePoint::max())
@@ -289,7 +290,7 @@ void World::stop(size_t index, int64_t milliseconds) {
 void World::cut(size_t index, int64_t milliseconds) {
   if (!processes[index].alive || processes[index].member->isEnded())
     return;
-  log("process " + std::to_string(index) + " is cut off for " + std::to_string(milliseconds) + " ms");
+  log("process " + std::to_string(index) + " is disconnected for " + std::to_string(milliseconds) + " ms");
   cutUntil[index] = now + Milliseconds(milliseconds);
   if (milliseconds >= heartbeatTimeout.count()) {
     blame(processes[index].id);

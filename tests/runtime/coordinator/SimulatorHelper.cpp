@@ -1,4 +1,4 @@
-//===- SimulatorHelper.cpp - the clock of a seed, and what must hold ------===//
+//===- SimulatorHelper.cpp - clock and invariants of a simulated job ------===//
 
 #include "tests/runtime/coordinator/Simulator.h"
 
@@ -15,8 +15,8 @@ void World::checkVerdict(const Verdict &verdict, size_t index) {
   verdicts.emplace(index, verdict);
   auto found = faulty.find(verdict.culprit);
   if (splitView && index == static_cast<size_t>(faulty.begin()->first) && verdict.culprit == 0)
-    return; // Who is cut off sees process 0 vanish.
-  // Of two hellos that differ nobody can say who is wrong: the text must name both.
+    return; // A disconnected process sees process 0 vanish.
+  // If two hellos differ, it is not known which one is wrong: the text must name both.
   if (verdict.cause == Verdict::Cause::Mismatch && !faulty.empty() &&
       verdict.text.find("`2` on process " + std::to_string(mismatched)) != std::string::npos)
     return;
@@ -46,7 +46,7 @@ void World::checkEnd() {
     if (strays.count(index) || (end == MemberStage::Refused && !strays.empty()))
       continue;
     bool itself = faulty.count(process.id) != 0;
-    // Who starts late, process 0 above all, hears late.
+    // A process that starts late, in particular process 0, learns of the verdict late.
     TimePoint limit = std::max({boundBegin, process.started, processes[0].started}) + bound;
     if (faulty.empty() && end != MemberStage::Left)
       violate(who + " does not end well though nothing happened: " + process.member->getRefusal());
@@ -61,16 +61,17 @@ void World::checkEnd() {
       const Verdict &first = verdicts.begin()->second;
       bool alike = verdict.culprit == first.culprit && verdict.cause == first.cause && verdict.pid == first.pid &&
                    verdict.host == first.host;
-      // The culprit itself may have been told by nobody but its own clock.
+      // The culprit itself may know the verdict only from its own clock.
       if (!alike && !faulty.count(processes[index].id) && !faulty.count(processes[verdicts.begin()->first].id))
         violate("two verdicts: `" + first.str() + "` and `" + verdict.str() + "`");
     }
   if (anyLeft && singleFault && !verdicts.empty()) {
-    // All or nobody: a farewell and a verdict of one job exclude each other, unless the coordinator died between them.
+    // Either all leave in order or none does: a farewell and a verdict of one job exclude each other, unless the
+    // coordinator died between them.
     if (!faulty.count(0))
       violate("some leave in order, and others hear a verdict");
   }
-  // Ids are unique: per id one process was admitted, and all see the same.
+  // Ids are unique: one process is admitted for each id, and all see the same topology.
   std::map<int32_t, int> admitted;
   const Topology *topology = nullptr;
   for (const Process &process : processes) {
@@ -101,7 +102,7 @@ TimePoint World::clock(size_t index) const {
   return begin + process.clockOffset + std::chrono::nanoseconds(std::llround(passed));
 }
 
-/// A microsecond late, so that the clock shows no less than `shown` then.
+/// Returns a time a microsecond later, so that the process's clock shows at least `shown`.
 TimePoint World::worldTime(size_t index, TimePoint shown) const {
   if (shown == never)
     return never;
@@ -115,7 +116,7 @@ std::string World::run() {
   TimePoint end = now + std::chrono::seconds(40);
   while (violation.empty()) {
     TimePoint next = events.empty() ? never : events.top().when;
-    // Whose clock is next?
+    // Finds the process whose timer is next.
     size_t ticking = processes.size();
     bool serverTicks = false;
     for (size_t i = 0; i != processes.size(); ++i) {
@@ -124,7 +125,7 @@ std::string World::run() {
         continue;
       auto consider = [&](TimePoint deadline, bool isServer) {
         deadline = std::max(std::max(deadline, now), process.stoppedUntil);
-        // Who wakes up may look at its clock first or at what has come in.
+        // A process that wakes up may look first at its clock or at the received messages.
         if (deadline < next || (deadline == next && chance(50))) {
           next = deadline;
           ticking = i;

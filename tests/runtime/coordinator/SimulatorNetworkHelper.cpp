@@ -1,4 +1,4 @@
-//===- SimulatorNetworkHelper.cpp - how messages of a seed travel ---------===//
+//===- SimulatorNetworkHelper.cpp - the network of a simulated job --------===//
 
 #include "tests/runtime/coordinator/SimulatorWorld.h"
 
@@ -6,7 +6,7 @@
 
 namespace spmd::test::simulation {
 
-/// Now, or when the process can run again, or never.
+/// Calls `what` now, or when the process can run again, or never.
 void World::whenRunning(size_t index, std::function<void()> what) {
   Process &process = processes[index];
   if (!process.alive || process.exited)
@@ -63,7 +63,7 @@ std::vector<TimePoint> World::strayArrivals(const std::string &record, size_t pr
     Message message = decode(record);
     if (!std::holds_alternative<Heartbeat>(message) && !std::holds_alternative<VitalsMessage>(message))
       return arrivals;
-  } catch (const ProtocolError &) { // One of the handshake's.
+  } catch (const ProtocolError &) { // A record of the handshake.
     return arrivals;
   }
   for (int64_t copies = pick(1, 3); copies > 0; --copies)
@@ -71,7 +71,7 @@ std::vector<TimePoint> World::strayArrivals(const std::string &record, size_t pr
   return arrivals;
 }
 
-/// The connection is lost before the process has said who it is; each side hears of it in its own time.
+/// The connection is lost before the process has sent its hello; each side notices at its own time.
 void World::breakConnection(ConnectionId id) {
   Link &link = links.at(id);
   Process &process = processes[link.process];
@@ -108,7 +108,7 @@ void World::connect(size_t index) {
   });
 }
 
-/// One Send is one record: the handshake's have fixed sizes, all others a header.
+/// One Send is one record: those of the handshake have fixed sizes, all others have a header.
 static std::string recordOf(const std::string &bytes) {
   bool handshake = bytes.size() == openingBytes || bytes.size() == challengeBytes;
   bool isFrame = bytes.size() > frameHeaderBytes && static_cast<unsigned char>(bytes[0]) +
@@ -118,7 +118,7 @@ static std::string recordOf(const std::string &bytes) {
   return handshake && !isFrame ? bytes : bytes.substr(frameHeaderBytes);
 }
 
-/// An observer on process 0's machine. What it does may be nonsense.
+/// An observer on process 0's machine; it may send nonsense.
 void World::observe() {
   whenRunning(0, [this] {
     if (!processes[0].server)
@@ -233,7 +233,7 @@ void World::pumpServer() {
     link.serverOpen = false;
     down(action.connection,
          [this, index = link.process](MemberMachine &member) { member.onClosed("closed", clock(index)); });
-    // The other side answers by closing too, or is given up.
+    // The other side answers by closing too, or is dropped.
     in(1000, [this, id = action.connection] {
       whenRunning(0, [this, id] {
         processes[0].server->onClosed(id, clock(0));

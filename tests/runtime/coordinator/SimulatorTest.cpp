@@ -9,7 +9,7 @@ using namespace spmd::test;
 
 namespace {
 
-/// SPMD_TEST_SEED replays one schedule; SPMD_TEST_SCHEDULES says how many to run.
+/// SPMD_TEST_SEED replays one schedule; SPMD_TEST_SCHEDULES is the number of schedules to run.
 TEST(Simulator, TenThousandSchedulesKeepTheInvariants) {
   uint64_t first = 1, count = 10'000;
   if (const char *seed = getenv("SPMD_TEST_SEED")) {

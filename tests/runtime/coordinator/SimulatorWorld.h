@@ -1,11 +1,11 @@
-//===- SimulatorWorld.h - processes, network and clock of a seed -*- C++ -*-===//
+//===- SimulatorWorld.h - a simulated job -----------------------*- C++ -*-===//
 //
-// The state of one schedule of Simulator.h. What happens to processes is in SimulatorFaultsHelper.cpp, how messages
-// travel in SimulatorNetworkHelper.cpp, what must hold and the clock in SimulatorHelper.cpp.
+// The state of one schedule of Simulator.h. SimulatorFaultsHelper.cpp has the faults of processes,
+// SimulatorNetworkHelper.cpp the network, SimulatorHelper.cpp the invariants and the clock.
 //
-// `now` is the world's time, which nobody in it knows: each process has a clock of its own, which began elsewhere and
-// runs up to 1 % faster or slower. TCP keeps the order within a connection and repeats nothing; the machines need not
-// rely on it for what only tells how things are, so heartbeats and the launcher's words come late and twice.
+// `now` is the world's time, which no process knows: each has a clock with its own origin, which runs up to 1 % faster
+// or slower. TCP keeps the order within a connection and repeats nothing. The state machines do not rely on that for
+// messages that only report a state, so heartbeats and the launcher's reports arrive late and twice.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,26 +28,26 @@ using MemberStage = MemberMachine::Stage;
 inline constexpr Milliseconds heartbeatTimeout{3000}, joinTimeout{8000}, collectiveTimeout{4000};
 inline constexpr int64_t maxDelayMs = 60, maxLatenessMs = 20, maxStrayMs = 400;
 
-/// One process of the job, with the coordinator if it is the one that serves.
+/// One process of the job, with the coordinator if it serves it.
 struct Process {
   int32_t id = 0;
   std::unique_ptr<MemberMachine> member;
   std::unique_ptr<StateMachine> server;
   bool alive = false;
-  bool exited = false; ///< Process 0, once the job was over and it had nothing left to do.
+  bool exited = false; ///< Process 0 exited, after the job was over and it had nothing left to do.
   TimePoint started;
   TimePoint stoppedUntil; ///< SIGSTOP until then.
   Position position;
   std::chrono::nanoseconds clockOffset{0};
   double clockRate = 1;
-  TimePoint memberDeadline, serverDeadline; ///< As of the last pump, by the world's time.
-  ConnectionId connection = 0;              ///< The one it uses now.
+  TimePoint memberDeadline, serverDeadline; ///< As of the last pump, in the world's time.
+  ConnectionId connection = 0;              ///< The connection that it uses now.
 };
 
 /// A TCP connection: two ordered streams.
 struct Link {
   size_t process = 0;
-  TimePoint upLast, downLast; ///< When the last message of each direction arrives.
+  TimePoint upLast, downLast; ///< The arrival time of the last message in each direction.
   bool clientOpen = true, serverOpen = true;
 };
 
@@ -72,12 +72,12 @@ private:
     history += "\n  " + std::to_string(millisecondsBetween(begin, now)) + " ms: " + text;
   }
 
-  /// What the process's clock shows, and the reverse.
+  /// Convert between the world's time and that of the process's clock.
   TimePoint clock(size_t process) const;
   TimePoint worldTime(size_t process, TimePoint shown) const;
   void setClock(Process &process);
 
-  // What happens to processes.
+  // Faults of processes.
   void plan();
   void tryToLeave(size_t process);
   void start(size_t process);
@@ -88,7 +88,7 @@ private:
   void cut(size_t process, int64_t milliseconds);
   void blame(int32_t id) { faulty.emplace(id, now); }
 
-  // Somebody asks how the job is.
+  // An observer asks for the status.
   void observe();
   void hearObserver(ConnectionId connection, const std::string &bytes);
 
@@ -99,7 +99,7 @@ private:
   void down(ConnectionId connection, std::function<void(MemberMachine &)> what);
   void deliverUp(ConnectionId connection, TimePoint when, std::function<void(StateMachine &)> what);
   void deliverDown(ConnectionId connection, TimePoint when, std::function<void(MemberMachine &)> what);
-  /// When else a record arrives, out of order: nothing for most.
+  /// Returns further arrival times of a record, out of order; none for most records.
   std::vector<TimePoint> strayArrivals(const std::string &record, size_t process);
   void breakConnection(ConnectionId connection);
   TimePoint arrival(TimePoint last, size_t process);
@@ -127,12 +127,12 @@ private:
   std::map<ConnectionId, Link> links;
   ConnectionId lastLink = 0;
   std::map<size_t, TimePoint> cutUntil;
-  std::map<ConnectionId, Opening> observers; ///< What they opened with, until they have proven the token.
-  std::set<ConnectionId> observed;           ///< Those that wait for their answer.
-  /// Who has really done something, and since when.
+  std::map<ConnectionId, Opening> observers; ///< The opening of each observer that has not proven the token yet.
+  std::set<ConnectionId> observed;           ///< Observers that wait for their answer.
+  /// The processes that have had a fault, and when.
   std::map<int32_t, TimePoint> faulty;
   bool singleFault = true, mustEndBadly = false, splitView = false;
-  TimePoint boundBegin; ///< From here the end must come within `bound`.
+  TimePoint boundBegin; ///< The end must come within `bound` after this time.
   Milliseconds bound{0};
   std::map<size_t, TimePoint> endedAt;
   std::map<size_t, Verdict> verdicts;

@@ -41,7 +41,8 @@ Spawned::Spawned(const std::vector<std::string> &command,
   UniqueFd writing(ends[1]);
   pid = ::fork();
   if (pid == 0) {
-    ::signal(SIGINT, SIG_DFL); // A shell's background commands ignore it, and launchers go on doing so.
+    // A shell's background commands ignore it, and launchers started there would inherit that.
+    ::signal(SIGINT, SIG_DFL);
     ::dup2(writing.get(), STDOUT_FILENO);
     if (inheritedFd >= 0)
       ::fcntl(inheritedFd, F_SETFD, 0);
@@ -97,7 +98,7 @@ int Spawned::waitForEnd(std::chrono::milliseconds limit) {
 }
 
 bool waitUntilGone(pid_t pid, std::chrono::milliseconds limit) {
-  // A descriptor tells when it is; without one it already is.
+  // The pidfd becomes readable at the end; if it cannot be opened, the process is gone already.
   UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd wait = {fd.get(), POLLIN, 0};
   return !fd || ::poll(&wait, 1, static_cast<int>(timeLimit(limit).count())) > 0;

@@ -1,4 +1,4 @@
-//===- SpawnHelper.h - real processes whose output is read ------*- C++ -*-===//
+//===- SpawnHelper.h - real processes and their output ----------*- C++ -*-===//
 #pragma once
 
 #include "runtime/support/Process.h"
@@ -12,7 +12,7 @@
 
 namespace spmd::test {
 
-/// A program under test; killed at the end if it still runs.
+/// A program under test; killed by the destructor if it still runs.
 class Spawned {
 public:
   Spawned(const std::vector<std::string> &command, const std::vector<std::pair<std::string, std::string>> &environment,
@@ -21,12 +21,12 @@ public:
   Spawned(Spawned &&other) noexcept;
 
   pid_t pid = -1;
-  /// Everything read so far.
+  /// All output read so far.
   std::string output;
 
-  /// Reads on until the output contains the text; false when it ends, or time is up, before.
+  /// Reads until the output contains the text; returns false if it ends, or the time is up, before.
   bool waitForOutput(const std::string &text, std::chrono::milliseconds limit = std::chrono::seconds(20));
-  /// The status as waitpid gives it, or -1 if it does not end in time. Its output has been read to the end then.
+  /// Returns the status as waitpid gives it, or -1 if the process does not end in time. All output has been read then.
   int waitForEnd(std::chrono::milliseconds limit);
   void kill(int signal);
 
@@ -38,7 +38,7 @@ private:
   int status = 0;
 };
 
-/// Waits until no process has this number, zombies counting as gone.
+/// Waits until no process has this number; zombies count as gone.
 bool waitUntilGone(pid_t pid, std::chrono::milliseconds limit);
 
 } // namespace spmd::test

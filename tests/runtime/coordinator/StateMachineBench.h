@@ -1,6 +1,6 @@
-//===- StateMachineBench.h - the coordinator's logic on a bench -*- C++ -*-===//
+//===- StateMachineBench.h - a coordinator driven by a test -----*- C++ -*-===//
 //
-// Events in, messages out, with a clock of the test's own.
+// The test passes events in and reads messages out, with a clock of its own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace spmd::coordinator {
 
-/// A coordinator and what it has sent to each connection.
+/// A coordinator, and the messages that it has sent on each connection.
 struct Bench {
   explicit Bench(int32_t count, const std::function<void(ServerOptions &)> &change = {}) {
     options.numProcesses = count;
@@ -34,7 +34,7 @@ struct Bench {
     machine = std::make_unique<StateMachine>(options, [] { return Nonce{7}; }, now);
   }
 
-  /// Passes the time in small steps, everybody's heartbeats included, but for those of `silent`.
+  /// Passes the time in small steps and sends heartbeats of all processes except `silent`.
   void pass(Milliseconds span, const std::set<int32_t> &silent = {}) {
     for (TimePoint end = now + span; now < end;) {
       now = std::min(end, now + Milliseconds(100));
@@ -82,7 +82,7 @@ struct Bench {
     return id;
   }
 
-  /// The answers to an observer.
+  /// Returns the answers to an observer.
   std::vector<StatusReply> observe(const Message &question, const std::string &token = "s") {
     observer = openWithToken(token, Role::Observer);
     receive(observer, question);

@@ -1,4 +1,4 @@
-// Who is let in, and when a job begins: the coordinator's logic, event by event.
+// Which processes may join, and when a job begins: the coordinator's logic, event by event.
 
 #include "tests/runtime/coordinator/StateMachineBench.h"
 
@@ -114,7 +114,7 @@ TEST(StateMachine, WhoCannotTakePartIsTheRootCauseForAllAlsoForThoseWhoComeLater
   Bench bench(3);
   bench.join(bench.helloOf(0));
   Hello failing = bench.helloOf(2);
-  failing.columns.clear(); // It has not come as far as knowing what to compare.
+  failing.columns.clear(); // It failed before it knew the columns to compare.
   failing.failure = "cannot read 'x.spmd': No such file or directory";
   bench.join(failing);
   bench.pass(200ms);
@@ -159,7 +159,7 @@ TEST(StateMachine, TheHolderOfAnIdIsNamedToANewcomer) {
   ConnectionId id = bench.openWithToken();
   bench.receive(id, twin);
   EXPECT_THAT(bench.rejected(id), HasSubstr("process 1 (h1, pid 101) is already in the job"));
-  // Nobody becomes process 0 but the one that serves, also before it has said hello itself.
+  // No other process becomes process 0, even before the serving process has said hello itself.
   Hello pretender = bench.helloOf(0);
   pretender.incarnation = 5;
   id = bench.openWithToken();
@@ -194,13 +194,13 @@ TEST(StateMachine, ADifferenceWaitsShortlyForTheOthers) {
   EXPECT_THAT(bench.verdict(),
               AllOf(HasSubstr("--set N differs: `4` on processes 0 and 2; `5` on process 1 (h1, pid 101)")));
   EXPECT_EQ(bench.machine->getVerdict()->culprit, 1);
-  // Who comes after that is told too.
+  // A process that comes later gets the verdict too.
   ConnectionId id = bench.openWithToken();
   bench.receive(id, bench.helloOf(3));
   ASSERT_EQ(bench.all<VerdictMessage>(id).size(), 1u);
 }
 
-// Of each program one process is asked what it was compiled of; the verdict does not wait for long.
+// The coordinator asks one process of each program what it was compiled from; the verdict does not wait for long.
 TEST(StateMachine, DifferentProgramsAreAskedAbout) {
   for (bool answers : {true, false}) {
     Bench bench(3);

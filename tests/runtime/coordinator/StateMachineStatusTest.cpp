@@ -1,4 +1,4 @@
-// What observers are told, and what they cannot do.
+// The answers to observers, and the limits of observers.
 
 #include "tests/runtime/coordinator/StateMachineBench.h"
 
@@ -36,8 +36,8 @@ TEST(Status, TellsWhatHeartbeatsHaveTold) {
   EXPECT_EQ(one.devices, 1);
   EXPECT_EQ(one.position, bench.positions[1]);
   EXPECT_EQ(one.vitals, (Vitals{5, 11, 12, 100, 1000, 4096}));
-  EXPECT_NEAR(one.rate, 100 / 7.0, 0.01);                // 100 steps in the 7 s since the first word.
-  EXPECT_NEAR(status.processes[2].rate, 35 / 7.0, 0.01); // Launches where there is no loop.
+  EXPECT_NEAR(one.rate, 100 / 7.0, 0.01);                // 100 steps in the 7 s since the first message.
+  EXPECT_NEAR(status.processes[2].rate, 35 / 7.0, 0.01); // Launches if there is no loop.
   EXPECT_EQ(status.processes[0].rate, 0);
   EXPECT_EQ(status.processes[0].heartbeatAgeMs, 1000);
   EXPECT_LE(one.heartbeatAgeMs, 100);
@@ -69,13 +69,13 @@ TEST(Status, NeedsItsOwnTokenAndTheRightJob) {
   Bench bench(2, [](ServerOptions &options) { options.jobId = "a"; });
   EXPECT_TRUE(bench.observe(StatusRequest{}, "wrong").empty());
   EXPECT_EQ(bench.rejected(bench.observer), "wrong token");
-  EXPECT_TRUE(bench.observe(StatusRequest{}, "t").empty()); // A process's token is another thing.
+  EXPECT_TRUE(bench.observe(StatusRequest{}, "t").empty()); // The token of processes is a different one.
   EXPECT_TRUE(bench.observe(StatusRequest{true, "b"}).empty());
   EXPECT_EQ(bench.rejected(bench.observer), "another job is served there: `a`");
   EXPECT_EQ(bench.observe(StatusRequest{true, "a"}).size(), 1u);
 }
 
-// Whatever an observer says, it is no process, and the job goes on.
+// No message of an observer makes it a process, and the job goes on.
 TEST(Status, ObserversCannotJoinOrDisturb) {
   Bench bench(2);
   bench.join(bench.helloOf(0));
@@ -93,7 +93,7 @@ TEST(Status, ObserversCannotJoinOrDisturb) {
   bench.pass(6s);
   EXPECT_TRUE(bench.closed.count(silent));
   EXPECT_EQ(bench.verdict(), "none");
-  // A process may not ask as an observer does: its connection is for other things.
+  // A process may not ask for the status: its connection is for other messages.
   ConnectionId asker = bench.openWithToken();
   bench.receive(asker, StatusRequest{});
   EXPECT_TRUE(bench.closed.count(asker));

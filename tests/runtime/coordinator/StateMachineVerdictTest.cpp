@@ -1,4 +1,4 @@
-// How a job ends, and who is to blame: the coordinator's logic, event by event.
+// How a job ends, and which process is the culprit: the coordinator's logic, event by event.
 
 #include "tests/runtime/coordinator/StateMachineBench.h"
 
@@ -66,7 +66,7 @@ TEST(StateMachine, WithALauncherTheSignalIsWaitedForButNotLong) {
   }
 }
 
-// What process 0 tells its members soon after its first step, and how often later on.
+// When process 0 reports its position to its members after its first step, and how often later.
 TEST(StateMachine, MembersAreToldWhereProcess0HasBegun) {
   Bench bench(2);
   bench.joinAll();
@@ -128,7 +128,7 @@ TEST(StateMachine, WhenItWasStoppedItselfNobodyIsBlamed) {
   EXPECT_EQ(bench.verdict(), "none");
   bench.pass(5s);
   EXPECT_EQ(bench.verdict(), "none");
-  // Unless the others have given it up meanwhile, and say so.
+  // Unless the others have concluded without it meanwhile, and say so.
   Verdict hung{0, "h0", 100, Verdict::Cause::Hung, 10'000, "", {}};
   bench.receiveFrom(2, VerdictMessage{hung});
   EXPECT_EQ(bench.verdict(), hung.str());
@@ -148,7 +148,7 @@ TEST(StateMachine, StandingStillIsWarnedOfOnlyWhereProcessesAreApart) {
   Position here{3, 4, Position::State::Running, "f:4:1"}, there{3, 9, Position::State::Running, "f:9:1"};
   for (int32_t process : {0, 1, 2})
     bench.positions[process] = here;
-  bench.pass(10s); // All at one place: they may be computing.
+  bench.pass(10s); // All are at one position: they may be computing.
   EXPECT_TRUE(bench.all<NoticeMessage>(bench.memberConnections[0]).empty());
   bench.positions[0] = bench.positions[1] = there;
   bench.pass(1900ms);
@@ -158,13 +158,14 @@ TEST(StateMachine, StandingStillIsWarnedOfOnlyWhereProcessesAreApart) {
   ASSERT_EQ(notices.size(), 1u);
   EXPECT_EQ(notices[0].notice.text, "the job has not moved for 2 s: process 2: launch 3, step 4 (f:4:1); "
                                     "processes 0 and 1: launch 3, step 9 (f:9:1)");
-  bench.pass(20s); // Once per standstill, for a while; never an error, as collective_timeout is 0.
+  // One warning for each standstill, repeated after a while; never an error, because collective_timeout is 0.
+  bench.pass(20s);
   EXPECT_EQ(bench.all<NoticeMessage>(bench.memberConnections[0]).size(), 1u);
   bench.pass(3600s);
   EXPECT_EQ(bench.verdict(), "none");
 }
 
-// Inputs take their time, and nobody is behind another: who looks is told, and may decide.
+// Loading inputs may take long, and no process is behind another: a warning lets the user decide.
 TEST(StateMachine, StandingStillBeforeTheFirstStepIsWarnedOf) {
   Bench bench(2);
   bench.joinAll();
@@ -191,7 +192,8 @@ TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
                               "(f:7:7)"),
                     HasSubstr("processes 0 and 2: launch 5, step 1 (f:1:1)")));
 
-  // Whenever heartbeats come: so soon that devices need not speak, but after those that know of a broken network.
+  // The limit does not depend on the times of heartbeats: it comes before devices must report, but after reports of a
+  // broken network.
   Bench exact(2, [](ServerOptions &options) { options.collectiveTimeout = 2010ms; });
   exact.joinAll();
   exact.positions[0] = {5, 1, Position::State::Running, "f:1:1"};
@@ -212,7 +214,7 @@ TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
                                             "step, while others are elsewhere (process 0: launch 1"));
 }
 
-// Process 0 waits for 1, which waits for 2: that they complain is no failure of theirs.
+// Process 0 waits for 1, which waits for 2: their reports of waiting are no failures of their own.
 TEST(StateMachine, WhoIsWaitedForInVainIsToBlame) {
   Bench bench(4);
   bench.joinAll();
@@ -262,7 +264,7 @@ TEST(StateMachine, GoodbyeIsForAllOrNobody) {
   Bench torn(3);
   torn.joinAll();
   torn.receiveFrom(1, Goodbye{});
-  torn.hangUp(1); // It may not go before the others.
+  torn.hangUp(1); // It must not leave before the others.
   EXPECT_THAT(torn.verdict(), HasSubstr("process 1 (h1, pid 101) was lost"));
 }
 
@@ -271,11 +273,11 @@ TEST(StateMachine, AMemberThatSendsNonsenseIsToBlame) {
   bench.joinAll();
   bench.machine->onRecord(bench.memberConnections[1], "\xff\xff", bench.now);
   bench.pass(200ms);
-  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) failed: it sent the coordinator what is no message"));
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 1 (h1, pid 101) failed: it sent the coordinator an invalid message"));
   EXPECT_EQ(bench.all<VerdictMessage>(bench.memberConnections[1]).size(), 1u);
 }
 
-// What a process says of its failure counts, not where its other devices have come meanwhile.
+// The position of a failure report counts, not a later position of the process's other devices.
 TEST(StateMachine, AFailureKeepsItsPlace) {
   Bench bench(2);
   bench.joinAll();
@@ -289,7 +291,8 @@ TEST(StateMachine, AFailureKeepsItsPlace) {
   EXPECT_EQ(bench.machine->getVerdict()->position, where);
 }
 
-// What all have learned alike names who met the cause, or nobody, whoever says it first.
+// If all processes report a shared failure, the verdict names the process that met the cause, or none, no matter which
+// report is first.
 TEST(StateMachine, ASharedFailureNamesWhoMetTheCause) {
   for (int32_t first : {0, 1, 2}) {
     Bench bench(3);
@@ -311,7 +314,7 @@ TEST(StateMachine, ASharedFailureNamesWhoMetTheCause) {
   wrong.joinAll();
   wrong.receiveFrom(2, Fail{"not saved", {}, 3});
   wrong.pass(1s);
-  EXPECT_THAT(wrong.verdict(), HasSubstr("process 2 (h2, pid 102) failed: it sent the coordinator what is no message"));
+  EXPECT_THAT(wrong.verdict(), HasSubstr("process 2 (h2, pid 102) failed: it sent the coordinator an invalid message"));
 }
 
 TEST(StateMachine, OfSeveralWhoReportTheSameItIsTheFirstByNumber) {

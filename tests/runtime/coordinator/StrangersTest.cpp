@@ -1,4 +1,4 @@
-// What comes to the coordinator's port and is no process of the job.
+// Connections to the coordinator's port that are no process of the job.
 
 #include "runtime/coordinator/Handshake.h"
 #include "tests/runtime/coordinator/TransportHelper.h"
@@ -23,9 +23,9 @@ TEST(Strangers, GarbageAndOversizedFramesAreClosedAndTheJobUntouched) {
   ASSERT_GT(::send(garbage.get(), text.data(), text.size(), MSG_NOSIGNAL), 0);
   std::string received;
   EXPECT_TRUE(waitForClose(garbage.get(), 5000, &received));
-  EXPECT_EQ(received, ""); // Who does not know the first word gets no answer.
+  EXPECT_EQ(received, ""); // A peer with a wrong opening gets no answer.
 
-  // The right first word, then a wrong proof: nothing after it is looked at.
+  // A valid opening, then a wrong proof: nothing after it is read.
   UniqueFd wrongProof = connectTo(port.address);
   coordinator::Opening opening;
   text = opening.encode() + std::string(32, 'x') + std::string("\xff\xff\xff\xff", 4);

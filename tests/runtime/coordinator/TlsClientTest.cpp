@@ -1,4 +1,4 @@
-// Jobs whose connections are encrypted, and all the ways in which two sides do not fit.
+// Jobs with encrypted connections, and all the ways in which the two sides can disagree.
 
 #include "runtime/coordinator/Client.h"
 #include "runtime/coordinator/StatusClient.h"
@@ -39,10 +39,10 @@ protected:
     return instance;
   }
 
-  /// What processes 0 and 1 of two say, with these identities, and what process 0 is told meanwhile.
+  /// The errors of processes 0 and 1 of two, with these identities, and the notices of process 0.
   struct Outcome {
     std::vector<std::string> errors, notices;
-    double seconds = 0; ///< Until process 1 knows.
+    double seconds = 0; ///< Until process 1 has its error.
   };
   static Outcome joinTwo(std::shared_ptr<const TlsIdentity> first, std::shared_ptr<const TlsIdentity> second,
                          const std::string &address = "") {
@@ -85,10 +85,10 @@ TEST_F(TlsClient, JoinsTalksAndLeaves) {
   EXPECT_EQ(status.processes.size(), 4u);
   EXPECT_THAT(messageOf([&] { queryStatus(port.address, "a token for tests", nullptr, std::nullopt, timeLimit(5s)); }),
               HasSubstr("takes TLS connections only" + std::string(remedy)));
-  // The token is asked for as ever.
+  // The token is still required.
   EXPECT_THAT(messageOf([&] { queryStatus(port.address, "another", identity(), std::nullopt, timeLimit(5s)); }),
               HasSubstr("has another token"));
-  // Nothing of it travels in the clear.
+  // Nothing of it is sent in clear text.
   UniqueFd plain = connectTo(port.address);
   ASSERT_EQ(::send(plain.get(), "SPMD", 4, 0), 4);
   std::string received;
@@ -116,8 +116,8 @@ TEST_F(TlsClient, OneSideWithoutIsNamedAtOnce) {
                                        HasSubstr(std::string("it does not speak TLS") + remedy)));
   EXPECT_LT(outcome.seconds, timeLimit(1.0));
   EXPECT_THAT(outcome.notices,
-              Contains(std::string("a connection from 127.0.0.1 was refused: it speaks TLS, and this job "
-                                   "was started without") +
+              Contains(std::string("a connection from 127.0.0.1 was refused: it uses TLS, but this job "
+                                   "was started without TLS") +
                        remedy));
 }
 
@@ -129,7 +129,7 @@ TEST_F(TlsClient, AnotherAuthorityIsNamedByBoth) {
               HasSubstr(": its certificate is not signed by the authority in " + files.authority + " (--tls-ca)"));
   EXPECT_LT(outcome.seconds, timeLimit(1.0));
 
-  // Takes the coordinator's certificate, and has one that the coordinator does not take.
+  // It trusts the coordinator's certificate, but the coordinator does not trust its own.
   std::ofstream both(strangers.path("both.pem"));
   both << std::ifstream(good().authority).rdbuf() << std::ifstream(files.authority).rdbuf() << std::flush;
   files.authority = strangers.path("both.pem");
@@ -142,7 +142,7 @@ TEST_F(TlsClient, AnotherAuthorityIsNamedByBoth) {
                        good().authority + " (--tls-ca)"));
 }
 
-// The name is that of the coordinator's address; process 0 finds out too, for it connects to itself.
+// The name is that of the coordinator's address; process 0 notices too, because it connects to itself.
 TEST_F(TlsClient, TheCertificateIsForAnotherHost) {
   std::string name = hostName();
   if (name.empty() || name == "localhost")

@@ -1,4 +1,4 @@
-// Artifacts as they come, and with their checksum made right, so that what is behind it is met too.
+// Artifacts as they are, and with a corrected checksum, so that the code behind the checksum is reached too.
 
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/Sha256.h"

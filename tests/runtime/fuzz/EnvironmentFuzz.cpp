@@ -1,5 +1,5 @@
-// What clusters and people put into the environment: Slurm's lists of hosts, addresses, numbers. The input is cut at
-// newlines into the values of all variables that are asked for.
+// Environment variables of clusters and users: Slurm's lists of hosts, addresses, numbers. The input is split at
+// newlines into the values of all variables that are read.
 
 #include "runtime/coordinator/Address.h"
 #include "runtime/support/Cluster.h"

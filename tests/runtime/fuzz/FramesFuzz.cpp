@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   try {
     Message message = decode(bytes);
-    // What was understood can be said again, and is understood in the same way.
+    // A decoded message can be encoded again, and decodes to the same.
     std::string frame = encode(message);
     if (encode(decode(std::string_view(frame).substr(frameHeaderBytes))) != frame)
       std::abort();

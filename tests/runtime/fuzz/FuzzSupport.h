@@ -1,7 +1,7 @@
-//===- FuzzSupport.h - what the decoders' fuzz targets share ----*- C++ -*-===//
+//===- FuzzSupport.h - helpers of the decoders' fuzz targets ----*- C++ -*-===//
 //
-// Each *Fuzz.cpp of this folder is one libFuzzer target (docs/testing.md): any bytes at all give a value or an
-// spmd::Error, never a crash, a hang, or memory out of proportion.
+// Each *Fuzz.cpp of this folder is one libFuzzer target (docs/testing.md): every input gives a value or an spmd::Error,
+// never a crash, a hang, or excessive memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,7 +35,7 @@ private:
   int fd;
 };
 
-/// Reads the whole array, if that is little.
+/// Reads the full array if it is small.
 inline void readAll(const ArraySource &source) {
   const ArrayLayout &layout = source.getLayout();
   if (!layout.dtype)
@@ -45,7 +45,7 @@ inline void readAll(const ArraySource &source) {
   for (int64_t size : layout.shape) {
     ranges.push_back({0, size});
     if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
-      std::abort(); // More than there can be in a file.
+      std::abort(); // More bytes than the file can have.
   }
   if (bytes > (1 << 20))
     return;

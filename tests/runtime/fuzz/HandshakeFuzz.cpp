@@ -1,5 +1,5 @@
-// Strangers at the coordinator's port, and a member that knows the token but says anything: each byte of the input
-// decides on the next event, so the state machines are met in every stage.
+// Unauthenticated connections to the coordinator's port, and a member that knows the token but sends arbitrary
+// messages. Each byte of the input chooses the next event, so the state machines are tested in every stage.
 
 #include "runtime/coordinator/MemberMachine.h"
 #include "runtime/coordinator/StateMachine.h"
@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       member.onRecord(input.bytes(input.byte()), now);
       break;
     case 8:
-      // What the server says to one connection, the member hears.
+      // The member receives what the server sends on its connection.
       for (const ServerAction &action : server.takeActions())
         if (action.kind == ServerAction::Kind::Send && action.connection == id)
           member.onRecord(action.bytes.size() == challengeBytes

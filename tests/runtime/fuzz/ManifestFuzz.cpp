@@ -1,4 +1,4 @@
-// Manifests of checkpoints as they come, and with their checksum made right.
+// Manifests of checkpoints as they are, and with a corrected checksum.
 
 #include "runtime/checkpoint/Manifest.h"
 #include "tests/runtime/fuzz/FuzzSupport.h"
@@ -17,7 +17,7 @@ static void tryOne(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string_view text(reinterpret_cast<const char *>(data), size);
   tryOne(text);
-  if (text.find("[[[[[[[[") != text.npos) // The library below recurses; the decoder's own limit comes first.
+  if (text.find("[[[[[[[[") != text.npos) // The JSON library recurses; the decoder's own limit must come first.
     return 0;
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object())

@@ -1,4 +1,4 @@
-// What processes of different hosts send one another ahead of data.
+// The records that processes of different hosts send before data.
 
 #include "runtime/collective/net/Wire.h"
 #include "tests/runtime/fuzz/FuzzSupport.h"

@@ -1,4 +1,5 @@
-// Archives as they come, and a right one with the bytes as its member, so that what is behind the zip is met too.
+// Archives as they are, and a valid one with the input as its member, so that the code behind the zip reader is reached
+// too.
 
 #include "runtime/io/Npz.h"
 #include "tests/runtime/fuzz/FuzzSupport.h"
@@ -19,7 +20,7 @@ static void tryOne(std::string_view bytes) {
   }
 }
 
-/// A zip with one stored member, `x.npy` (APPNOTE.TXT, 4.3).
+/// Returns a zip with one stored member, `x.npy` (APPNOTE.TXT, 4.3).
 static std::string zipOf(std::string_view member) {
   const std::string name = "x.npy";
   auto put = [](std::string &out, size_t value, int bytes) {
@@ -27,7 +28,7 @@ static std::string zipOf(std::string_view member) {
       out += static_cast<char>(value >> (8 * i));
   };
   uLong checksum = crc32(0, reinterpret_cast<const Bytef *>(member.data()), static_cast<uInt>(member.size()));
-  std::string entry; // What the local header and the directory have in common.
+  std::string entry; // The common part of the local header and the directory.
   put(entry, 20, 2);
   put(entry, 0, 8); // Flags, method, time and date.
   put(entry, checksum, 4);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs libFuzzer's targets of the runtime's decoders for so many seconds of processor time each, from real files.
+"""Runs the libFuzzer targets of the runtime's decoders for so many seconds of processor time each, from real files.
 
     tests/runtime/fuzz/run.py --fuzzers build/fuzz/bin --spmdc build/release/bin/spmdc --folder FOLDER npz artifact
     tests/runtime/fuzz/run.py ... --seconds 3600                                        all of them, an hour each
 
-FOLDER keeps what reaches something new (NAME/), and of each target how long it has run (NAME.json), so that a run goes
-on where the last one ended; an input that breaks one is left there as NAME-crash-*. What a target reaches from an empty
-file alone is little (61 places of an .npz instead of 640), so each begins with files that NumPy, the compiler and a run
-have written.
+FOLDER keeps the inputs that reach new code (NAME/), and for each target how long it has run (NAME.json), so that a run
+continues where the last one ended; an input that breaks a target is left there as NAME-crash-*. From an empty file a
+target reaches little (61 places of an .npz instead of 640), so each starts with files that NumPy, the compiler and a
+run have written.
 """
 
 import argparse
@@ -33,7 +33,7 @@ fn main(x: f32[8@a], n: i32[]) -> (f32[8@a], i32[]) {
 
 
 def make_seeds(spmdc, seeds):
-    """seeds/NAME/ of each target that begins with files."""
+    """Writes seeds/NAME/ for each target that starts with files."""
     for name, kinds in {"npy": ["npy"], "npz": ["npz", "npy"], "safetensors": ["safetensors"]}.items():
         (seeds / name).mkdir(parents=True)
         for file in (SOURCE / "tests/runtime/io/data").iterdir():
@@ -55,7 +55,7 @@ def make_seeds(spmdc, seeds):
 
 
 def run(fuzzer, folder, seeds, name, wanted):
-    """Until the target has had its time; false: it found something."""
+    """Runs the target for its time. Returns False if it found a failure."""
     told = folder / f"{name}.json"
     sums = json.loads(told.read_text()) if told.exists() else {"seconds": 0, "inputs": 0, "places": 0}
     (folder / name).mkdir(exist_ok=True)
@@ -74,7 +74,7 @@ def run(fuzzer, folder, seeds, name, wanted):
         sums["places"] = max([sums["places"], *map(int, re.findall(r"cov: (\d+)", text))])
         told.write_text(json.dumps(sums))
         if status != 0:
-            print(f"{name}: FOUND something, status {status}; {log} says what", flush=True)
+            print(f"{name}: FOUND something, status {status}; see {log}", flush=True)
             return False
     print(f"{name}: {sums['inputs']:,} inputs in {sums['seconds']:,.0f} s, {sums['places']} places reached", flush=True)
     return True

@@ -30,7 +30,7 @@ public:
   std::string wait(const std::string &key, std::chrono::milliseconds timeout) override {
     std::unique_lock lock(mutex);
     if (!changed.wait_for(lock, timeout, [&] { return values.count(key) != 0; }))
-      throw Error("nobody has set " + key);
+      throw Error("no process has set " + key);
     return values.at(key);
   }
   void removePrefix(const std::string &prefix) override { removed.push_back(prefix); }
@@ -46,7 +46,7 @@ int64_t steadyNs() {
       .count();
 }
 
-// Clocks hours apart; each process finds out its own difference, within what it says itself.
+// Clocks hours apart: each process measures its own offset, within the uncertainty that it reports.
 TEST(ClockOffset, IsFoundWithinItsUncertainty) {
   MemoryStore store;
   const std::vector<int64_t> skew = {0, 7'200'000'000'000, -3'600'000'000'123, 5};

@@ -31,7 +31,7 @@ using testing::HasSubstr;
 
 namespace {
 
-/// x: f32[5@i, 3], p.w: f32[4] -> (x as it lies, all of x as `y.all`, p.w as `y.w`). Without kernels, so that no
+/// x: f32[5@i, 3], p.w: f32[4] -> (x with its sharding, all of x as `y.all`, p.w as `y.w`). Without kernels, so that no
 /// compiler is needed; 5 rows over 4 devices are 2, 2, 1 and none.
 Artifact program() {
   Artifact artifact;
@@ -63,7 +63,7 @@ Artifact program() {
   return artifact;
 }
 
-/// A port that the kernel just had free.
+/// Returns a port that the kernel just had free.
 int freePort() {
   int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
@@ -97,7 +97,7 @@ const char *const kPrinted = "x: f32[5, 3] @ P(i, _)\n"
                              "y.w: f32[4] @ P()\n"
                              "[1. 1. 1. 1.]\n";
 
-// The same text on every layout: process 0 prints whole values.
+// The text is the same on every layout: process 0 prints full values.
 TEST_F(RunProgram, prints_the_results_on_every_layout) {
   for (const char *layout : {"", "--num-processes 4", "--num-processes 2 --devices-per-process 2"}) {
     Printed outcome = run(std::string("--input x=iota --input p=ones --print ") + layout);
@@ -120,7 +120,7 @@ TEST_F(RunProgram, prints_shards_process_after_process) {
   }
 }
 
-// Files in, files out: read in pieces by the processes that hold them, written once by process 0.
+// Inputs and outputs as files: each process reads its shards, process 0 writes the results once.
 TEST_F(RunProgram, reads_and_writes_files) {
   std::vector<float> x(15), w = {1.5f, 2.5f, 3.5f, 4.5f};
   std::iota(x.begin(), x.end(), 100.0f);
@@ -140,7 +140,7 @@ TEST_F(RunProgram, reads_and_writes_files) {
   EXPECT_EQ(folder.fileCount(), 5u) << "no temporary file is left";
 }
 
-// Four commands as four shells would give them, in any order.
+// Four commands as four shells would run them, in any order.
 TEST_F(RunProgram, joins_as_a_cluster_by_hand) {
   std::string address = "--coordinator-address 127.0.0.1:" + std::to_string(freePort());
   std::string all;
@@ -152,7 +152,7 @@ TEST_F(RunProgram, joins_as_a_cluster_by_hand) {
   EXPECT_EQ(outcome.text, kPrinted);
 }
 
-// One that was started with something else: all say what differs.
+// A process with other options: all report the difference.
 TEST_F(RunProgram, different_options_are_refused_at_join) {
   std::string address = "--coordinator-address 127.0.0.1:" + std::to_string(freePort());
   Printed outcome =
@@ -187,7 +187,7 @@ TEST_F(RunProgram, wrong_command_lines_exit_with_2) {
   EXPECT_EQ(run("--input x=iota --input p=ones --coordinator-address 127.0.0.1:1 --num-processes 2").status, 2);
 }
 
-// A wrong file is met after the join, by every process that reads it; all print one root cause.
+// Every process that reads a wrong file fails after the join; all print one root cause.
 TEST_F(RunProgram, wrong_files_fail_on_all_processes_with_one_cause) {
   std::vector<double> x(15);
   writeNpy(path("x.npy"), DType::F64, {5, 3}, x.data());
@@ -200,7 +200,7 @@ TEST_F(RunProgram, wrong_files_fail_on_all_processes_with_one_cause) {
   for (size_t at = outcome.text.find(cause); at != std::string::npos; at = outcome.text.find(cause, at + 1))
     ++count;
   EXPECT_EQ(count, 4u) << outcome.text;
-  // The same text after the name of the process that prints it.
+  // The text after the name of the process is the same.
   std::string first = outcome.text.substr(outcome.text.find("error: "), outcome.text.find('\n'));
   first = first.substr(0, first.find('\n'));
   size_t same = 0;
@@ -229,7 +229,7 @@ TEST_F(RunProgram, times_are_written_as_json) {
   EXPECT_THAT(text, HasSubstr("\"runs\": 5"));
 }
 
-// The command is the runtime alone: no compiler, and nothing that a machine may lack.
+// The command needs only the runtime: no compiler, and no library that a machine may lack.
 TEST(SpmdRun, needs_only_the_c_library) {
   Printed outcome = shell("ldd " SPMDC_BINARY_DIR "/bin/spmd-run");
   ASSERT_THAT(outcome.text, HasSubstr("libc.so"));
@@ -266,7 +266,7 @@ TEST_P(KillAfter, a_killed_process_ends_the_run) {
   EXPECT_THAT(text, HasSubstr("process 2 (pid " + std::to_string(victim) + ") was killed by signal 9 (SIGKILL)"));
 }
 
-// Not waited for: only spreads the moment from a process's first instructions over joining to its work.
+// The wait only spreads the time of the kill from a process's first instructions over joining to its work.
 INSTANTIATE_TEST_SUITE_P(RunProgram, KillAfter, testing::Values(0, 3, 10, 30, 500));
 
 } // namespace

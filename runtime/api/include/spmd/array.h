@@ -1,4 +1,4 @@
-//===- array.h - values spread over devices ---------------------*- C++ -*-===//
+//===- array.h - arrays distributed over devices ----------------*- C++ -*-===//
 #pragma once
 
 #include "host_values.h"
@@ -21,11 +21,10 @@ struct Shard;
 class ArrayImpl;
 class TracedValue;
 
-/// A value spread over the devices of a mesh, perhaps still being computed. Copies share the value, which never
-/// changes; so several threads may read, copy and pass one Array. Assigning to a variable that another thread uses
-/// needs the program's own lock, as with any value. Inside of a callable that jit, grad and the like trace, it may
-/// stand for a value that only the compiled program will have: then it has a shape and a dtype and no more, and what
-/// asks for more is an error.
+/// A value distributed over the devices of a mesh, perhaps still being computed. Copies share the value, which never
+/// changes; so several threads may read, copy and pass one Array. A program that assigns to a variable that another
+/// thread uses needs a lock of its own, as with any value. Inside of a callable that jit, grad and the like trace, an
+/// Array may be symbolic: it then has only a shape and a dtype, and other uses throw an error.
 class Array {
 public:
   Array() = default;
@@ -37,34 +36,35 @@ public:
   const NamedSharding &sharding() const;
   int64_t ndim() const { return static_cast<int64_t>(shape().size()); }
   int64_t size() const;
-  /// As the program names it, for messages; may be empty.
+  /// The name that the program gave it, for messages; may be empty.
   const std::string &name() const;
 
-  /// Whether it stands for a value of a program that is being traced; JAX's `isinstance(x, jax.core.Tracer)`.
+  /// Returns whether the array is symbolic, a value of a program that is being traced; JAX's `isinstance(x,
+  /// jax.core.Tracer)`.
   bool is_traced() const { return traced != nullptr; }
-  /// Whether it was donated to a call: only its type and sharding are known then.
+  /// Returns whether the array was donated to a call: only its type and sharding are known then.
   bool is_deleted() const;
 
-  /// Whether all devices that hold a part are of this process.
+  /// Returns whether all devices that hold a part are local to this process.
   bool is_fully_addressable() const;
-  /// Whether every device holds all of it.
+  /// Returns whether every device holds all of the array.
   bool is_fully_replicated() const;
-  /// What the devices of this process hold. No communication.
+  /// Returns the shards on the devices of this process. No communication.
   std::vector<Shard> addressable_shards() const;
 
   /// Waits for the computation, and throws its error.
   const Array &block_until_ready() const;
 
-  /// The values, row-major; waits for them. An error where this process holds no complete copy (it names the calls
-  /// that help) or T is not the dtype.
+  /// Returns the values, row-major; waits for them. Throws an error if this process holds no complete copy (the error
+  /// names the calls that help) or if T does not match the dtype.
   template <typename T> std::vector<T> to_host() const;
-  /// The value of an array of one element.
+  /// Returns the value of an array of one element.
   template <typename T> T item() const;
 
-  /// The values as NumPy prints them, or type and sharding where this process holds no complete copy.
+  /// Returns the values as NumPy prints them, or type and sharding if this process holds no complete copy.
   std::string str() const;
 
-  /// Null for an Array that was never assigned. An error for one that is traced or deleted.
+  /// Null for an Array that was never assigned. Throws an error for a traced or deleted one.
   const std::shared_ptr<const ArrayImpl> &get_impl() const;
   const std::shared_ptr<const TracedValue> &get_traced() const { return traced; }
 
@@ -72,52 +72,52 @@ private:
   void copy_to_host(DType dtype, void *target) const;
 
   std::shared_ptr<const ArrayImpl> impl;
-  std::shared_ptr<const TracedValue> traced; ///< Then there is no impl.
+  std::shared_ptr<const TracedValue> traced; ///< Set for a traced array, which has no impl.
 };
 
-/// One device's part of an array. A value, as Array is.
+/// The shard of one device. A value, as Array is.
 struct Shard {
   DeviceInfo device;
-  Index index;        ///< Of the global array; without padding.
+  Index index;        ///< The part of the global array, without padding.
   int64_t replica_id; ///< 0 on the first device that holds this part.
-  Array data;         ///< On that device alone.
+  Array data;         ///< An array on that device alone.
 };
 
-/// The full value from every process, which must be the same on all (compared by hash).
+/// Creates an array from its full value, which must be the same on all processes (compared by hash).
 Array device_put(const ArrayView &value, const NamedSharding &sharding,
                  std::source_location where = std::source_location::current());
-/// On one device of this process.
+/// Creates an array on one device of this process.
 Array device_put(const ArrayView &value, const DeviceInfo &device,
                  std::source_location where = std::source_location::current());
-/// The same value with another sharding; every process of either mesh calls it.
+/// Reshards an array; every process of either mesh calls it.
 Array device_put(const Array &value, const NamedSharding &sharding);
 
-/// From the rows (in general: the block) that this process's devices hold. Without a global shape, it follows from
-/// the local ones, which are compared first.
+/// Creates an array from the rows (in general: the block) that this process's devices hold. Without a global shape, the
+/// global shape follows from the local ones, which the processes compare first.
 Array make_array_from_process_local_data(const NamedSharding &sharding, const ArrayView &local_data,
                                          std::optional<std::vector<int64_t>> global_shape = std::nullopt,
                                          std::source_location where = std::source_location::current());
 
-/// From one array for each device of this process, without a copy where nothing is padded.
+/// Creates an array from one array for each device of this process; copies only where a shard is padded.
 Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const NamedSharding &sharding,
                                            const std::vector<Array> &arrays,
                                            std::source_location where = std::source_location::current());
 
-/// Asks for each part that this process's devices hold, once. The callback writes the row-major values of `index` to
-/// `target`.
+/// Creates an array; calls the callback once for each part that this process's devices hold. The callback writes the
+/// row-major values of `index` to `target`.
 Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const NamedSharding &sharding,
                                const std::function<void(const Index &index, void *target)> &callback,
                                std::source_location where = std::source_location::current());
-/// The same with typed values: returns as many as the index has.
+/// The same with typed values: the callback returns as many as the index has.
 template <typename T>
 Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &sharding,
                                const std::function<std::vector<T>(const Index &)> &callback,
                                std::source_location where = std::source_location::current());
 
-/// The same value, complete on every process that takes part. Every process calls it.
+/// Returns the same value, complete on every process that takes part. Every process calls it.
 Array process_allgather(const Array &value);
 
-/// The box drawing of which device holds which block, of an array of one or two dimensions.
+/// Returns a drawing of boxes that shows which device holds which block of an array of one or two dimensions.
 std::string visualize_array_sharding(const Array &array);
 std::string visualize_sharding(const std::vector<int64_t> &shape, const NamedSharding &sharding);
 

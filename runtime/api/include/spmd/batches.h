@@ -12,11 +12,11 @@
 
 namespace spmd {
 
-/// What becomes of the rows at the end of an epoch that are fewer than a batch. The same on all processes.
+/// How to use the last rows of an epoch if they are fewer than a batch. The same on all processes.
 enum class LastBatch : uint8_t {
-  drop, ///< They are left out of this epoch.
-  keep, ///< They make a batch of fewer rows.
-  wrap, ///< The batch is filled up with the next epoch's first rows.
+  drop, ///< Skip them in this epoch.
+  keep, ///< Return a batch of fewer rows.
+  wrap, ///< Fill the batch with the first rows of the next epoch.
 };
 
 struct BatchOptions {
@@ -26,18 +26,19 @@ struct BatchOptions {
 };
 
 /// Batches of the rows of .npy files, epoch after epoch without an end: row i of a batch is the same row of every file.
-/// Files are mapped, and each process reads what its devices hold of a batch; the next batch is read while the program
-/// works on the one before. Every process makes the same calls. For one thread at a time.
+/// Files are mapped, and each process reads the part of a batch that its devices hold; the loader reads the next batch
+/// while the program uses the current one. Every process makes the same calls. Only one thread may use a loader at a
+/// time.
 class BatchLoader {
 public:
-  /// `sharding`: of a batch; its first dimension is the rows.
+  /// `sharding` is that of a batch; its first dimension is the rows.
   BatchLoader(const std::vector<std::string> &files, const NamedSharding &sharding, BatchOptions options,
               std::source_location where = std::source_location::current());
 
   int64_t batches_per_epoch() const;
-  /// The next batch: one array for each file.
+  /// Returns the next batch: one array for each file.
   std::vector<Array> next();
-  /// Batch `batch`, counted over all epochs from 0, comes next: to go on from a checkpoint.
+  /// Makes batch `batch`, counted over all epochs from 0, the next one: to continue from a checkpoint.
   void seek(int64_t batch);
 
 private:

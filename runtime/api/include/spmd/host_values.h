@@ -34,7 +34,7 @@ template <> struct dtype_of<uint32_t> : std::integral_constant<DType, DType::U32
 template <> struct dtype_of<uint8_t> : std::integral_constant<DType, DType::U8> {};
 template <> struct dtype_of<bool> : std::integral_constant<DType, DType::Bool> {};
 
-/// Row-major values on the host that somebody else owns.
+/// A view of row-major values on the host; the caller owns them.
 struct ArrayView {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -45,7 +45,8 @@ namespace detail {
 void checkElementCount(size_t elements, const std::vector<int64_t> &shape);
 } // namespace detail
 
-/// A view of contiguous elements; an error where the shape does not have as many. Without a shape: one dimension.
+/// Returns a view of contiguous elements; throws an error if the shape has another number of elements. Without a shape:
+/// one dimension.
 template <typename T> ArrayView view(std::span<const T> elements, std::vector<int64_t> shape) {
   detail::checkElementCount(elements.size(), shape);
   return {dtype_of<T>::value, std::move(shape), elements.data()};
@@ -57,12 +58,12 @@ template <typename T> ArrayView view(const std::vector<T> &elements) {
   return view(elements, {static_cast<int64_t>(elements.size())});
 }
 
-/// [start, stop) of one dimension.
+/// Half-open range [start, stop) of one dimension.
 struct Slice {
   int64_t start = 0, stop = 0;
   bool operator==(const Slice &) const = default;
 };
-/// Which part of an array: one slice per dimension.
+/// A part of an array: one slice per dimension.
 using Index = std::vector<Slice>;
 
 } // namespace spmd

@@ -1,16 +1,17 @@
 //===- numpy.h - operations on arrays ---------------------------*- C++ -*-===//
 //
-// JAX's jax.numpy, jax.nn and jax.lax by their names, as functions of the namespace; each is the language's function of
-// docs/language.md, through call() of operand.h, which reaches those that are not here. Types are promoted as in JAX,
-// and numbers of C++ are weakly typed, as Python's are: `x * 0.5` of a bf16 array is bf16. Shapes are broadcast as in
-// NumPy. Results lie as the compiler chooses by their operands' shardings; with_sharding_constraint says it.
+// JAX's jax.numpy, jax.nn and jax.lax by their names, as functions of the namespace. Each is the language's function of
+// docs/language.md, through call() of operand.h, which also reaches functions that are not here. Types are promoted as
+// in JAX, and numbers of C++ are weakly typed, as Python's are: `x * 0.5` of a bf16 array is bf16. Shapes are broadcast
+// as in NumPy. The compiler chooses the shardings of results from those of the operands; with_sharding_constraint sets
+// one.
 //
-// A number is a constant of the program that it stands in: one that is another at each call (a learning rate that
-// falls) is better an array, as each is compiled anew.
+// A number is a constant of the program that uses it. If it changes at each call (a falling learning rate), pass an
+// array instead, because each new constant is compiled anew.
 //
-// Inside of a callable that jit traces they write its program; elsewhere each is a cached program of one operation that
-// every process of the arrays' mesh calls, and that returns at once. Mistakes in shapes and types are thrown by the
-// call, with its line.
+// Inside of a callable that jit traces, these functions add to its program. Elsewhere each is a cached program of one
+// operation that every process of the arrays' mesh calls, and that returns at once. Errors in shapes and types are
+// thrown by the call, with its line.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,7 +28,7 @@
 
 namespace spmd {
 
-/// An axis (negative: from the end), several, or none, which means what the function does without: mostly all.
+/// An axis (negative: from the end), several, or none, which means the function's default: usually all axes.
 class Axes {
 public:
   Axes() = default;
@@ -35,7 +36,7 @@ public:
   Axes(std::integral auto axis) : single(static_cast<int64_t>(axis)) {}
   Axes(std::initializer_list<int64_t> axes) : list(std::vector<int64_t>(axes)) {}
   Axes(std::vector<int64_t> axes) : list(std::move(axes)) {}
-  /// As an operand: a number, a list or None.
+  /// Returns the operand: a number, a list or None.
   Operand get(std::source_location where) const {
     return single ? Operand(*single, where) : list ? Operand(*list, where) : Operand(nullptr, where);
   }
@@ -64,8 +65,8 @@ inline Array reduction(const char *function, const Operand &x, const Axes &axis,
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// Of each element, with broadcasting; at least one side is an Array. Comparisons give bools. `%` has the divisor's
-/// sign. There is no conversion of an Array to bool.
+/// Element-wise, with broadcasting; at least one side is an Array. Comparisons return bools. `%` has the sign of the
+/// divisor. An Array does not convert to bool.
 inline Array operator+(const Operand &x, const Operand &y) { return detail::infix("$ + $", x, y); }
 inline Array operator-(const Operand &x, const Operand &y) { return detail::infix("$ - $", x, y); }
 inline Array operator*(const Operand &x, const Operand &y) { return detail::infix("$ * $", x, y); }
@@ -90,7 +91,7 @@ inline Array power(const Operand &x, const Operand &y) { return detail::infix("$
 // Products
 //===----------------------------------------------------------------------===//
 
-/// jnp.matmul: of vectors, matrices and stacks of matrices. f32 stays f32; bf16 and f16 are accumulated in f32.
+/// jnp.matmul: for vectors, matrices and stacks of matrices. f32 stays f32; bf16 and f16 are accumulated in f32.
 inline Array matmul(const Operand &x, const Operand &y) { return detail::infix("$ @ $", x, y); }
 /// jnp.einsum: einsum("bij,bjk->bik", {x, y}).
 inline Array einsum(const char *spec, const std::vector<Array> &operands,
@@ -102,7 +103,7 @@ inline Array einsum(const char *spec, const std::vector<Array> &operands,
 }
 
 //===----------------------------------------------------------------------===//
-// Of each element
+// Element-wise functions
 //===----------------------------------------------------------------------===//
 
 inline Array abs(const Operand &x) { return detail::unary("abs", x); }
@@ -146,14 +147,14 @@ inline Array where(const Operand &condition, const Operand &x, const Operand &y)
 }
 /// x.astype(dtype); jax.lax.convert_element_type.
 inline Array astype(const Operand &x, DType dtype) { return call("cast", {x, dtype}, {}, x.get_location()); }
-/// The bits as another dtype of the same width; jax.lax.bitcast_convert_type.
+/// jax.lax.bitcast_convert_type: the bits as another dtype of the same width.
 inline Array bitcast_convert_type(const Operand &x, DType dtype) {
   return call("bitcast", {x, dtype}, {}, x.get_location());
 }
 inline Array stop_gradient(const Operand &x) { return detail::unary("stop_gradient", x); }
 
 //===----------------------------------------------------------------------===//
-// Reductions, and what runs along an axis
+// Reductions, and operations along an axis
 //===----------------------------------------------------------------------===//
 
 inline Array sum(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
@@ -180,7 +181,7 @@ inline Array any(const Operand &x, const Axes &axis = {}, bool keepdims = false)
 inline Array all(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
   return detail::reduction("all", x, axis, keepdims);
 }
-/// Positions, i32; `call("argmax", {x}, {{"index_dtype", DType::I64}})` gives i64.
+/// Returns positions, i32; `call("argmax", {x}, {{"index_dtype", DType::I64}})` returns i64.
 inline Array argmax(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
   return detail::reduction("argmax", x, axis, keepdims);
 }
@@ -190,7 +191,7 @@ inline Array argmin(const Operand &x, const Axes &axis = {}, bool keepdims = fal
 inline Array logsumexp(const Operand &x, const Axes &axis = {}, bool keepdims = false) {
   return detail::reduction("logsumexp", x, axis, keepdims);
 }
-/// Without an axis: of the array as one row.
+/// Without an axis it treats the array as one row.
 inline Array cumsum(const Operand &x, const Axes &axis = {}) {
   return call("cumsum", {x}, {{"axis", axis.get(x.get_location())}}, x.get_location());
 }
@@ -206,9 +207,9 @@ inline Array argsort(const Operand &x, int64_t axis = -1) {
 // Shapes and positions
 //===----------------------------------------------------------------------===//
 
-/// One size may be -1: what is left.
+/// One size may be -1: it follows from the others.
 inline Array reshape(const Operand &x, const Shape &shape) { return call("reshape", {x, shape}, {}, x.get_location()); }
-/// Without axes: in reverse.
+/// Without axes it reverses the dimensions.
 inline Array transpose(const Operand &x, const Axes &axes = {}) {
   return call("transpose", {x, axes.get(x.get_location())}, {}, x.get_location());
 }
@@ -229,7 +230,7 @@ inline Array stack(const std::vector<Array> &arrays, int64_t axis = 0,
                    std::source_location where = std::source_location::current()) {
   return call("stack", {Operand(arrays, where)}, {{"axis", axis}}, where);
 }
-/// Into `n` equal parts.
+/// Splits into `n` equal parts.
 inline std::vector<Array> split(const Operand &x, int64_t n, int64_t axis = 0) {
   return call_tuple("split", {x, n}, {{"axis", axis}}, x.get_location());
 }
@@ -245,7 +246,7 @@ inline Array repeat(const Operand &x, int64_t count, const Axes &axis = {}) {
 }
 /// jax.lax.slice: elements `start` to `limit` - 1 of each dimension, every `strides`-th of them (default: all).
 Array slice(const Operand &x, const Shape &start, const Shape &limit, const Shape &strides = {});
-/// jnp.take; without an axis of the array as one row. Indices are integers or an array of them.
+/// jnp.take; without an axis it treats the array as one row. Indices are integers or an array of them.
 inline Array take(const Operand &x, const Operand &indices, const Axes &axis = {}) {
   return call("take", {x, indices}, {{"axis", axis.get(x.get_location())}}, x.get_location());
 }
@@ -256,11 +257,11 @@ inline Array tril(const Operand &x, int64_t k = 0) { return call("tril", {x, k},
 inline Array triu(const Operand &x, int64_t k = 0) { return call("triu", {x, k}, {}, x.get_location()); }
 
 //===----------------------------------------------------------------------===//
-// Making arrays
+// Creating arrays
 //===----------------------------------------------------------------------===//
 
-/// Elsewhere than in a trace they lie on the sharding's mesh, which every process of the mesh calls for, or without one
-/// on this process's first device. In a trace the sharding is one of its mesh.
+/// Outside of a trace the array is on the sharding's mesh, and every process of the mesh makes the call; without a
+/// sharding it is on this process's first device. In a trace the sharding must be one over the mesh of the trace.
 inline Array zeros(const Shape &shape, DType dtype = DType::F32, const std::optional<NamedSharding> &sharding = {},
                    std::source_location where = std::source_location::current()) {
   return call("zeros", {Operand::type(dtype, shape, sharding, where)}, {}, where);
@@ -274,11 +275,11 @@ inline Array full(const Shape &shape, const Operand &value, DType dtype = DType:
                   std::source_location where = std::source_location::current()) {
   return call("full", {Operand::type(dtype, shape, sharding, where), value}, {}, where);
 }
-/// Lies as x.
+/// Has the sharding of x.
 inline Array zeros_like(const Array &x, std::source_location where = std::source_location::current()) {
   return detail::evaluate(Operand("like(zeros($), $)", {Operand::type(x.dtype(), x.shape(), {}, where), x}, where));
 }
-/// 0, 1, ..., stop - 1; or from `start`, by `step`. Of integers i32, else f32.
+/// 0, 1, ..., stop - 1; or from `start`, by `step`. i32 for integers, else f32.
 inline Array arange(const Operand &stop) { return call("arange", {stop}, {}, stop.get_location()); }
 inline Array arange(const Operand &start, const Operand &stop, const Operand &step = 1) {
   return call("arange", {start, stop, step}, {}, start.get_location());
@@ -309,10 +310,11 @@ inline Array log_softmax(const Operand &x, int64_t axis = -1) {
 }
 
 //===----------------------------------------------------------------------===//
-// Lying
+// Shardings
 //===----------------------------------------------------------------------===//
 
-/// jax.lax.with_sharding_constraint: the same value, lying so. Dimensions that a P leaves out are not cut.
+/// jax.lax.with_sharding_constraint: the same value with this sharding. Dimensions that the P leaves out are not
+/// sharded.
 inline Array with_sharding_constraint(const Operand &x, const P &spec) {
   return call("shard", {x, spec}, {}, x.get_location());
 }

@@ -1,9 +1,9 @@
 //===- operand.h - calling the language's operations ------------*- C++ -*-===//
 //
 // Every function of the language can be called from C++ by its name; numpy.h has the common ones as functions of their
-// own. What a call means depends on where it stands: inside of a callable that jit traces it becomes a line of the
-// program, elsewhere a program of this one operation, which is compiled once for the types and shardings of its
-// operands, and whose result is returned without waiting for it. Needs the library with the compiler.
+// own. Inside of a callable that jit traces, a call becomes a line of the program. Elsewhere it is a program of this
+// one operation, which is compiled once for the types and shardings of its operands, and whose result is returned
+// without waiting for it. Needs the library with the compiler.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,9 +20,9 @@
 
 namespace spmd {
 
-/// What an operation takes: an array, or what is known when the program is compiled: a number (weakly typed, as a
-/// number of Python is in JAX), true or false, a list, a text, a dtype, a P. It remembers the line of the program that
-/// it stands in, for messages. A value; not for keeping.
+/// The operand of an operation: an array, or a compile-time constant: a number (weakly typed, as a number of Python is
+/// in JAX), true or false, a list, a text, a dtype, a P. It remembers the source line that created it, for messages. A
+/// temporary value: do not store it.
 class Operand {
 public:
   using Location = std::source_location;
@@ -39,7 +39,7 @@ public:
   Operand(const char *text, Location where = Location::current());
   Operand(DType dtype, Location where = Location::current());
   Operand(const P &spec, Location where = Location::current());
-  /// A list: of arrays, of numbers.
+  /// A list of arrays or numbers.
   template <typename T>
     requires std::convertible_to<const T &, Operand>
   Operand(const std::vector<T> &elements, Location where = Location::current()) : where(where) {
@@ -63,7 +63,7 @@ public:
   const std::optional<Mesh> &get_mesh() const { return mesh; }
   const Location &get_location() const { return where; }
 
-  /// In the text, what stands for the next array.
+  /// The placeholder in the text for the next array.
   static constexpr char kArray = '\1';
 
 private:
@@ -78,27 +78,27 @@ private:
 
   std::string text;
   std::vector<Array> arrays;
-  std::optional<Mesh> mesh; ///< That its shardings are about, where it has any.
+  std::optional<Mesh> mesh; ///< The mesh of its shardings, if it has any.
   Location where;
 };
 
-/// What an operation is told by name: {{"axis", 0}, {"keepdims", true}}.
+/// Arguments that are passed by name: {{"axis", 0}, {"keepdims", true}}.
 using Attributes = std::vector<std::pair<std::string, Operand>>;
 
-/// The result of the function of that name, as docs/language.md describes it; it may be one of the prelude. A mistake
-/// in the operands (shapes, types, an unknown name) is thrown here, with the line of the call; so is a mixture of
-/// arrays on several meshes.
+/// Returns the result of the function of that name, as docs/language.md describes it; also of a function of the
+/// prelude. Throws an error, with the line of the call, for wrong operands (shapes, types), an unknown name, and arrays
+/// on different meshes.
 Array call(const std::string &function, const std::vector<Operand> &operands, const Attributes &attributes = {},
            std::source_location where = std::source_location::current());
-/// The same of a function with several results, as `split` and `top_k`.
+/// The same for a function with several results, as `split` and `top_k`.
 std::vector<Array> call_tuple(const std::string &function, const std::vector<Operand> &operands,
                               const Attributes &attributes = {},
                               std::source_location where = std::source_location::current());
 
 namespace detail {
-/// The value of an expression, which is one array.
+/// Returns the value of an expression, which is one array.
 Array evaluate(const Operand &expression);
-/// The values of an expression.
+/// Returns the values of an expression.
 std::vector<Array> evaluateAll(const Operand &expression);
 } // namespace detail
 

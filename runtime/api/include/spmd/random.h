@@ -2,8 +2,8 @@
 //
 // jax.random by its names, in a namespace of its own. A key is an array of u32 whose last dimension is 2 (JAX's
 // PRNGKey); the numbers are JAX's bit by bit (`normal` within a unit of the last place), on every mesh and number of
-// processes. As all operations (numpy.h) they become a part of what is traced, or are programs of their own; a sharding
-// says for those how the numbers lie, and with one each device makes only its own.
+// processes. As all operations (numpy.h) they become a part of the traced program, or are programs of their own. A
+// sharding sets the sharding of the numbers; each device then generates only its own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,13 +16,13 @@ namespace detail {
 inline Operand asKey(const Operand &key) { return Operand("wrap_key_data($)", {key}, key.get_location()); }
 } // namespace detail
 
-/// u32[2], of a number known while compiling or one that is computed; `jax.random.PRNGKey`.
+/// u32[2], from a number that is known at compile time or from a computed one; `jax.random.PRNGKey`.
 inline Array key(const Operand &seed) { return call("key", {seed}, {}, seed.get_location()); }
 /// u32[count, 2].
 inline Array split(const Operand &key, int64_t count = 2) {
   return call("split", {detail::asKey(key), count}, {}, key.get_location());
 }
-/// u32[2]: a key for a number, as a step's.
+/// u32[2]: a key derived for a number, such as a step.
 inline Array fold_in(const Operand &key, const Operand &data) {
   return call("fold_in", {detail::asKey(key), data}, {}, key.get_location());
 }
@@ -55,7 +55,7 @@ inline Array randint(const Operand &key, const Shape &shape, const Operand &minv
               {detail::asKey(key), Operand::type(dtype, shape, sharding, key.get_location()), minval, maxval}, {},
               key.get_location());
 }
-/// Class numbers, by the logarithms of their weights along an axis.
+/// Class indices, from the logarithms of their weights along an axis.
 inline Array categorical(const Operand &key, const Operand &logits, int64_t axis = -1) {
   return call("categorical", {detail::asKey(key), logits}, {{"axis", axis}}, key.get_location());
 }

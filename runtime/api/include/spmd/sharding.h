@@ -1,4 +1,4 @@
-//===- sharding.h - meshes, and how arrays lie on them ----------*- C++ -*-===//
+//===- sharding.h - meshes and shardings ------------------------*- C++ -*-===//
 #pragma once
 
 #include "job.h"
@@ -13,11 +13,11 @@
 
 namespace spmd {
 
-/// Devices in a named grid, first axis major. A mesh may use some of the devices only.
+/// Devices in a grid with named axes, the first axis major. A mesh may use only some of the devices.
 class Mesh {
 public:
   Mesh() = default;
-  /// `devices` in row-major order of their coordinates; each at most once.
+  /// `devices` are in row-major order of their coordinates; each occurs at most once.
   Mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_names, const std::vector<DeviceInfo> &devices);
 
   const std::vector<int64_t> &axis_sizes() const { return sizes; }
@@ -34,12 +34,12 @@ private:
   std::vector<int64_t> ids;
 };
 
-/// A mesh of all devices, ordered so that the last axes stay within a host. The product of the sizes must be the
-/// number of devices.
+/// Returns a mesh of all devices, ordered so that the last axes stay within a host. The product of the sizes must be
+/// the number of devices.
 Mesh make_mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_names,
                std::source_location where = std::source_location::current());
 
-/// How one dimension is cut: by an axis, by several (major to minor), or not at all (nullptr).
+/// The sharding of one dimension: over an axis, over several (major to minor), or replicated (nullptr).
 class DimSpec {
 public:
   DimSpec(std::nullptr_t) {}
@@ -56,7 +56,7 @@ private:
 /// Several axes in one dimension: P(axes("a", "b"), nullptr).
 template <typename... Names> DimSpec axes(Names... names) { return DimSpec(std::vector<std::string>{names...}); }
 
-/// A partition specification: P("i", nullptr). Dimensions left out at the end are not cut.
+/// A partition specification: P("i", nullptr). Dimensions left out at the end are not sharded.
 class P {
 public:
   P() = default;
@@ -79,7 +79,7 @@ private:
   std::vector<DimSpec> dims;
 };
 
-/// How an array lies on the devices of a mesh. Axes of the specification must be of the mesh, each at most once.
+/// The sharding of an array over a mesh. The specification's axes must be axes of the mesh, each used at most once.
 class NamedSharding {
 public:
   NamedSharding() = default;

@@ -15,15 +15,15 @@
 // Every error is an spmd::Error whose message is one sentence: what is wrong, where, and what to do.
 //
 // Threads. Function, Jitted, Lowered, Array and Shard may be used from any thread at any time, and so may eager
-// operations (numpy.h, operand.h), device_put, the make_array_ functions, process_allgather, from_dlpack and to_dlpack:
-// the first call of a function compiles it once, and other threads that call it wait for that. Mesh, P, NamedSharding,
-// DeviceInfo, Index, Operand and options are values: threads may read one at once. initialize(), shutdown(), one
-// BatchLoader, and the functions of checkpoints belong to one thread at a time.
+// operations (numpy.h, operand.h), device_put, the make_array_ functions, process_allgather, from_dlpack and to_dlpack.
+// The first call of a function compiles it once; other threads that call it wait for that. Mesh, P, NamedSharding,
+// DeviceInfo, Index, Operand and options are values: several threads may read one at once. initialize(), shutdown(), a
+// BatchLoader, and the functions of checkpoints may be used by one thread at a time.
 //
-// The order of calls between processes stays the program's duty: calls that several processes take part in (of a
-// function on a mesh over them, of device_put to such a mesh, ...) must come in the same order on all of them, so two
-// threads that make such calls need an order of their own. Calls on a process's own devices need none. Where the order
-// differs, all processes get the error that names the two calls.
+// The program must order its calls between processes: calls that several processes take part in (of a function on a
+// mesh over them, of device_put to such a mesh, ...) must come in the same order on all of them, so two threads that
+// make such calls must synchronize. Calls that use only the process's own devices need no order. If the order differs,
+// all processes get an error that names the two calls.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

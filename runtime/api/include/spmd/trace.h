@@ -1,9 +1,9 @@
-//===- trace.h - functions made of C++ callables ----------------*- C++ -*-===//
+//===- trace.h - compiled C++ callables -------------------------*- C++ -*-===//
 //
-// jit of a callable, as JAX's: the callable is called once with arrays that stand for values, its operations (numpy.h,
-// operand.h) are written down as a program in the language, and the program is compiled and called. What the callable
-// does besides (printing, counting, asking for the time) happens while it is traced and not in later calls. Needs the
-// library with the compiler.
+// jit of a callable, as JAX's: the callable is called once with symbolic arrays, its operations (numpy.h, operand.h)
+// are written as a program in the language, and the program is compiled and called. Other effects of the callable
+// (printing, counting, asking for the time) happen while it is traced and not in later calls. Needs the library with
+// the compiler.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -29,14 +29,14 @@ namespace detail {
 
 class TracedFunction;
 
-/// What tracing gives, and what a call gives: arrays, and the tree that they belong into.
+/// The results of a trace or of a call: arrays, and the tree that they belong to.
 struct TraceOutput {
   std::vector<Array> leaves;
   std::shared_ptr<const void> tree;
 };
 using TraceBody = std::function<TraceOutput(const std::vector<Array> &)>;
 
-/// The arguments of a call: their arrays, how many each argument has, and the form.
+/// The arguments of a call: their arrays, how many each argument has, and the structure of the trees.
 struct TraceInput {
   std::vector<Array> leaves;
   std::vector<size_t> counts;
@@ -62,7 +62,7 @@ template <typename... Args> TraceInput flatten(const Args &...args) {
   return input;
 }
 
-/// Calls `function` with the arguments' trees and other arrays in them.
+/// Calls `function` with trees of the same structure as the arguments, and other arrays in them.
 template <typename F, typename... Args>
 auto callWith(F &function, const std::vector<Array> &leaves, const Args &...args) {
   std::tuple<Args...> trees(args...);
@@ -73,9 +73,9 @@ auto callWith(F &function, const std::vector<Array> &leaves, const Args &...args
 
 } // namespace detail
 
-/// A compiled callable; copies share what was compiled. Safe from any thread: the callable itself is called while it is
-/// traced alone, by one thread at a time, so it must not wait for another thread that calls the same function. Between
-/// processes the order of calls is the program's duty (spmd.h).
+/// A compiled callable; copies share the compiled programs. Safe from any thread. Only one thread at a time traces the
+/// callable, so the callable must not wait for another thread that calls the same function. The program must make its
+/// calls in the same order on all processes (spmd.h).
 template <typename F> class Jitted {
 public:
   Jitted(F function, JitOptions options, std::source_location where)
@@ -83,9 +83,9 @@ public:
         traced(detail::makeTracedFunction(std::move(options), where)) {}
 
   /// Runs it on trees of arrays (tree.h) and returns without waiting for the results, which are global arrays in a tree
-  /// as the callable returns it. The first call for the forms, types and shardings of the arguments traces and
-  /// compiles; others find that. All processes of the mesh make the same calls; where they trace different programs
-  /// that is an error on all of them. Inside of another trace the callable is traced as a part of it.
+  /// of the structure that the callable returns. The first call for the structures, types and shardings of the
+  /// arguments traces and compiles; later calls reuse that. All processes of the mesh make the same calls; if they
+  /// trace different programs, all get an error. Inside of another trace the callable is traced as a part of it.
   template <typename... Args> auto operator()(const Args &...args) const {
     static_assert((Tree<Args> && ...),
                   "the arguments of a jitted callable are arrays or trees of arrays (spmd/tree.h); "
@@ -98,15 +98,15 @@ public:
     return tree_unflatten(*static_cast<const Result *>(output.tree.get()), output.leaves);
   }
 
-  /// What the compiler makes of it for these arguments, without running it; JAX's `jit(f).lower(...)`. `source` is one
-  /// more stage of as_text: the traced program with the places of its lines. No communication.
+  /// Lowers the program for these arguments without running it; JAX's `jit(f).lower(...)`. as_text has one more stage,
+  /// `source`: the traced program with the places of its lines. No communication.
   template <typename... Args> Lowered lower(const Args &...args) const {
     static_assert((Tree<Args> && ...),
                   "the arguments of a jitted callable are arrays or trees of arrays (spmd/tree.h)");
     return detail::lowerTraced(*traced, detail::flatten(args...), bodyFor(args...));
   }
 
-  /// For how many forms, types and shardings of arguments it was traced.
+  /// Returns for how many combinations of structures, types and shardings it was traced.
   size_t cache_size() const { return detail::countTraced(*traced); }
 
 private:
@@ -114,7 +114,7 @@ private:
     return [&, this](const std::vector<Array> &leaves) {
       auto result = detail::callWith(*function, leaves, args...);
       detail::TraceOutput output{tree_leaves(result), nullptr};
-      tree_for_each(result, [](Array &leaf) { leaf = Array(); }); // The form alone is kept.
+      tree_for_each(result, [](Array &leaf) { leaf = Array(); }); // Keeps the structure alone.
       output.tree = std::make_shared<const decltype(result)>(std::move(result));
       return output;
     };
@@ -124,9 +124,9 @@ private:
   std::shared_ptr<detail::TracedFunction> traced;
 };
 
-/// A callable that takes and returns trees of arrays, compiled for what it is called with; JAX's `jax.jit`. Of the
-/// options those of a source's text (`function`, `constants`) are errors. A mistake in an operation is thrown by the
-/// operation's call in the callable, with its file and line.
+/// Returns a callable that takes and returns trees of arrays, and is compiled for the arguments of its calls; JAX's
+/// `jax.jit`. The options for a source's text (`function`, `constants`) are errors here. An error in an operation is
+/// thrown by the operation's call in the callable, with its file and line.
 template <typename F>
   requires(!std::convertible_to<F, std::string>)
 Jitted<std::remove_cvref_t<F>> jit(F &&function, JitOptions options = {},

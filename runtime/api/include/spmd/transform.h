@@ -1,8 +1,8 @@
 //===- transform.h - derivatives, loops and branches ------------*- C++ -*-===//
 //
-// What the language makes of functions, made of callables. In a callable that is traced they become a part of its
-// program; elsewhere each call is a program of its own, compiled once for the types and shardings of its arguments (and
-// traced at each call: jit what is called often). The callables may use arrays from outside. Needs the library with the
+// The language's transformations and control flow, for callables. In a callable that is traced they become a part of
+// its program. Elsewhere each call is a program of its own, compiled once for the types and shardings of its arguments
+// (and traced at each call: use jit for frequent calls). The callables may capture arrays. Needs the library with the
 // compiler.
 //
 //===----------------------------------------------------------------------===//
@@ -24,14 +24,14 @@ struct Subprogram {
   std::source_location where;
 };
 
-/// `transform(f, wrt=(0, 2))(operands)`; without `wrt` that is left out.
+/// `transform(f, wrt=(0, 2))(operands)`; `wrt` may be missing.
 std::vector<Array> applyTransform(const std::string &transform, const std::optional<std::vector<size_t>> &wrt,
                                   const Subprogram &program);
 /// The body's first parameter is the counter, an i32.
 std::vector<Array> applyFor(int64_t lower, int64_t upper, const Subprogram &body);
 std::vector<Array> applyWhile(const Subprogram &condition, const Subprogram &body);
 std::vector<Array> applyIf(const Operand &predicate, const Subprogram &onTrue, const Subprogram &onFalse);
-/// Zero, as an i32: what a loop's counter looks like.
+/// Returns zero, as an i32: stands for a loop's counter while the body is traced.
 Array counterOfLoop(const std::vector<Array> &carries, std::source_location where);
 
 template <typename F, typename... Args>
@@ -42,9 +42,10 @@ Subprogram subprogram(F &function, std::source_location where, const Args &...ar
 
 } // namespace detail
 
-/// A callable that returns what `function` does, one number, and its derivative; JAX's `jax.value_and_grad`. The
-/// template arguments number the arguments to differentiate by: for one, or none (the first), the derivative is a tree
-/// as that argument, for several a std::tuple of them. A derivative by integers is an error.
+/// Returns a callable that returns the value of `function`, one number, and its derivative; JAX's `jax.value_and_grad`.
+/// The template arguments are the indices of the arguments to differentiate by. For one, or none (the first), the
+/// derivative is a tree with the structure of that argument; for several it is a std::tuple of such trees. A derivative
+/// by integers is an error.
 template <size_t... argnums, typename F>
 auto value_and_grad(F function, std::source_location where = std::source_location::current()) {
   return [function = std::move(function), where]<typename... Args>(const Args &...args) mutable {
@@ -76,7 +77,7 @@ auto value_and_grad(F function, std::source_location where = std::source_locatio
   };
 }
 
-/// The derivative alone; JAX's `jax.grad`.
+/// Returns the derivative alone; JAX's `jax.grad`.
 template <size_t... argnums, typename F>
 auto grad(F function, std::source_location where = std::source_location::current()) {
   return [both = value_and_grad<argnums...>(std::move(function), where)](const auto &...args) mutable {
@@ -84,8 +85,8 @@ auto grad(F function, std::source_location where = std::source_location::current
   };
 }
 
-/// A callable with the same values, of which a derivative computes again what it needs instead of keeping it; JAX's
-/// `jax.checkpoint`.
+/// Returns a callable with the same values; its derivative recomputes intermediate values instead of keeping them;
+/// JAX's `jax.checkpoint`.
 template <typename F> auto checkpoint(F function, std::source_location where = std::source_location::current()) {
   return [function = std::move(function), where](const auto &...args) mutable {
     auto call = [&](const std::vector<Array> &leaves) { return detail::callWith(function, leaves, args...); };
@@ -101,8 +102,8 @@ template <typename F> auto checkpoint(F function, std::source_location where = s
   };
 }
 
-/// `carry = body(i, carry)` for i (an i32) from `lower` to `upper` - 1, compiled once whatever the number of rounds;
-/// JAX's `jax.lax.fori_loop`. The carry keeps its form and types.
+/// `carry = body(i, carry)` for i (an i32) from `lower` to `upper` - 1, compiled once for any number of iterations;
+/// JAX's `jax.lax.fori_loop`. The carry keeps its structure and types.
 template <typename Body, Tree T>
 T fori_loop(int64_t lower, int64_t upper, Body body, const T &carry,
             std::source_location where = std::source_location::current()) {
@@ -110,8 +111,8 @@ T fori_loop(int64_t lower, int64_t upper, Body body, const T &carry,
   return tree_unflatten(carry, detail::applyFor(lower, upper, detail::subprogram(body, where, counter, carry)));
 }
 
-/// `carry = body(carry)` as long as `condition(carry)`, one bool; JAX's `jax.lax.while_loop`. The carry keeps its form
-/// and types. There is no derivative of it.
+/// `carry = body(carry)` as long as `condition(carry)`, one bool, holds; JAX's `jax.lax.while_loop`. The carry keeps
+/// its structure and types. It has no derivative.
 template <typename Condition, typename Body, Tree T>
 T while_loop(Condition condition, Body body, const T &carry,
              std::source_location where = std::source_location::current()) {
@@ -119,9 +120,8 @@ T while_loop(Condition condition, Body body, const T &carry,
       carry, detail::applyWhile(detail::subprogram(condition, where, carry), detail::subprogram(body, where, carry)));
 }
 
-/// `on_true(operands...)` or `on_false(operands...)`, of which one alone runs; JAX's `jax.lax.cond`. `predicate`: one
-/// bool, the same on all devices. Both take the same trees and return the same form; types come to one as those of the
-/// operands of `+` do.
+/// Runs `on_true(operands...)` or `on_false(operands...)`; JAX's `jax.lax.cond`. `predicate` is one bool, the same on
+/// all devices. Both take the same trees and return the same structure; types that differ are promoted as for `+`.
 template <typename True, typename False, Tree... Args>
 auto cond(const Operand &predicate, True on_true, False on_false, const Args &...operands) {
   auto call = [&](const std::vector<Array> &leaves) { return detail::callWith(on_true, leaves, operands...); };

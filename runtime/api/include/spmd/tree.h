@@ -1,6 +1,6 @@
 //===- tree.h - arrays in containers ----------------------------*- C++ -*-===//
 //
-// JAX's pytrees: what a traced callable takes and returns may be an Array, or std::vector, std::array, std::pair,
+// JAX's pytrees: the arguments and results of a traced callable may be an Array, or std::vector, std::array, std::pair,
 // std::tuple and std::map<std::string, ...> of trees, or a struct with a member function that ties its members:
 //
 //     struct Layer {
@@ -47,12 +47,12 @@ template <typename A, typename B> struct IsTuple<std::pair<A, B>> : std::true_ty
 
 } // namespace detail
 
-/// What consists of arrays.
+/// A type that consists of arrays.
 template <typename T>
 concept Tree = detail::IsTree<std::remove_cvref_t<T>>::value;
 
-/// Calls `visit` with each array of the tree, in order: those of a map by their keys. JAX's `jax.tree.leaves` with a
-/// visitor; an array may be assigned.
+/// Calls `visit` with each array of the tree, in order: those of a map in the order of their keys. JAX's
+/// `jax.tree.leaves` with a visitor, which may assign to the array.
 template <Tree T, typename Visit> void tree_for_each(T &tree, const Visit &visit) {
   using Plain = std::remove_cvref_t<T>;
   if constexpr (std::is_same_v<Plain, Array>) {
@@ -78,15 +78,15 @@ template <Tree T> std::vector<Array> tree_leaves(T tree) {
   return leaves;
 }
 
-/// A tree of the same form with other arrays: as many as it has; JAX's `jax.tree.unflatten`.
+/// Returns a tree of the same structure with other arrays, as many as it has; JAX's `jax.tree.unflatten`.
 template <Tree T> T tree_unflatten(T tree, const std::vector<Array> &leaves) {
   size_t next = 0;
   tree_for_each(tree, [&](Array &leaf) { leaf = leaves.at(next++); });
   return tree;
 }
 
-/// The tree with `map(leaf)` in place of each array; JAX's `jax.tree.map`. With further trees of the same form, `map`
-/// gets the arrays at the same place of each.
+/// Returns the tree with `map(leaf)` in place of each array; JAX's `jax.tree.map`. With further trees of the same
+/// structure, `map` gets the arrays at the same place of each.
 template <typename Map, Tree T, Tree... Rest> T tree_map(const Map &map, T tree, const Rest &...rest) {
   std::array<std::vector<Array>, sizeof...(Rest)> others = {tree_leaves(rest)...};
   size_t next = 0;
@@ -99,7 +99,8 @@ template <typename Map, Tree T, Tree... Rest> T tree_map(const Map &map, T tree,
   return tree;
 }
 
-/// The form of a tree as text: equal where containers have the same sizes and keys. JAX's `jax.tree.structure`.
+/// Returns the structure of a tree as text: equal if containers have the same sizes and keys. JAX's
+/// `jax.tree.structure`.
 template <Tree T> std::string tree_structure(T &tree) {
   using Plain = std::remove_cvref_t<T>;
   std::string text;

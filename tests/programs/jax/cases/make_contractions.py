@@ -11,7 +11,7 @@ GROUPS = []
 
 
 def numbers(dtype, *shape):
-    """Small whole numbers: exact in every type, whatever the order of a sum, and small enough for bf16."""
+    """Small integers: exact in every type, in any order of a sum, and small enough for bf16."""
     if dtype == "bool":
         return rng.integers(0, 2, size=shape).astype(bool)
     return rng.integers(0 if dtype[0] == "u" else -3, 4, size=shape).astype(DTYPES[dtype])
@@ -46,7 +46,7 @@ for i, a in enumerate(names):
     g(f"{a} @ {b}_")
 GROUPS.append(g)
 
-# What is not whole: against the sum in double precision.
+# Values that are not integers: against the sum in double precision.
 for dtype in FLOATS:
     x, y = (rng.normal(size=s).astype(DTYPES[dtype]) for s in ((13, 67), (67, 9)))
     q, k = (rng.normal(size=s).astype(DTYPES[dtype]) for s in ((3, 11, 16), (3, 7, 16)))
@@ -60,14 +60,14 @@ for dtype in FLOATS:
     g("x[:, 0] @ x", lambda *_: (a[:, 0] @ a).astype(x.dtype), **unit)
     GROUPS.append(g)
 
-# Infinities and NaN in a product stay in their rows and columns.
+# Infinities and NaN in a product affect only their rows and columns.
 n = np.array([[1, np.inf, 0], [np.nan, 1, 2], [0, 0, -0.0], [-np.inf, np.inf, 1], [1, 2, 3]], np.float32)
 g = Group("edges", n=n, m=np.array([[1, 0], [2, -1], [0, 3]], np.float32))
 g("n @ m, n.T @ n, n @ n.T", absolute=1e-30)
 g('einsum("ij->j", n), einsum("ij,ij->ij", n, n)', absolute=1e-30)
 GROUPS.append(g)
 
-# Windows, as jax.lax has them.
+# Windows, as in jax.lax.
 def conv1d(x, kernel, strides=1, padding="SAME", dilation=1):
     return lax.conv_general_dilated(x, kernel, (strides,), padding if isinstance(padding, str) else [padding],
                                     rhs_dilation=(dilation,), dimension_numbers=("NWC", "WIO", "NWC"))

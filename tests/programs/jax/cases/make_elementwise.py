@@ -19,7 +19,7 @@ for dtype in FLOATS:
     g = Group(f"functions_{dtype}", wide=wide, x=floats(dtype, (7, 5)),
               p=np.abs(floats(dtype, (6, 4))) + DTYPES[dtype](0.05),
               u=rng.uniform(-0.95, 0.95, size=(5, 3)).astype(DTYPES[dtype]))
-    # JAX rounds in between where it computes these of 16 bits.
+    # JAX rounds intermediate values of 16 bits in these.
     exact = (lambda f: f"{f}(x.astype('float32')).astype(x.dtype)") if dtype in ("bf16", "f16") else lambda f: f"{f}(x)"
     g("exp2(x)", exact("exp2"), ulps=1)
     g("sigmoid(x)", exact("sigmoid"), ulps=1)
@@ -37,7 +37,7 @@ for dtype in FLOATS:
     g("-x")
     GROUPS.append(g)
 
-    # Edges, with a second array that meets each with each.
+    # Edge values, with a second array that combines each with each.
     n = np.array(EDGES, DTYPES[dtype])
     g = Group(f"edges_{dtype}", wide=wide, n=n, m=n.reshape(-1, 1))
     g("exp2(n)", "exp2(n.astype('float32')).astype(n.dtype)" if not wide else None, ulps=1)
@@ -50,7 +50,7 @@ for dtype in FLOATS:
     g("-n")
     for operator in "+ - * < <= > >= == !=".split():
         g(f"n {operator} m")
-    g("n / m", ulps=0.25 if dtype in ("f32", "f64") else 1)  # JAX multiplies with the reciprocal.
+    g("n / m", ulps=0.25 if dtype in ("f32", "f64") else 1)  # JAX multiplies by the reciprocal.
     for f in "maximum minimum max min floor_divide".split():
         g(f"{f}(n, m)")
     g("n % m")
@@ -64,7 +64,7 @@ for dtype in FLOATS:
     g("!(n > m)", "logical_not(n > m)")
     GROUPS.append(g)
 
-    # Where functions end: exactly there, or differences from the end are not zero.
+    # Where the domains of functions end: exact values, or the differences from the end are not zero.
     g = Group(f"limits_{dtype}", wide=wide, e=np.array([np.inf, -np.inf, 9.5, -9.5], DTYPES[dtype]),
               i=np.array([np.inf, -np.inf], DTYPES[dtype]))
     g("1 + erf(e)")
@@ -83,7 +83,7 @@ for dtype in INTEGERS:
               e=np.array([0, 1, 2, 3, 5], DTYPES[dtype]).reshape(-1, 1))
     for operator in "+ - * & | ^ < <= > >= == !=".split():
         g(f"n {operator} m")
-    g("n % m")  # Also by zero, and the lowest by -1.
+    g("n % m")  # Also by zero, and the lowest value by -1.
     g("floor_divide(n, m)")
     g("n << s")
     g("n >> s")
@@ -127,7 +127,7 @@ g("b / c.T[0, 0]", ulps=1)
 g("!(x > 2.0) || b && x < 4.0", "logical_or(logical_not(x > 2), logical_and(b, x < 4))")
 GROUPS.append(g)
 
-# Casts: each type to each, with what does not fit.
+# Casts: each type to each, with values that do not fit.
 for dtype in DTYPES:
     if dtype in FLOATS:
         values = EDGES + [3.7, -3.7, 127.9, 128.0, -129.0, 255.5, 300.0, 2.0**31, -2.0**33, 4e9, 65504.0, 65520.0, 3e38, 1e-7]

@@ -134,7 +134,7 @@ g("for i in 1..4 carry (w = (v, x)) { yield (w[0] * 2.0, w[1] + i); }",
   lambda x, v, *_: lax.fori_loop(1, 4, lambda i, w: (w[0] * 2, w[1] + i), (v, x)))
 GROUPS.append(g)
 
-# Shardings asked for in the middle change no value.
+# Shardings that constraints set in the middle change no value.
 g = Group("shardings", meshes=[{"a": 4, "b": 2}, {"a": 2, "b": 3}, {"a": 1, "b": 5}], x=whole(6, 5), y=whole(5, 9), t=whole(3, 7, 2))
 for text, same in (
     ("shard(x, P(a, b)) @ y", "x @ y"), ("shard(x @ shard(y, P(b, a)), P(b, a))", "x @ y"), ("shard(x, P((a, b)))", "x"),

@@ -1,4 +1,4 @@
-"""Writes order.json: sorting, run-time positions and random numbers, all types. See oracle.py."""
+"""Writes order.json: sorts, run-time indices and random numbers, all types. See oracle.py."""
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +47,7 @@ for dtype in DTYPES:
     g("one_hot(i, 7)", "jax.nn.one_hot(i, 7, dtype=jnp.float32)")
     GROUPS.append(g)
 
-# The same numbers on every mesh: what JAX draws.
+# The same numbers on every mesh: those that JAX draws.
 names = {k: getattr(jax.random, k) for k in "key split fold_in key_data".split()}
 g = Group("random", python=names, s=np.int32(9), logits=rng.normal(size=(7, 5)).astype(np.float32))
 g("key_data(key(42)), key_data(split(key(3), 5)), key_data(fold_in(key(1), 7)), key_data(fold_in(key(1), s))")

@@ -25,7 +25,7 @@ def cross_entropy(logits, labels):
 
 
 def attention(q, k, v, causal=False):
-    """jax.nn's takes [batch, positions, heads, features], and has its softmax in f32."""
+    """The function of jax.nn takes [batch, positions, heads, features], and computes its softmax in f32."""
     if q.dtype == jnp.float64:
         scores = q @ k.mT / q.shape[-1] ** 0.5
         scores = jnp.where(jnp.tril(jnp.ones_like(scores)) > 0, scores, -jnp.inf) if causal else scores
@@ -90,7 +90,7 @@ for dtype in "f32", "f64":
     GROUPS.append(g)
 
 
-# Optimisers, four steps each on the gradient of a quadratic, as jax.example_libraries has them.
+# Optimisers, four steps each on the gradient of a quadratic, as in jax.example_libraries.
 def optimised(init, update, get):
     def run(p, target):
         state = init(p)

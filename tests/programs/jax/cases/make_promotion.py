@@ -1,4 +1,4 @@
-"""Writes promotion.json: which type two types meet in, literals of the program included. See oracle.py."""
+"""Writes promotion.json: the common type of two types, literals of the program included. See oracle.py."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def array(dtype, shift=0):
     return (values + shift).astype(DTYPES[dtype]) if dtype != "bool" else (values + shift) % 2 == 0
 
 
-# Each pair; the lattice does not depend on whether JAX has 64-bit types, but weak types do.
+# Each pair of types; the lattice does not depend on whether JAX has 64-bit types, but weak types do.
 g = Group("pairs", wide=True, **{f"{k}x": array(k) for k in DTYPES}, **{f"{k}y": array(k, 1) for k in DTYPES})
 for a in DTYPES:
     for b in DTYPES:
@@ -29,7 +29,7 @@ for a, b in zip(DTYPES, list(DTYPES)[3:] + list(DTYPES)[:3]):
     g(f"stack([{a}x, {b}y])")
 GROUPS.append(g)
 
-# Literals are weak: they take the array's type where their kind allows it.
+# Literals are weak: they take the array's type if their kind allows it.
 g = Group("literals", **{k: array(k) for k in narrow})
 for k in narrow:
     g(f"{k} + 1")
@@ -65,7 +65,7 @@ g("2 ** i8, 2.0 ** bf16", ulps=1)
 g("i32 & 3, u8 | 1, i8 ^ 7, u32 << 2, i32 >> 1, bool & true", "i32 & 3, u8 | 1, i8 ^ 7, u32 << 2, i32 >> 1, bool & True")
 GROUPS.append(g)
 
-# Literals that do not fit where they meet the array: they wrap, as constants of its type do.
+# Literals that do not fit the array's type wrap, as constants of that type do.
 g = Group("named_types", wide=True, d=array("f64"), l=array("i64"), f=array("f32"), i=array("i32"))
 g("d * 0.1")
 g("f * d")

@@ -1,4 +1,4 @@
-"""Writes reductions.json: reductions and cumulative operations, all types, axes, ties, NaN, nothing. See oracle.py."""
+"""Writes reductions.json: reductions and cumulative operations, all types, axes, ties, NaN, empty arrays. See oracle.py."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ for dtype in DTYPES:
         g(f"{f}(x, axis=[-1, 0])", f"{f}(x, axis=(-1, 0))")
         g(f"{f}(x, axis=0, keepdims=true)", f"{f}(x, axis=0, keepdims=True)")
     for f in "argmax", "argmin":
-        as_i32 = f"{f}(x{{}}).astype('int32')"  # The language's indices are i32 always.
+        as_i32 = f"{f}(x{{}}).astype('int32')"  # The language's indices are always i32.
         g(f"{f}(x)", as_i32.format(""))
         g(f"{f}(x, axis=0)", as_i32.format(", axis=0"))
         g(f"{f}(x, axis=-1, keepdims=true)", as_i32.format(", axis=-1, keepdims=True"))
@@ -62,13 +62,14 @@ for dtype in DTYPES:
         g("logsumexp(x, axis=[1, 2], keepdims=true)", "logsumexp(x, axis=(1, 2), keepdims=True)", ulps=2, absolute=ULPS[dtype])
     GROUPS.append(g)
 
-# What is not finite, and -0.0.
+# Infinities, NaN and -0.0.
 for dtype in FLOATS:
     n = np.array([[1, np.nan, 3, -1, 2], [np.inf, 1, 2, -np.inf, 0.5], [-np.inf] * 5, [np.inf, np.inf, 1, 0, 2],
                   [0.0, -0.0, 0.0, -0.0, -0.0], [-0.0, 0.0, -0.0, 0.0, 0.0], [np.nan, 5, np.nan, 7, -np.inf]], DTYPES[dtype])
     g = Group(f"edges_{dtype}", wide=dtype == "f64", n=n, t=n.T.copy(), z=np.zeros((6, 5), DTYPES[dtype]) * DTYPES[dtype](-1))
     for array, axis in ("n", 1), ("n", 0), ("t", 0), ("t", 1):
-        g(f"max({array}, axis={axis}), min({array}, axis={axis})", absolute=1e-30)  # Which zero is left open.
+        # JAX does not define which zero is returned.
+        g(f"max({array}, axis={axis}), min({array}, axis={axis})", absolute=1e-30)
         g(f"argmax({array}, axis={axis}), argmin({array}, axis={axis})",
           f"argmax({array}, axis={axis}).astype('int32'), argmin({array}, axis={axis}).astype('int32')")
         g(f"sum({array}, axis={axis}), prod({array}, axis={axis})", absolute=1e-30)
@@ -85,7 +86,7 @@ for dtype in FLOATS:
     g("argmax(z), argmin(z), argmax(z, axis=0)", "argmax(z).astype('int32'), argmin(z).astype('int32'), argmax(z, axis=0).astype('int32')")
     GROUPS.append(g)
 
-# Nothing to reduce: identities.
+# Empty reductions: identities.
 for dtype in DTYPES:
     g = Group(f"empty_{dtype}", wide=dtype in ("f64", "i64"), e=np.zeros((0, 5), DTYPES[dtype]), x=np.ones((3, 5), DTYPES[dtype]))
     g("sum(e), sum(e, axis=0), sum(e, axis=1), sum(x[:0], axis=0)")
@@ -100,7 +101,7 @@ for dtype in DTYPES:
     g("concatenate([e, x], axis=0), concatenate([x, e])")
     GROUPS.append(g)
 
-# Wrapping, and sums wider than their elements.
+# Wrapping sums, and sums that are wider than their elements.
 g = Group("wrap", i8=np.array([127, 127, 127, -128, 5], np.int8), u8=np.array([255, 255, 255, 1, 7], np.uint8),
           i32=np.array([2**31 - 1, 2**31 - 1, 2, 3, 9], np.int32), u32=np.array([2**32 - 1, 2**32 - 1, 2, 5, 3], np.uint32))
 for k in "i8", "u8", "i32", "u32":
@@ -110,7 +111,7 @@ for k in "i8", "u8", "i32", "u32":
     g(f"{k} @ {k}")
 GROUPS.append(g)
 
-# Many elements: 16 bits accumulate in 32.
+# Many elements: 16-bit types accumulate in 32 bits.
 for dtype in "bf16", "f16", "f32":
     x = rng.uniform(0.5, 1.5, size=(97, 53)).astype(DTYPES[dtype])
     g = Group(f"long_sums_{dtype}", x=x)

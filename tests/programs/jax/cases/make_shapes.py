@@ -1,4 +1,4 @@
-"""Writes shapes.json: what moves, cuts, joins and makes elements. See oracle.py."""
+"""Writes shapes.json: operations that move, slice, concatenate and create elements. See oracle.py."""
 
 import numpy as np
 

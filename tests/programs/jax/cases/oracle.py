@@ -1,8 +1,8 @@
-"""What the make_*.py beside this file share: groups of cases, evaluated by JAX and written as JSON.
+"""Shared code of the make_*.py beside this file: groups of cases, evaluated by JAX and written as JSON.
 
 A group is one program: parameters, and cases (an expression or a tuple of them each) whose values it returns. It runs on
-several meshes, with marks on the parameters that differ from mesh to mesh. An expression is evaluated by Python under the
-language's names; where the language's spelling is no Python, the second text is Python's, or a function of the arguments.
+several meshes, with annotations on the parameters that differ from mesh to mesh. Python evaluates an expression with the
+language's names; if the language's text is not valid Python, the second text is Python's, or a function of the arguments.
 """
 
 import json
@@ -17,14 +17,14 @@ from jax import lax
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64,
           "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_}
-NAMES = {np.dtype(v).name: k for k, v in DTYPES.items()} | {"int16": "i32"}  # There is no i16 in the language.
+NAMES = {np.dtype(v).name: k for k, v in DTYPES.items()} | {"int16": "i32"}  # The language has no i16.
 FLOATS, INTEGERS = ["f64", "f32", "bf16", "f16"], ["i64", "i32", "i8", "u32", "u8"]
 
-# How far a function may be from JAX's value, relative to it: two units in the last place of its type, eight where both
-# sides approximate (f32 and f64).
+# The allowed relative difference from JAX's value: two units in the last place of the type, eight if both sides
+# approximate (f32 and f64).
 ULPS = {"f64": 8 * 2**-52, "f32": 8 * 2**-23, "bf16": 2 * 2**-8, "f16": 2 * 2**-11}
 
-# Axes and their sizes. Sizes of test data are such that some of these divide all of them, and some none.
+# Axes and their sizes. For the sizes of test data, some of these divide all of them, and some none.
 MESHES = [{"a": 4, "b": 2}, {"a": 2, "b": 3}, {"a": 3, "b": 4}, {"a": 2, "b": 2, "c": 2}, {"a": 1, "b": 5}, {"a": 7},
           {"b": 8}]
 
@@ -73,7 +73,7 @@ def update_names():
 
 
 def encode(x):
-    """Shortest texts that mean the same value; what JSON has no number for is a text."""
+    """Returns the shortest texts that round to the same value; values that JSON numbers lack are strings."""
     x = np.asarray(x)
     dtype = NAMES[x.dtype.name]
     if dtype == "f64":
@@ -97,13 +97,13 @@ class Group:
         self.names = update_names() | {k: v for k, v in (python or {}).items()}
 
     def __call__(self, text, python=None, ulps=None, absolute=None, name=None):
-        """`ulps`: None where the values must be JAX's in every bit, else units of ULPS; `absolute`: of the largest
-        element's size, for sums whose order is free."""
+        """`ulps`: None if the values must equal JAX's in every bit, else units of ULPS; `absolute`: an allowed
+        difference relative to the largest element, for sums whose order is free."""
         with jax.enable_x64(self.wide):
             arguments = {k: jnp.asarray(v) for k, v in self.parameters.items()}
             for key, array in arguments.items():
                 assert array.dtype == self.parameters[key].dtype, f"{self.name}: {key} needs wide"
-            # Comprehensions see globals only.
+            # Comprehensions see only globals.
             scope = self.names | arguments
             value = (python(*arguments.values()) if callable(python) else eval(python or text, scope))
             results = [encode(x) for x in jax.tree.leaves(value)]
@@ -115,7 +115,7 @@ class Group:
         self.cases.append(case)
 
     def marks(self, rng, mesh, uneven):
-        """Random shardings; with `uneven` only such as leave a remainder."""
+        """Returns random shardings; with `uneven` only those that leave a remainder."""
         marks = {}
         for name, array in self.parameters.items():
             free = list(mesh)

@@ -56,7 +56,7 @@ fn main(x: f32[7@a], n: i32) { return grad(f)(x, n); }
 """, lambda x, n: jax.grad(lambda x: jnp.sum(x * jnp.sin(x) ** 4))(x), [normal(7), np.int32(3)])
 
 case("while_beside", """
-// What a while computes is a constant to the derivative where nothing flows through it.
+// The result of a while loop that does not depend on differentiated values is a constant to the derivative.
 fn f(x, limit) {
   let (n, s) = while n < limit carry (n = 0, s = 1.0) { yield (n + 1, s * 1.5); };
   let stopped = stop_gradient(x);

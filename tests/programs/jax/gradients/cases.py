@@ -1,4 +1,4 @@
-"""The cases, and how one is made of a program of the language and the same in Python."""
+"""The cases, and how one is made from a program of the language and the same program in Python."""
 
 import jax
 import numpy as np
@@ -19,7 +19,7 @@ def integers(low, high, *shape):
 def encode(x):
     x = np.asarray(x)
     dtype = {"float32": "f32", "int32": "i32", "bool": "bool"}[x.dtype.name]
-    # The shortest text that means the same f32.
+    # The shortest text that rounds to the same f32.
     values = [float(str(v)) for v in x.ravel()] if dtype == "f32" else x.astype(int).ravel().tolist()
     return {"dtype": dtype, "shape": list(x.shape), "values": values}
 
@@ -32,14 +32,14 @@ def add(name, sizes, text, results, arguments, tolerance=4e-6):
 
 
 def case(name, text, function, arguments, meshes=((4, 2), (1, 1), (3, 2), (2, 4)), tolerance=4e-6):
-    """A global program: one value on all meshes, of which the third divides nothing."""
+    """A global program: one value on all meshes, of which the third divides no dimension."""
     results = jax.jit(function)(*arguments)
     for sizes in meshes:
         add(name, sizes, text, results, arguments, tolerance)
 
 
 def manual(name, text, function, arguments, meshes=((4, 2), (2, 4), (8, 1), (1, 1)), tolerance=4e-6):
-    """`function(mesh)` gives the function of the arguments."""
+    """`function(mesh)` returns the function of the arguments."""
     for sizes in meshes:
         mesh = jax.make_mesh(sizes, ("a", "b"), devices=jax.devices()[:sizes[0] * sizes[1]],
                              axis_types=(jax.sharding.AxisType.Auto,) * 2)

@@ -1,4 +1,4 @@
-"""Groups of devices that go different ways."""
+"""Groups of devices that take different branches."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ import numpy as np
 from gradients.cases import manual, normal
 
 manual("groups_apart", """
-// Groups over b go different ways, each with a sum over a: all devices make the calls, and each takes its own.
+// Groups over b take different branches, each with a sum over a: all devices run both calls, and each uses its own.
 fn f(x, w) {
   let y = if sum(psum(x, a)) > 0.0 { psum(x * w, a) } else { sin(x) + 0.5 * psum(cos(x), a) };
   return if axis_index(b) % 2 == 0 { 0.05 * y * psum(y, a) } else { y };

@@ -18,7 +18,7 @@ fn main(w: f32[6, 6@b], b: f32[6], x: f32[7@a, 6]) { return value_and_grad(f, wr
      [normal(6, 6) / 2, normal(6), normal(7, 6)])
 
 case("carries", """
-// A carry that is an integer, one that nothing depends on, one that is handed on, one that swaps.
+// An integer carry, an unused carry, a carry that is passed on, and a carry that swaps.
 fn f(x, y) {
   let (p, q, n, unused, same) = for i in 2..6 carry (p = x, q = y, n = 0, unused = x, same = y) {
     yield (q * sin(p), p + same, n + i, unused * 2.0, same);
@@ -62,7 +62,7 @@ fn main(w: f32[3, 6, 6@b], b: f32[3, 6], x: f32[8@a, 6]) { return value_and_grad
      [normal(3, 6, 6) / 2, normal(3, 6), normal(8, 6)])
 
 case("stacked", """
-// Rows written and read back at run-time positions.
+// Rows written and read back at run-time indices.
 fn f(x) {
   let rows = for i in 0..4 carry (rows = zeros(f32[4, 6])) { yield update(rows, expand_dims(sin(x * cast(i + 1, f32)), 0), start=[i, 0]); };
   let r = for i in 0..4 carry (r = x) { yield r * rows[3 - i] + rows[i]; };
@@ -115,7 +115,7 @@ def trained(rate, w, x, y):
 
 
 case("through_training", """
-// The derivative of what a loop of gradient steps reaches.
+// The derivative of the result of a loop of gradient steps.
 fn loss(w, x, y) { return mean((tanh(x @ w) - y) ** 2); }
 fn f(rate, w, x, y) {
   let last = for i in 0..5 carry (w = w) { yield w - rate * grad(loss)(w, x, y); };
@@ -139,7 +139,7 @@ fn main(table: f32[7@a, 5@b], first: i32[6]) { return grad(f)(table, first); }
      [normal(7, 5), integers(0, 7, 6)])
 
 case("many_trips", """
-// Memory grows with the trips, the program does not.
+// Memory grows with the number of iterations, the program does not.
 fn f(x) { return for i in 0..1000000 carry (h = x) { yield h + (sin(h) - h) * 1e-6; }; }
 fn main(x: f32) { return grad(f)(x); }
 """, jax.grad(lambda x: loop(0, 1000000, lambda i, h: h + (jnp.sin(h) - h) * 1e-6, x)), [np.float32(0.7)],

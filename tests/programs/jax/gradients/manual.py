@@ -23,7 +23,7 @@ fn main(w1: f32[6, 16], b1: f32[16], w2: f32[16, 3], x: f32[16@a, 6], y: f32[16,
        [normal(6, 16), normal(16), normal(16, 3), normal(16, 6), normal(16, 3)])
 
 manual("replicated_scalars", """
-// Scalars and vectors that are the same everywhere; a loss reduced inside.
+// Replicated scalars and vectors; a loss reduced inside.
 fn f(s, v, x) {
   let local = sum(sin(x * s) @ v) + sum(v) * s;
   return (psum(local, (a, b)), pmean(local * local, (a, b)) * v);
@@ -60,17 +60,17 @@ fn main(x: f32[16, 16], w: f32) { return grad(loss, wrt=(0, 1))(x, w); }
        [normal(16, 16), np.float32(1.3)], meshes=((4, 2), (2, 2), (1, 2)), tolerance=1e-5)
 
 manual("one_way", """
-// Who is no target gets zeros, who is no source no cotangent.
+// A device that is no target gets zeros; a device that is no source gets no cotangent.
 fn f(x) { return ppermute(x, a, [(0, 1), (1, 2)]) * x; }
 fn loss(x) { return sum(sin(shard_map(f, in=P(a), out=P(a))(x))); }
 fn main(x: f32[8, 3]) { return grad(loss)(x); }
 """, lambda mesh: jax.grad(lambda x: jnp.sum(jnp.sin(shard_map(
     mesh, lambda x: lax.ppermute(x, "a", [(0, 1), (1, 2)]) * x, P("a"), P("a"))(x)))), [normal(8, 3)], meshes=((4, 2), (8, 1)))
 
-# What is gathered is the same on all devices: JAX's types call it varying. The same without devices.
+# A gathered value is the same on all devices, but its JAX type is varying; so JAX's program is written without devices.
 manual("gathered", """
 fn f(x, w) {
-  let all = all_gather(x, a, tiled=true);           // used alike by all, and by each with its own
+  let all = all_gather(x, a, tiled=true);           // all devices use it, also with their own shards
   let rows = all_gather(x, b, axis=1, tiled=false);
   return (all * all, x @ transpose(all) * w, sum(rows, axis=1) * sum(x));
 }
@@ -85,7 +85,7 @@ fn main(x: f32[8, 3], w: f32) { return grad(loss, wrt=(0, 1))(x, w); }
        [normal(8, 3), np.float32(0.8)], tolerance=1e-5)
 
 manual("extremes", """
-// Devices that have the extreme share its cotangent, as elements do.
+// Devices with the extreme value share its cotangent, as elements do.
 fn f(x, y) { return (pmax(x, a), pmin(y * y, (a, b)) * pmax(y, b)); }
 fn loss(x, y) {
   let (p, q) = shard_map(f, in=(P(a), P(a, b)), out=(P(), P(a, _)))(x, y);
@@ -98,7 +98,7 @@ fn main(x: f32[8, 3], y: f32[8, 8]) { return grad(loss, wrt=(0, 1))(x, y); }
        [np.repeat(normal(2, 3), 4, 0), normal(8, 8)], tolerance=1e-5)
 
 manual("ring", """
-// A loop of collectives on the device: each turn multiplies with the piece that comes by.
+// A loop of collectives on the device: each iteration multiplies with the shard that arrives.
 fn turn(x, w) {
   let (s, piece) = for i in 0..axis_size(a) carry (s = x * 0.0, piece = x) {
     yield (s + sin(piece * w) * x, ppermute(piece, a, [(0, 1), (1, 2), (2, 3), (3, 0)]));
@@ -128,7 +128,7 @@ fn main(w: f32[8, 8], x: f32[8, 8@b]) { return value_and_grad(loss, wrt=(0, 1))(
     (P("a", "b"), P("b")), P("a"))(h, w), x) ** 2), (0, 1)), [normal(8, 8) / 2, normal(8, 8)], tolerance=1e-5)
 
 manual("branch_by_device", """
-// Each device goes its own way; what all share is summed once they are together again.
+// Each device takes its own branch; cotangents of replicated values are summed after the branch.
 fn f(x, w) {
   let y = if sum(x) > 0.0 { x * w } else { sin(x) + w * w };
   return if axis_index(a) == 0 { for i in 0..3 carry (y = y) { yield y * w; } } else { y };
@@ -142,7 +142,7 @@ fn main(x: f32[8, 8], w: f32) { return grad(loss, wrt=(0, 1))(x, w); }
        [normal(8, 8), np.float32(0.7)], tolerance=1e-5)
 
 manual("gradient_inside", """
-// A gradient taken on the device is the device's own; the mean over all is written.
+// A gradient computed on a device is that device's own; the program takes the mean over all.
 fn loss(w, x, y) { return mean((tanh(x @ w) - y) ** 2); }
 fn step(w, x, y) { return w - 0.5 * pmean(grad(loss)(w, x, y), (a, b)); }
 fn total(w, x, y) { return psum(loss(w, x, y), (a, b)); }

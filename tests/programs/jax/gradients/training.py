@@ -1,4 +1,4 @@
-"""Through optimizers, losses and what else the prelude has."""
+"""Gradients through optimizers, losses and other functions of the prelude."""
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ def fields(p):
 
 
 def learned(after, wrt):
-    """Gradients of the loss after some steps: of the parameters' fields in order, then of what else is asked for."""
+    """Returns gradients of the loss after some steps: by the parameters' fields in order, then by the other arguments."""
     def run(w, b, v, x, y, *others):
         value, (p, *rest) = jax.value_and_grad(
             lambda p, *others: mlp_loss(after(p, x, y, *others), x, y), wrt)(dict(w=w, b=b, v=v), *others)
@@ -70,7 +70,7 @@ def momentum_steps(p, x, y, lr, mass):
 
 
 case("meta_momentum", MLP + """
-// Three steps in a loop: the gradient goes back through them.
+// Three steps in a loop; the backward pass goes through them.
 fn after(p, lr, mass, x, y) {
   let (p, v) = for i in 0..3 carry (p = p, v = p * 0.0) {
     yield momentum(p, v, grad(loss)(p, x, y), lr=lr, mass=mass);
