@@ -11,7 +11,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
+bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
 
 /// Operations that say themselves how they run, for one result. What a person wrote for one device does not count.
 ShardingRuleOpInterface getRuled(Operation *op) {

@@ -54,7 +54,7 @@ void ShardedAxes::visit(Block &block) {
 
 /// A carry is one value all the way; what both arms of a branch yield lies as the result does.
 void ShardedAxes::visitRegions(Operation *op) {
-  bool isLoop = isa<ForOp, WhileOp>(op);
+  bool isLoop = isa<LoopLikeOpInterface>(op);
   for (Region &region : op->getRegions()) {
     if (isLoop)
       for (auto [argument, init] : llvm::zip(region.getArguments().take_back(op->getNumOperands()), op->getOperands()))

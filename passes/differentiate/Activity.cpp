@@ -37,7 +37,7 @@ void Activity::follow(Operation *op) {
 
 /// What arms and bodies yield are the results; a loop's carries go around until nothing more becomes active.
 void Activity::followRegions(Operation *op) {
-  bool isLoop = isa<ForOp, WhileOp>(op);
+  bool isLoop = isa<LoopLikeOpInterface>(op);
   size_t before;
   do {
     before = active.size();

@@ -1,28 +1,18 @@
-//===- Linearity.h - operations that are linear -----------------*- C++ -*-===//
+//===- Linearity.h - where partial sums pass through operations -*- C++ -*-===//
 #pragma once
 
-#include "mlir/IR/Operation.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <optional>
+#include "ir/interfaces/OpInterfaces.h"
 
 namespace spmdc {
 
-/// The numbers of the operands in which an operation is linear: of the sum of two arrays it makes the sum of what it
-/// makes of each, for all numbers that may occur. Of a product, the operand which `mayBePartial`.
+/// The numbers of the operands in which the operation is linear (LinearOpInterface); none for any other operation. The
+/// price of a partial sum (ReductionDiscount) and the rewrite of one (LinearRegion) both follow this list.
 llvm::SmallVector<unsigned> listLinear(mlir::Operation *op, llvm::function_ref<bool(mlir::Value)> mayBePartial);
 
-/// Whether the user is linear in this operand where that alone is a partial sum. What partial sums are priced to travel
-/// through (ReductionDiscount) and what they are taken through (LinearRegion) are both found by `listLinear`.
+/// Whether the user is linear in this operand, if that value alone is a partial sum.
 bool isLinearIn(mlir::OpOperand &use);
 
-/// Whether all elements are one number: a splat, or what is broadcast of a scalar.
-bool isOneNumber(mlir::Value value);
-
-/// Whether the operation is a collective that a person wrote, along a manual axis, and linear in its operand.
+/// Whether the operation is a collective along a manual axis that is linear in its operand.
 bool isLinearCollective(mlir::Operation *op);
-
-/// The number of the operand that an operation writes to, or adds at, places of its first one.
-std::optional<unsigned> getUpdate(mlir::Operation *op);
 
 } // namespace spmdc

@@ -43,7 +43,7 @@ public:
       for (Region &region : op.getRegions())
         for (Block &inner : region)
           visit(inner);
-      if (isa<ForOp, WhileOp>(op)) {
+      if (isa<LoopLikeOpInterface>(op)) {
         reduceInSlices(getBody(&op));
         for (unsigned index = 0; index < op.getNumResults(); ++index)
           visitCarry(&op, index);
@@ -119,7 +119,7 @@ private:
       return !isForOther || findProduct(cone, maker);
     };
     auto readGrowthOf = [&](Value value) { return isInMemory(value) ? growthOf(value) : 0; };
-    if (std::optional<unsigned> update = getUpdate(op)) // In place.
+    if (std::optional<unsigned> update = getUpdateOperandNumber(op)) // In place.
       return 2 * readGrowthOf(op->getOperand(*update));
     // The product writes the sum in place of itself: then neither the one nor the other is touched.
     OpOperand *product = findProduct(cone, op);

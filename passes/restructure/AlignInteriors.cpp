@@ -118,7 +118,7 @@ private:
     if (auto slice = dyn_cast<SliceOp>(op))
       return matchSlice(slice);
     // By a zero that stands where there is no part nothing may be divided that stops at it.
-    bool mayStop = isa<DivideOp, RemainderOp>(op) && !isa<FloatType>(arrayTypeOf(value).getElementType());
+    bool mayStop = op->hasTrait<Division>() && !isa<FloatType>(arrayTypeOf(value).getElementType());
     if (!isa<ElementwiseOpInterface>(op) || mayStop || op->hasAttr(kAnnotatedAttrName))
       return false;
     for (Value operand : op->getOperands())

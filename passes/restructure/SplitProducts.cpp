@@ -126,9 +126,9 @@ private:
 };
 
 /// A value that is joined of parts, for products and sums of it.
-class ConcatenatedSlices {
+class ConcatenatedOperand {
 public:
-  ConcatenatedSlices(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
+  ConcatenatedOperand(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
 
   /// Multiplies the parts, if that sends less.
   bool rewrite() {
@@ -166,7 +166,7 @@ private:
     // An operation that comes to the parts in two ways (a product of an array with itself, transposed) is in two of
     // them.
     if (replaced.size() == kMostOperations || llvm::is_contained(replaced, op) ||
-        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isLinear(op) ||
+        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isConcatenable(op) ||
         (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
       return false;
     hasProduct |= isa<DotGeneralOp>(op);
@@ -195,10 +195,12 @@ private:
     return true;
   }
 
-  static bool isLinear(Operation *op) {
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      return reduce.getKind() == ReductionKind::sum;
-    return isa<DotGeneralOp, ConvertOp, NegateOp, TransposeOp, ReshapeOp>(op);
+  /// Whether the operation gives for concatenated parts what it gives for each of them, concatenated or added up: it
+  /// sums, computes each element by itself, or moves all of them.
+  static bool isConcatenable(Operation *op) {
+    bool isSum = cast<ShardingRuleOpInterface>(op).getReductionKind() == ReductionKind::sum;
+    bool isUnary = isa<ElementwiseOpInterface>(op) && op->getNumOperands() == 1;
+    return isUnary || isa<DotGeneralOp, TransposeOp, ReshapeOp>(op) || (isa<ReduceOp>(op) && isSum);
   }
 
   /// The operation of one part; null where that has no sharding.
@@ -293,7 +295,7 @@ public:
         joins.push_back(op.getResult(0));
     for (Value value : joins) {
       Location loc = value.getLoc();
-      if (ConcatenatedSlices(value, parts).rewrite())
+      if (ConcatenatedOperand(value, parts).rewrite())
         places.push_back(loc);
     }
   }

@@ -5,9 +5,6 @@
 
 namespace spmdc {
 
-/// Whether the operation looks at no more of its operand than its result has.
-inline bool readsRange(mlir::Operation *op) { return mlir::isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op); }
-
 /// How many times faster the iterations of a loop have to become for an array of which they read parts to be held as
 /// more than a device's shard. Gathered in front of a loop, parts of b bytes take L + n b / r in place of n (L + b / r)
 /// where each is gathered, or broadcast by its owner: 4 times less only where b < L r / 3, 17 KB by the default rates,
