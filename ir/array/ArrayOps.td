@@ -57,7 +57,7 @@ def Array_IotaOp : Array_Op<"iota", [ZeroDerivative, DeclareOpInterfaceMethods<E
 
 //===- Shape --------------------------------------------------------------===//
 
-def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [LinearOpInterface, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Repeats along new dimensions and dimensions of size 1";
   let description = "Operand dimension i becomes result dimension `dims[i]` (increasing); its size is that or 1.";
@@ -67,7 +67,7 @@ def Array_BroadcastInDimOp : Array_Op<"broadcast_in_dim", [DeclareOpInterfaceMet
   let hasFolder = 1;
 }
 
-def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_ReshapeOp : Array_Op<"reshape", [LinearOpInterface, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "The same elements in row-major order under another shape";
   let arguments = (ins Spmd_ArrayType:$operand);
@@ -76,7 +76,7 @@ def Array_ReshapeOp : Array_Op<"reshape", [DeclareOpInterfaceMethods<Differentia
   let hasFolder = 1;
 }
 
-def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_TransposeOp : Array_Op<"transpose", [LinearOpInterface, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
   let summary = "Permutes dimensions: result dimension i is operand dimension perm[i]";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$perm);
@@ -86,7 +86,7 @@ def Array_TransposeOp : Array_Op<"transpose", [DeclareOpInterfaceMethods<Differe
   let hasFolder = 1;
 }
 
-def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_SliceOp : Array_Op<"slice", [LinearOpInterface, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "Elements start, start + stride, ... below limit of each dimension";
@@ -95,6 +95,7 @@ def Array_SliceOp : Array_Op<"slice", [DeclareOpInterfaceMethods<DifferentiableO
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$starts,
                                  "::llvm::ArrayRef<int64_t>":$limits, "::llvm::ArrayRef<int64_t>":$strides)>];
   let assemblyFormat = "$operand $starts `to` $limits `step` $strides attr-dict `:` type($operand) `->` type($result)";
+  let extraClassDeclaration = "bool readsRange() { return true; }";
   let hasVerifier = 1;
   let hasFolder = 1;
 }
@@ -113,7 +114,8 @@ def Array_PadOp : Array_Op<"pad", [DeclareOpInterfaceMethods<DifferentiableOpInt
   let hasVerifier = 1;
 }
 
-def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_ConcatenateOp : Array_Op<"concatenate", [withLinearOperands,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "Concatenates arrays along a dimension";
@@ -122,7 +124,7 @@ def Array_ConcatenateOp : Array_Op<"concatenate", [DeclareOpInterfaceMethods<Dif
   let hasVerifier = 1;
 }
 
-def Array_ReverseOp : Array_Op<"reverse", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_ReverseOp : Array_Op<"reverse", [LinearOpInterface, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getMoves"]>]> {
   let summary = "Reverses the order of elements along dimensions";
@@ -183,7 +185,8 @@ def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<Differentiabl
   let hasVerifier = 1;
 }
 
-def Array_ReduceOp : Array_Op<"reduce", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+def Array_ReduceOp : Array_Op<"reduce", [withLinearOperands,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {
   let summary = "Combines all elements along dimensions, which disappear";

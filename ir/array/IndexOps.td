@@ -12,7 +12,7 @@
 /// Local sizes and positions mean something for the indices.
 defvar localRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
 
-def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [LinearOpInterface, DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
@@ -25,10 +25,12 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
   let assemblyFormat = [{
     $operand `at` `(` $starts `)` `sizes` $sizes attr-dict `:` functional-type(operands, $result)
   }];
+  let extraClassDeclaration = "bool readsRange() { return true; }";
   let hasVerifier = 1;
 }
 
-def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [withLinearOperands,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
@@ -41,6 +43,7 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInte
   let assemblyFormat = [{
     $operand `,` $update `at` `(` $starts `)` attr-dict `:` functional-type(operands, $result)
   }];
+  let extraClassDeclaration = "::std::optional<unsigned> getUpdateOperandNumber() { return 1; }";
   let hasVerifier = 1;
 }
 
@@ -56,6 +59,7 @@ def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterfa
   let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
   let extraClassDeclaration = [{
     static ::llvm::SmallVector<int64_t> inferShape(ArrayType operand, ArrayType indices, int64_t dim);
+    bool readsRange() { return true; }
   }];
   let hasVerifier = 1;
 }
@@ -70,10 +74,12 @@ def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<Evalua
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, I64Attr:$dim);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "int64_t":$dim)>];
   let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
+  let extraClassDeclaration = "bool readsRange() { return true; }";
   let hasVerifier = 1;
 }
 
-class Array_ScatterOp<string mnemonic> : Array_Op<mnemonic, [DeclareOpInterfaceMethods<EvaluateOpInterface>,
+class Array_ScatterOp<string mnemonic> : Array_Op<mnemonic, [withLinearOperands,
+    DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "isAddedTo"]>]> {
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, Spmd_ArrayType:$updates, I64Attr:$dim);
@@ -84,6 +90,7 @@ class Array_ScatterOp<string mnemonic> : Array_Op<mnemonic, [DeclareOpInterfaceM
     $operand `,` $indices `,` $updates `dim` $dim attr-dict `:` type($operand) `,` type($indices) `,` type($updates)
     `->` type($result)
   }];
+  let extraClassDeclaration = "::std::optional<unsigned> getUpdateOperandNumber() { return 2; }";
   let hasVerifier = 1;
 }
 

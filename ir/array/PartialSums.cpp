@@ -12,6 +12,18 @@ bool combinesElements(Operation *op) {
   return isa<DotGeneralOp, EinsumOp, ScatterAddOp, ScatterAddAlongOp>(op);
 }
 
+Value getBroadcastSource(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
+    value = broadcast.getOperand();
+  return value;
+}
+
+bool isUniform(Value value) {
+  value = getBroadcastSource(value);
+  auto constant = value.getDefiningOp<ConstantOp>();
+  return cast<ArrayType>(value.getType()).getRank() == 0 || (constant && constant.getValue().isSplat());
+}
+
 Value convertTo(OpBuilder &builder, Location loc, Value value, Type elementType) {
   ArrayType type = cast<ArrayType>(value.getType()).withElementType(elementType);
   return type == value.getType() ? value : builder.create<ConvertOp>(loc, type, value).getResult();

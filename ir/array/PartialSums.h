@@ -11,6 +11,12 @@ namespace spmdc {
 /// and the others zeros, and nothing is rounded.
 bool combinesElements(mlir::Operation *op);
 
+/// The operand of the innermost of the broadcasts that make the value; the value itself where none does.
+mlir::Value getBroadcastSource(mlir::Value value);
+
+/// Whether all elements of the value are one number: a splat, or a scalar that is broadcast.
+bool isUniform(mlir::Value value);
+
 /// The value with this element type; itself where it has it.
 mlir::Value convertTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type elementType);
 

@@ -8,6 +8,9 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <optional>
 
 namespace spmdc {
 
@@ -29,10 +32,34 @@ struct ArrayMoves {
   mlir::Value outside;
 };
 
-/// Nothing flows back through the operation.
+/// Traits of operations; OpInterfaces.td says what each promises.
+template <typename ConcreteType>
+class MathFunction : public mlir::OpTrait::TraitBase<ConcreteType, MathFunction> {};
+template <typename ConcreteType>
+class Division : public mlir::OpTrait::TraitBase<ConcreteType, Division> {};
+template <typename ConcreteType>
+class ExactInHalf : public mlir::OpTrait::TraitBase<ConcreteType, ExactInHalf> {};
+
+/// The derivative of the operation is zero everywhere.
 template <typename ConcreteType>
 class ZeroDerivative : public mlir::OpTrait::TraitBase<ConcreteType, ZeroDerivative> {};
 
 } // namespace spmdc
 
 #include "ir/interfaces/OpInterfaces.h.inc"
+
+namespace spmdc {
+
+/// Whether the operation reads no more elements of its first operand than its result has: a slice, a lookup.
+inline bool readsRange(mlir::Operation *op) {
+  auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
+  return ruled && ruled.readsRange();
+}
+
+/// The number of the operand that the operation writes or adds at places of its first one; none for any other operation.
+inline std::optional<unsigned> getUpdateOperandNumber(mlir::Operation *op) {
+  auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
+  return ruled ? ruled.getUpdateOperandNumber() : std::nullopt;
+}
+
+} // namespace spmdc

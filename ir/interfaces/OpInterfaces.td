@@ -1,6 +1,6 @@
 //===- OpInterfaces.td - what every operation says of itself --*- tablegen -*-===//
 //
-// One operation is one place: its ODS entry implements these interfaces, and every station asks them instead of
+// One operation is one place: its ODS entry implements these interfaces, and every stage asks them instead of
 // switching over operation names.
 //
 //===----------------------------------------------------------------------===//
@@ -36,6 +36,13 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
         shardings of operands and result, by one exchange for each part.
       }], "::spmdc::ArrayMoves", "getMoves", (ins), "", [{ return {}; }]>,
     InterfaceMethod<[{
+        Whether the operation reads no more elements of its first operand than its result has: a slice, a lookup.
+      }], "bool", "readsRange", (ins), "", [{ return false; }]>,
+    InterfaceMethod<[{
+        For an operation that changes some places of its first operand, in place where it can: the number of the operand
+        whose elements it writes or adds there.
+      }], "::std::optional<unsigned>", "getUpdateOperandNumber", (ins), "", [{ return ::std::nullopt; }]>,
+    InterfaceMethod<[{
         Bytes that each device sends to combine parts, where Combined factors are cut over groups of `group` devices.
       }], "double", "getCombiningBytes", (ins "int64_t":$group, "::spmdc::ArrayType":$localResult), "",
       [{ return 0; }]>,
@@ -49,6 +56,32 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       [{ return ::spmdc::cloneWithLocalTypes(builder, $_op.getOperation(), operands, localResult); }]>,
   ];
 }
+
+def LinearOpInterface : OpInterface<"LinearOpInterface"> {
+  let description = [{
+    The operation is linear in some of its operands: f(x + y) = f(x) + f(y), for all numbers that may occur. A reduction
+    of partial sums can be moved from in front of such an operation to behind it (passes/reductions).
+  }];
+  let cppNamespace = "::spmdc";
+  let methods = [
+    InterfaceMethod<[{
+        The numbers of the operands in which the operation is linear. `mayBePartial` tells which values may be partial
+        sums: a product is linear in one operand where the other one is none.
+      }], "::llvm::SmallVector<unsigned>", "getLinearOperands",
+      (ins "::llvm::function_ref<bool(::mlir::Value)>":$mayBePartial), "", [{ return {0}; }]>,
+  ];
+}
+
+/// For an operation that says itself in which operands it is linear; LinearOpInterface alone is for the first one.
+defvar withLinearOperands = DeclareOpInterfaceMethods<LinearOpInterface, ["getLinearOperands"]>;
+
+/// Computed by a polynomial or a call, which takes about 15 times as long as an addition (passes/kernel/OpCost.cpp).
+def MathFunction : NativeOpTrait<"MathFunction"> { let cppNamespace = "::spmdc"; }
+/// A quotient or a remainder: takes about four times as long as an addition, and stops the program where an integer is
+/// divided by zero.
+def Division : NativeOpTrait<"Division"> { let cppNamespace = "::spmdc"; }
+/// In half precision the result is one of the operands or needs no rounding, so that computing in f32 changes nothing.
+def ExactInHalf : NativeOpTrait<"ExactInHalf"> { let cppNamespace = "::spmdc"; }
 
 def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
   let description = [{

@@ -121,7 +121,8 @@ class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnem
   let hasVerifier = 1;
 }
 
-def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, withLinearOperands,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; every device gets the result";
   let description = [{
     `spmd.all_reduce sum %x over <b> : <f32[1024, 4096]>`. The tree of additions is balanced over group positions.
@@ -130,7 +131,8 @@ def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, DeclareOp
   let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, LinearOpInterface,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Concatenates the shards of a group along a dimension";
   let description = [{
     Shards are concatenated by nested ceilings over the axes, major to minor, and elements past the result's size are
@@ -140,7 +142,8 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, DeclareOp
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, LinearOpInterface,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Each device keeps its own shard: no communication";
   let description = [{
     The shard at the device's coordinates over the axes, by nested ceilings; past the end of the operand it is padding.
@@ -150,14 +153,16 @@ def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, DeclareOpIn
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, withLinearOperands,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; each device keeps its own shard";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
                        OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, LinearOpInterface,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Splits along one dimension, concatenates along another";
   let description = [{
     Device i of the group sends its j-th block along `split` to device j, which concatenates the received blocks along
@@ -170,7 +175,8 @@ def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, DeclareOpI
   }];
 }
 
-def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [PerDeviceRule, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [PerDeviceRule, LinearOpInterface,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Sends each operand to one other device of the group";
   let description = "`pairs` is [source, target, source, target, ...]; a device that is no target receives zeros.";
   let arguments = (ins Spmd_ArrayType:$operand, DenseI64ArrayAttr:$pairs, Spmd_AxesAttr:$axes,

@@ -165,7 +165,7 @@ bool ExactSolver::addOp(Operation *op) {
     return addRuled(cast<ShardingRuleOpInterface>(op));
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
     addEdge(reshard.getOperand(), placeOf(reshard));
-  } else if (isa<ForOp, WhileOp>(op)) {
+  } else if (isa<LoopLikeOpInterface>(op)) {
     for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
       addEdge(initial, placeOf(result));
   } else if (isa<YieldOp>(op)) {

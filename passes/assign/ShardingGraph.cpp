@@ -11,7 +11,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-bool isLoop(Operation *op) { return isa<ForOp, WhileOp>(op); }
+bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
 
 /// The operation as one that is partitioned by a sharding rule and has one result; null for any other, also for
 /// operations that the user wrote for one device.

@@ -205,7 +205,7 @@ std::vector<ShardingChange> StartingChanges::listUnpicked(Operation *op) {
 
 std::optional<ShardingChange> StartingChanges::findUnpickedReplicated(Operation *op) {
   auto carry = readsPartInLoop(op) ? dyn_cast<BlockArgument>(op->getOperand(0)) : BlockArgument();
-  if (!carry || !isa<ForOp, WhileOp>(carry.getOwner()->getParentOp()) || !graph.getVariable(carry))
+  if (!carry || !isa<LoopLikeOpInterface>(carry.getOwner()->getParentOp()) || !graph.getVariable(carry))
     return std::nullopt;
   spmd::Sharding sharding = shardingOf(carry);
   if (takePickedAxes(op, sharding).empty())

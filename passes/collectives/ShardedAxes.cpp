@@ -54,7 +54,7 @@ void ShardedAxes::visit(Block &block) {
 
 /// A carry has the axes of its init in all iterations; the result of an if has those that either branch yields.
 void ShardedAxes::visitRegions(Operation *op) {
-  bool isLoop = isa<ForOp, WhileOp>(op);
+  bool isLoop = isa<LoopLikeOpInterface>(op);
   for (Region &region : op->getRegions()) {
     if (isLoop)
       for (auto [argument, init] : llvm::zip(region.getArguments().take_back(op->getNumOperands()), op->getOperands()))

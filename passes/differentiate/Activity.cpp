@@ -37,7 +37,7 @@ void Activity::follow(Operation *op) {
 
 /// The results of branches and bodies are what they yield; a loop's carries are visited until no more become active.
 void Activity::followRegions(Operation *op) {
-  bool isLoop = isa<ForOp, WhileOp>(op);
+  bool isLoop = isa<LoopLikeOpInterface>(op);
   size_t before;
   do {
     before = active.size();

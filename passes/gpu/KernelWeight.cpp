@@ -9,13 +9,12 @@ namespace spmdc {
 unsigned weightOf(const KernelBody &body) {
   unsigned calls = 0;
   for (Operation *op : body.ops) {
-    if (!isa<ElementwiseOpInterface>(op) || isa<ConvertOp, AbsOp, NegateOp, FloorOp, CeilOp, RoundNearestEvenOp>(op))
+    bool isMath = op->hasTrait<MathFunction>() || isa<RemainderOp>(op);
+    if (!isMath && !op->hasTrait<Division>())
       continue;
     Type type = cast<ArrayType>(op->getResult(0).getType()).getElementType();
-    bool isCall = isa<ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, CbrtOp, SinOp, CosOp, TanOp, TanhOp, SinhOp,
-                      CoshOp, AsinOp, AcosOp, AtanOp, Atan2Op, ErfOp, ErfInvOp, LogisticOp, PowerOp, RemainderOp>(op);
-    bool isDivision = isa<DivideOp, RemainderOp>(op) && type.getIntOrFloatBitWidth() == 64;
-    if (isCall || isDivision)
+    bool isDivision = op->hasTrait<Division>() && type.getIntOrFloatBitWidth() == 64;
+    if (isMath || isDivision)
       calls += type.isF64() || isa<SinOp, CosOp, TanOp, PowerOp, Atan2Op>(op) || isDivision ? 4 : 1;
   }
   return calls;

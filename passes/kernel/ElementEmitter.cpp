@@ -11,11 +11,6 @@ namespace {
 
 ArrayRef<int64_t> shapeOf(Value value) { return cast<ArrayType>(value.getType()).getShape(); }
 
-/// True where the result of an operation on half precision is one of its operands or needs no rounding.
-bool isExact(Operation *op) {
-  return isa<MaximumOp, MinimumOp, ClampOp, SelectOp, NegateOp, AbsOp, SignOp, FloorOp, CeilOp, RoundNearestEvenOp>(op);
-}
-
 } // namespace
 
 ElementEmitter::ElementEmitter(OpBuilder &builder, Location loc, const KernelBody &body, const KernelSchedule &schedule,
@@ -274,7 +269,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
     return {fromMemory(builder, loc, elementType, bits), depth};
   }
   Value value = cast<ElementwiseOpInterface>(op).emitScalar(builder, loc, operands);
-  if (!isExact(op))
+  if (!op->hasTrait<ExactInHalf>())
     value = round(elementType, value);
   return {value, depth};
 }

@@ -30,10 +30,9 @@ double getOpCost(Value value, bool isLoad) {
     return 0.25;
   if (isa<ConcatenateOp>(op))
     return 1;
-  if (isa<ExpOp, Exp2Op, Expm1Op, LogOp, Log1pOp, Log2Op, CbrtOp, SinOp, CosOp, TanOp, TanhOp, SinhOp, CoshOp, AsinOp,
-          AcosOp, AtanOp, ErfOp, ErfInvOp, LogisticOp, PowerOp, Atan2Op>(op))
+  if (op->hasTrait<MathFunction>())
     return 15 * width;
-  if (isa<DivideOp, RemainderOp, SqrtOp, RsqrtOp>(op))
+  if (op->hasTrait<Division>() || isa<SqrtOp, RsqrtOp>(op))
     return 4 * width;
   if (isa<CumulativeOp>(op))
     return 4 * width;

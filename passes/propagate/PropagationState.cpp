@@ -108,7 +108,7 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
     // Values inside a fully manual region are local and have no shardings.
     if (auto manual = dyn_cast<ManualOp>(op); manual && !manual.hasAutomaticAxes())
       return WalkResult::skip();
-    if (isa<ForOp, WhileOp>(op) && failed(state.addCarries(op)))
+    if (isa<LoopLikeOpInterface>(op) && failed(state.addCarries(op)))
       return WalkResult::interrupt();
     for (Region &region : op->getRegions())
       for (BlockArgument argument : region.getArguments())
@@ -216,7 +216,7 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
     if (!annotation || slot.annotation || slot.isGrouped || !maker || !slot.excluded.empty())
       return;
     // A carry takes the annotation of its initial value before that of a constraint on the loop's result.
-    if (isa<ForOp, WhileOp>(maker)) {
+    if (isa<LoopLikeOpInterface>(maker)) {
       Value initial = maker->getOperand(cast<OpResult>(operand).getResultNumber());
       if (ShardingAttr written = slots[slotOf[initial]].annotation; written && written != annotation)
         return;
@@ -275,7 +275,7 @@ void PropagationState::addEdges(Operation *op) {
   for (OpResult result : op->getResults()) {
     unsigned index = result.getResultNumber();
     SmallVector<Value, 3> sources;
-    if (isa<ForOp, WhileOp>(op))
+    if (isa<LoopLikeOpInterface>(op))
       sources = {op->getOperand(index), op->getRegions().back().front().getTerminator()->getOperand(index)};
     else if (auto branch = dyn_cast<IfOp>(op))
       sources = {branch.getThenRegion().front().getTerminator()->getOperand(index),

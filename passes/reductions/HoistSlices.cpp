@@ -238,7 +238,7 @@ class HoistSlicesPass : public impl::HoistSlicesBase<HoistSlicesPass> {
     auto &planner = getAnalysis<ReshardPlanner>();
     SmallVector<Operation *> takes;
     getOperation().walk([&](Operation *op) {
-      if (isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op) && !isPerDevice(op))
+      if (readsRange(op) && !isPerDevice(op))
         takes.push_back(op);
     });
     for (Operation *take : takes)

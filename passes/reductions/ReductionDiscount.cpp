@@ -2,7 +2,7 @@
 
 #include "passes/reductions/ReductionDiscount.h"
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/PartialSums.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/cost/RunCounts.h"
 #include "passes/reductions/LinearRegion.h"
@@ -16,13 +16,13 @@ ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 /// The operands that may be partial sums if the operation's result is one.
 SmallVector<unsigned> listTerms(Operation *op) {
-  return listLinear(op, [](Value operand) { return !isOneNumber(operand); });
+  return listLinear(op, [](Value operand) { return !isUniform(operand); });
 }
 
 /// Whether the use is a slice or lookup that leaves fewer elements.
 bool isTaken(OpOperand &use) {
   Operation *user = use.getOwner();
-  return use.getOperandNumber() == 0 && isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(user) &&
+  return use.getOperandNumber() == 0 && readsRange(user) &&
          typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
 }
 
@@ -133,7 +133,7 @@ private:
       pass(use);
     } else if (auto branch = isa<YieldOp>(user) ? dyn_cast<IfOp>(user->getParentOp()) : IfOp()) {
       value = branch.getOutputs()[use.getOperandNumber()];
-    } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<ForOp, WhileOp>(loop) &&
+    } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<LoopLikeOpInterface>(loop) &&
                                                       comesTo(loop, getCarry(loop, use.getOperandNumber()), carry)) {
       unsigned index = use.getOperandNumber();
       scaleBy(1 / getTrips(loop));

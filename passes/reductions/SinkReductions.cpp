@@ -43,7 +43,7 @@ public:
       for (Region &region : op.getRegions())
         for (Block &inner : region)
           visit(inner);
-      if (isa<ForOp, WhileOp>(op)) {
+      if (isa<LoopLikeOpInterface>(op)) {
         reduceInSlices(getBody(&op));
         for (unsigned index = 0; index < op.getNumResults(); ++index)
           visitCarry(&op, index);
@@ -119,7 +119,7 @@ private:
       return !isForOther || findProduct(cone, maker);
     };
     auto readGrowthOf = [&](Value value) { return isInMemory(value) ? growthOf(value) : 0; };
-    if (std::optional<unsigned> update = getUpdate(op)) // The update is written in place.
+    if (std::optional<unsigned> update = getUpdateOperandNumber(op)) // The update is written in place.
       return 2 * readGrowthOf(op->getOperand(*update));
     // The product's kernel writes the sum instead of the product, so neither is read or written by another kernel.
     OpOperand *product = findProduct(cone, op);

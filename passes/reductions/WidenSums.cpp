@@ -54,7 +54,7 @@ private:
       return false;
     sums[op] = false;
     bool isIt = false;
-    for (unsigned term : listLinear(op, [](Value operand) { return !isOneNumber(operand); }))
+    for (unsigned term : listLinear(op, [](Value operand) { return !isUniform(operand); }))
       isIt |= isSum(op->getOperand(term));
     return sums[op] = isIt;
   }

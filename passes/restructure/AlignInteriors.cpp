@@ -118,7 +118,7 @@ private:
     if (auto slice = dyn_cast<SliceOp>(op))
       return matchSlice(slice);
     // Shifted arrays have zeros outside of the part, and an integer division by zero would trap.
-    bool mayStop = isa<DivideOp, RemainderOp>(op) && !isa<FloatType>(arrayTypeOf(value).getElementType());
+    bool mayStop = op->hasTrait<Division>() && !isa<FloatType>(arrayTypeOf(value).getElementType());
     if (!isa<ElementwiseOpInterface>(op) || mayStop || op->hasAttr(kAnnotatedAttrName))
       return false;
     for (Value operand : op->getOperands())

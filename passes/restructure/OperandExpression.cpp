@@ -30,7 +30,7 @@ bool OperandExpression::match() {
 
 bool OperandExpression::mayStop() const {
   return llvm::any_of(nodes, [](const Node &node) {
-    return node.op && isa<DivideOp, RemainderOp>(node.op) && !isa<FloatType>(getElementType(node.op->getResult(0)));
+    return node.op && node.op->hasTrait<Division>() && !isa<FloatType>(getElementType(node.op->getResult(0)));
   });
 }
 

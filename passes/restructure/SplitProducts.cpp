@@ -127,9 +127,9 @@ private:
 };
 
 /// A concatenated value whose users are products and sums.
-class ConcatenatedSlices {
+class ConcatenatedOperand {
 public:
-  ConcatenatedSlices(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
+  ConcatenatedOperand(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
 
   /// Multiplies the parts instead of the concatenation, if that sends less.
   bool rewrite() {
@@ -166,7 +166,7 @@ private:
     bool isEnd = isa<DotGeneralOp, ReduceOp>(op);
     // An operation that is reached twice (a product of an array with its own transpose) depends on two parts at once.
     if (replaced.size() == kMostOperations || llvm::is_contained(replaced, op) ||
-        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isLinear(op) ||
+        op->getBlock() != value.getParentBlock() || isPerDevice(op) || !isConcatenable(op) ||
         (!isEnd && op->hasAttr(kAnnotatedAttrName)) || llvm::count(op->getOperands(), use.get()) != 1)
       return false;
     hasProduct |= isa<DotGeneralOp>(op);
@@ -195,10 +195,13 @@ private:
     return true;
   }
 
-  static bool isLinear(Operation *op) {
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      return reduce.getKind() == ReductionKind::sum;
-    return isa<DotGeneralOp, ConvertOp, NegateOp, TransposeOp, ReshapeOp>(op);
+  /// Whether the operation gives for concatenated parts what it gives for each of them, concatenated or added up: it
+  /// sums, computes each element by itself, or moves all of them.
+  static bool isConcatenable(Operation *op) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    bool isUnary = isa<ElementwiseOpInterface>(op) && op->getNumOperands() == 1;
+    return isUnary || isa<DotGeneralOp, TransposeOp, ReshapeOp>(op) ||
+           (reduce && reduce.getKind() == ReductionKind::sum);
   }
 
   /// Clones the operation for one part; null if no sharding expresses that.
@@ -293,7 +296,7 @@ public:
         joins.push_back(op.getResult(0));
     for (Value value : joins) {
       Location loc = value.getLoc();
-      if (ConcatenatedSlices(value, parts).rewrite())
+      if (ConcatenatedOperand(value, parts).rewrite())
         places.push_back(loc);
     }
   }

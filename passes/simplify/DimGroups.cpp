@@ -142,7 +142,7 @@ std::optional<DimGroup> getGroup(DimOfValue dim) {
   if (auto argument = dyn_cast<BlockArgument>(dim.value)) {
     Operation *op = argument.getOwner()->getParentOp();
     bool isCounter = isa<ForOp>(op) && argument.getArgNumber() == 0;
-    if (!isa<ForOp, WhileOp>(op) || isCounter)
+    if (!isa<LoopLikeOpInterface>(op) || isCounter)
       return std::nullopt;
     return getGroupOfFlow(op, argument.getArgNumber() - (isa<ForOp>(op) ? 1 : 0), dim.dim);
   }
@@ -155,7 +155,7 @@ std::optional<DimGroup> getGroup(DimOfValue dim) {
 std::optional<DimGroup> getGroup(DimOfUse dim) {
   Operation *op = dim.use->getOwner();
   unsigned number = dim.use->getOperandNumber();
-  if (isa<ForOp, WhileOp>(op))
+  if (isa<LoopLikeOpInterface>(op))
     return getGroupOfFlow(op, number, dim.dim);
   if (isa<YieldOp>(op)) {
     Operation *around = op->getParentOp();

@@ -74,7 +74,7 @@ double getRunsPerReshard(Value value, Operation *user) {
   double trips = 1;
   for (Operation *place = findReshardPlace(value, user), *loop = user; loop != place;) {
     loop = loop->getParentOp();
-    if (isa<ForOp, WhileOp>(loop))
+    if (isa<LoopLikeOpInterface>(loop))
       trips *= getTrips(loop);
   }
   return trips;

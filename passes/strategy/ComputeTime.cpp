@@ -33,7 +33,7 @@ ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, Sh
 double ComputeTime::atLeast(const FactorAxes &axes) const {
   if (isa<DotGeneralOp>(op.getOperation()))
     return dotSeconds(axes);
-  if (isa<ArgsortOp>(op.getOperation()) || getUpdate(op.getOperation()))
+  if (isa<ArgsortOp>(op.getOperation()) || op.getUpdateOperandNumber())
     return 0;
   std::vector<double> pieces;
   for (const AxisRefs &list : axes)
@@ -48,7 +48,7 @@ double ComputeTime::atLeast(const FactorAxes &axes) const {
   double written = bytesOf(result, rule.results[0]), bytes = written;
   for (size_t i = 0; i < rule.operands.size(); ++i)
     if (!isCheap[i])
-      bytes += i == 0 && readsRange(op) ? written : bytesOf(typeOf(op->getOperand(i)), rule.operands[i]);
+      bytes += i == 0 && op.readsRange() ? written : bytesOf(typeOf(op->getOperand(i)), rule.operands[i]);
   return bytes / model.memoryPerSecond;
 }
 
@@ -72,12 +72,12 @@ double ComputeTime::of(const Strategy &candidate) const {
     return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
   }
   // An update in place reads and writes only the elements of the update.
-  if (std::optional<unsigned> update = getUpdate(op.getOperation()))
+  if (std::optional<unsigned> update = op.getUpdateOperandNumber())
     return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
   auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
   for (auto [index, type] : llvm::enumerate(candidate.operands)) {
     // An operation that reads a range of its first operand reads as many elements as it writes, also if rows repeat.
-    bool isTaken = index == 0 && readsRange(op);
+    bool isTaken = index == 0 && op.readsRange();
     bytes += isCheap[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));
   }
   return bytes / model.memoryPerSecond;

@@ -5,9 +5,6 @@
 
 namespace spmdc {
 
-/// Whether the operation reads no more elements of its first operand than its result has.
-inline bool readsRange(mlir::Operation *op) { return mlir::isa<SliceOp, DynamicSliceOp, TakeOp, TakeAlongOp>(op); }
-
 /// How many times faster the iterations of a loop have to become before an array of which they read parts is held in
 /// front of the loop as more than a device's shard. If the array is gathered there, n parts of b bytes take L + n b / r
 /// instead of n (L + b / r) if each is gathered, or broadcast by its owner: 4 times less only if b < L r / 3, 17 KB by
