@@ -150,7 +150,7 @@ TEST_F(ControlTest, DevicesGoTheirOwnWays) {
   EXPECT_EQ((*results)[0].elements[2].i, 3);
   EXPECT_EQ((*results)[0].elements[3].i, 4);
   EXPECT_TRUE(failed(run("%s = spmd.all_reduce sum %p over <a> : <i32[1]> -> <i32[1]>")));
-  EXPECT_NE(diagnosticText().find("has a predicate on which the devices do not agree, and a collective of them in it"),
+  EXPECT_NE(diagnosticText().find("contains a collective whose devices do not agree on the predicate"),
             std::string::npos);
 }
 
@@ -219,7 +219,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : (!spmd.array<f32[2]>) -> !spmd.array<f32[2]>
       return
     })mlir",
-                "bound 4294967296 is no i32");
+                "bound 4294967296 is not an i32");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       %0 = array.for 0 to 4 (%x) {
@@ -238,7 +238,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : () -> ()
       return
     })mlir",
-                "the condition yields one bool[]");
+                "the condition must yield one bool[]");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       array.if %x {
@@ -248,7 +248,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : (!spmd.array<f32[2]>) -> ()
       return
     })mlir",
-                "the predicate is a bool[], not f32[2]");
+                "the predicate must be a bool[], got f32[2]");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       array.print ["a"](%x) : !spmd.array<f32[2]>

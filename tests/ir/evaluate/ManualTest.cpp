@@ -97,11 +97,11 @@ TEST_F(ManualTest, AxesOfARegionWithin) {
     return text.replace(text.find(from), from.size(), to);
   };
   EXPECT_FALSE(parse(replaced("over <b> {", "{")));
-  EXPECT_NE(diagnosticText().find("stands in a region that is manual along some axes, and does not name its own"),
+  EXPECT_NE(diagnosticText().find("is in a region that is manual along some axes, and does not name its own axes"),
             std::string::npos)
       << diagnosticText();
   EXPECT_FALSE(parse(replaced("over <b> {", "over <a, b> {")));
-  EXPECT_NE(diagnosticText().find("is over axis 'a', which is manual around it already"), std::string::npos)
+  EXPECT_NE(diagnosticText().find("is over axis 'a', which is already manual in the region around it"), std::string::npos)
       << diagnosticText();
 }
 
@@ -230,10 +230,10 @@ TEST_F(ManualTest, RefusesWhatIsNoPieceAlongSomeAxes) {
   std::string yield = "spmd.yield %p : !spmd.array<f32[2]>";
   expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[4@a]", "c"), "is over axis 'c', which the mesh does not have");
   expect(overSomeAxes("f32[4@\"(b, a)\"]", "f32[2]", yield, "f32[4@a]"),
-         "operand 0 is f32[4@(b, a)]; in dimension 0 the manual axis 'a' stands behind one that is automatic");
+         "operand 0 is f32[4@(b, a)]; in dimension 0 the manual axis 'a' comes after an automatic axis");
   expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[2]  unreduced(b)"),
          "result 0 is f32[2] unreduced(b), a partial sum");
-  expect(overSomeAxes("f32[4@b]", "f32[2]", yield, "f32[4@a]"), "body takes f32[2] for a piece f32[4@b]");
+  expect(overSomeAxes("f32[4@b]", "f32[2]", yield, "f32[4@a]"), "body takes f32[2] for a shard f32[4@b]");
   expect(overSomeAxes("f32[4@a]", "f32[2@a]", "spmd.yield %p : !spmd.array<f32[2@a]>", "f32[4@a]"),
          "has f32[2@a] in a region where 'a' is manual");
   expect(
@@ -252,9 +252,9 @@ TEST_F(ManualTest, RefusesWhatIsNoPiece) {
   std::string yield = "spmd.yield %p : !spmd.array<f32[2, 2]>";
   EXPECT_NE(message(yield, "f32[4@a, 4]").find("result 0 is f32[4@a, 4]; its sharding must be closed"),
             std::string::npos);
-  EXPECT_NE(message(yield, "f32[3@a, 4@b]").find("2 devices do not divide dimension 0"), std::string::npos);
-  EXPECT_NE(message(yield, "f32[4@a, 8@b]").find("body yields f32[2, 2] for a piece f32[2, 4]"), std::string::npos);
-  EXPECT_NE(message("spmd.yield", "f32[4@a, 4@b]").find("body yields one value for each of 1 results"),
+  EXPECT_NE(message(yield, "f32[3@a, 4@b]").find("2 shards do not divide dimension 0"), std::string::npos);
+  EXPECT_NE(message(yield, "f32[4@a, 8@b]").find("body yields f32[2, 2] for a shard f32[2, 4]"), std::string::npos);
+  EXPECT_NE(message("spmd.yield", "f32[4@a, 4@b]").find("body must yield one value for each of 1 results"),
             std::string::npos);
 }
 

@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu --spmdc-emit-gpu-kernels | FileCheck %s
 // RUN: not spmd-opt %s --spmdc-schedule-kernels --spmdc-emit-gpu-kernels 2>&1 | FileCheck %s --check-prefix=UNMAPPED
 
-// UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; begin at the station 'partitioned' or before
+// UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one
 
 // A pointer for each operand, and one for the mesh coordinates; the output may lie over the input, so neither says that
 // nothing else reaches its memory. A thread behind the last element does nothing.

@@ -3,5 +3,5 @@
 
 // The station stands on the module, so that a dumped file can be taken up again.
 // CHECK: module attributes {spmd.stage = "partitioned"}
-// UNKNOWN: error: 'somewhere' is no station
+// UNKNOWN: error: 'somewhere' is not a stage
 module {}
