@@ -301,7 +301,8 @@ LogicalResult ConcatenateOp::verify() {
     if (type.getRank() == first.getRank())
       expected[dim] = type.getDimSize(dim);
     if (type.getShape() != ArrayRef<int64_t>(expected) || type.getElementType() != first.getElementType())
-      return emitOpError() << "cannot concatenate " << first.str() << " and " << type.str() << " along dimension " << dim;
+      return emitOpError() << "cannot concatenate " << first.str() << " and " << type.str() << " along dimension "
+                           << dim;
     shape[dim] += type.getDimSize(dim);
   }
   return verifyResult(*this, shape, first.getElementType());

@@ -23,8 +23,10 @@ SmallVector<Value> AllReduceOp::buildCotangents(OpBuilder &builder, Location loc
     Term isExtreme =
         convert(equal(Term(builder, loc, getOperand()), Term(builder, loc, getResult())), type.getElementType());
     Term count(builder, loc,
-               builder.create<AllReduceOp>(loc, type, isExtreme, ReductionKind::sum, getAxes(),
-                                           builder.getStringAttr("backward pass of pmax and pmin: devices with the extreme element share its cotangent")));
+               builder.create<AllReduceOp>(
+                   loc, type, isExtreme, ReductionKind::sum, getAxes(),
+                   builder.getStringAttr(
+                       "backward pass of pmax and pmin: devices with the extreme element share its cotangent")));
     return {isExtreme * (Term(builder, loc, cotangent) / count)};
   }
   return {};

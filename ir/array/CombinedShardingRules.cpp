@@ -85,8 +85,9 @@ Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
       local.select(isHere, index,
                    b.create<ConstantOp>(getLoc(), localResult,
                                         getReductionIdentity(localResult.getElementType(), ReductionKind::min)));
-  return b.create<AllReduceOp>(getLoc(), localResult, answer, ReductionKind::min, axes,
-                               reason(b, "arg_reduce", axes, "the devices find the first index of the extreme element"));
+  return b.create<AllReduceOp>(
+      getLoc(), localResult, answer, ReductionKind::min, axes,
+      reason(b, "arg_reduce", axes, "the devices find the first index of the extreme element"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,10 +143,11 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   totalShape[dim] = 1;
   totalsShape[dim] = static_cast<int64_t>(groupSize(getMesh(getOperation()), axes));
   Value total = b.create<SliceOp>(getLoc(), type.withShape(totalShape), own, starts, limits, strides);
-  Value totals = b.create<AllGatherOp>(
-      getLoc(), type.withShape(totalsShape), total, dim, axes,
-      reason(b, "cumulative", axes,
-             getReversed() ? "each device needs the totals of the shards after its own" : "each device needs the totals of the shards before its own"));
+  Value totals =
+      b.create<AllGatherOp>(getLoc(), type.withShape(totalsShape), total, dim, axes,
+                            reason(b, "cumulative", axes,
+                                   getReversed() ? "each device needs the totals of the shards after its own"
+                                                 : "each device needs the totals of the shards before its own"));
   Value sums = b.create<CumulativeOp>(getLoc(), totals.getType(), totals, getKind(), getDim(), getReversed());
 
   Value index = b.create<AxisIndexOp>(getLoc(), local.indexType(), axes);

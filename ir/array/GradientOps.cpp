@@ -30,7 +30,8 @@ LogicalResult GradientOp::verify() {
   if (getOperands().empty())
     return emitOpError("requires at least one argument to differentiate by");
   if (body.getNumArguments() != getOperands().size() || getNumResults() <= getOperands().size())
-    return emitOpError() << "has " << getOperands().size() << " operands; it requires as many arguments, and returns what "
+    return emitOpError() << "has " << getOperands().size()
+                         << " operands; it requires as many arguments, and returns what "
                          << "the body yields and as many gradients";
   for (auto [index, operand, argument, gradient] :
        llvm::enumerate(getOperands(), body.getArguments(), getGradients())) {

@@ -22,10 +22,10 @@ namespace spmdc {
 
 /// The effect of sharding along a factor on the local operation.
 enum class FactorKind {
-  PassThrough,     ///< Each device computes its shard; nothing to combine.
-  Reduction,       ///< Each device has a partial result; they are combined by the operation's reduction.
-  Combined,        ///< Each device computes its shard; createLocal combines them with collectives of its own.
-  Permutation,     ///< Elements move along it (getMoves): all values get the same sharding, and devices exchange elements.
+  PassThrough, ///< Each device computes its shard; nothing to combine.
+  Reduction,   ///< Each device has a partial result; they are combined by the operation's reduction.
+  Combined,    ///< Each device computes its shard; createLocal combines them with collectives of its own.
+  Permutation, ///< Elements move along it (getMoves): all values get the same sharding, and devices exchange elements.
   NeedReplication, ///< The operation needs this factor replicated.
   Place, ///< Numbers the shards along manual axes, each an array of its own; minor factors shard each of them.
 };

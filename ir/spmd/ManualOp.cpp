@@ -106,7 +106,8 @@ LogicalResult ManualOp::verify() {
       return emitOpError("is in a region that is manual along some axes, and does not name its own axes");
     for (AxisRefAttr axis : getManual()->getAxes())
       if (around.isManual(axis.getName()))
-        return emitOpError() << "is over axis '" << axis.getName() << "', which is already manual in the region around it";
+        return emitOpError() << "is over axis '" << axis.getName()
+                             << "', which is already manual in the region around it";
   }
   if (std::optional<AxesAttr> manual = getManual()) {
     spmd::MeshShape mesh = getMesh(*this).toValue();

@@ -212,8 +212,9 @@ LogicalResult ExchangeOp::verify() {
                                                        getBases(), getSteps(), getBlocks(), getWraps(), getDilations()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
-      return emitOpError() << "must give a number for each dimension and keep the element type; it maps " << source.str() << " to "
-                           << target.str() << " with " << list->size() << " numbers in a list";
+      return emitOpError() << "must give a number for each dimension and keep the element type; it maps "
+                           << source.str() << " to " << target.str() << " with " << list->size()
+                           << " numbers in a list";
   for (auto [move, size] : llvm::zip(getMoves(), target.getShape()))
     if (move.stride == 0 || move.begin < 0 || move.begin > move.end || move.end > size)
       return emitOpError() << "moves elements " << move.begin << " to " << move.end << " of " << size << " in steps of "

@@ -99,7 +99,7 @@ TEST(Names, answers) {
                                               "examples/power_iteration.spmd finds the largest eigenvalue"));
   EXPECT_THAT(errorsOf("nansum(x)"),
               ElementsAre("2:8: unknown function 'nansum'; write 'sum(where(is_nan(x), 0.0, x))'"));
-  const char *vmap = "2:8: 'vmap' is not in the language: functions take whole arrays: operations broadcast, products "
+  const char *vmap = "2:8: 'vmap' is not in the language: functions take entire arrays: operations broadcast, products "
                      "and einsum have batch dimensions: 'einsum(\"bi,bi->b\", x, y)'";
   EXPECT_THAT(errorsOf("vmap(tanh)(x)"), ElementsAre(vmap));
   EXPECT_THAT(errorsOf("vmap(tanh)"), ElementsAre(vmap));
@@ -111,14 +111,15 @@ TEST(Names, answers) {
               ElementsAre("2:8: there are no methods and no modules, only functions; 'fft' is not in the language: "
                           "there are no complex numbers"));
   EXPECT_THAT(errorsOf("x * jnp.pi"), ElementsAre("2:12: unknown name 'jnp'; there are no modules: functions and "
-                                                  "constants stand alone, as in 'tanh(x)'"));
+                                                  "constants have plain names, as in 'tanh(x)'"));
   EXPECT_THAT(errorsOf("x * pi"), ElementsAre("2:12: unknown name 'pi'; write '3.141592653589793'"));
   // As names of values they say nothing: a variable is missing.
   EXPECT_THAT(errorsOf("x * std"), ElementsAre("2:12: unknown name 'std'"));
   EXPECT_THAT(errorsOf("lost(x)(x)"), ElementsAre("2:8: unknown function 'lost'"));
-  EXPECT_THAT(errorsOf("tanh(x)(x)"),
-              ElementsAre("2:8: only a function's name can be called, or what grad, value_and_grad, checkpoint and "
-                          "shard_map make of one"));
+  EXPECT_THAT(
+      errorsOf("tanh(x)(x)"),
+      ElementsAre("2:8: only a function's name can be called, or the result of grad, value_and_grad, checkpoint or "
+                  "shard_map"));
 }
 
 /// All short words are near to one another; a suggestion is what a slip of the finger makes.

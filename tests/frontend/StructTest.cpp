@@ -241,7 +241,7 @@ TEST(Structs, mistakesInUse) {
               ElementsAre("4:12: struct 'Pair' has no field 'momentum'; it has weight, b", "  1:1: declared here"));
   EXPECT_THAT(of("p + o"), ElementsAre("4:10: '+' works leaf by leaf, and these have different leaves: a Pair against "
                                        "an Other"));
-  EXPECT_THAT(of("p * x"), ElementsAre("4:14: '*' of a Pair and f32[2]: only a scalar meets every leaf"));
+  EXPECT_THAT(of("p * x"), ElementsAre("4:14: '*' of a Pair and f32[2]: only a scalar combines with every leaf"));
   EXPECT_THAT(of("exp(p, x)"), ElementsAre("4:17: 'exp' takes 1 argument (x), this is one more"));
   EXPECT_THAT(of("p << 1"),
               ElementsAre("4:10: '<<' takes integers, not f32[2] and the integer 1", "  4:10: in the leaf 'weight'"));

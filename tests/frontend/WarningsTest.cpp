@@ -29,7 +29,7 @@ std::vector<std::string> warningsOf(const std::string &text) {
 }
 
 std::string discarded(const std::string &place, const std::string &what, const std::string &fix) {
-  return place + ": the value of " + what + " is discarded, and no name changes by it; write '" + fix +
+  return place + ": the value of " + what + " is discarded, and no name changes; write '" + fix +
          "' to keep it ('let _ = ...' to drop it)";
 }
 

@@ -79,7 +79,8 @@ TEST_F(IndexOpsTest, PaddingOfIndicesIsOutside) {
 }
 
 TEST_F(IndexOpsTest, Errors) {
-  expectError("array.take %x, %u dim 1 : <f32[8, 6]>, <u32[4]> -> <f32[8, 4]>", "indices must be i32 or i64, got u32[4]");
+  expectError("array.take %x, %u dim 1 : <f32[8, 6]>, <u32[4]> -> <f32[8, 4]>",
+              "indices must be i32 or i64, got u32[4]");
   expectError("array.take %long, %s dim 0 : <i8[2147483649]>, <i32[]> -> <i8[]>",
               "indices along a dimension of 2147483649 elements must be i64, got i32[]");
   expectError("array.argsort %long dim 0 descending = false : <i8[2147483649]> -> <i32[2147483649]>",

@@ -101,7 +101,8 @@ TEST_F(ManualTest, AxesOfARegionWithin) {
             std::string::npos)
       << diagnosticText();
   EXPECT_FALSE(parse(replaced("over <b> {", "over <a, b> {")));
-  EXPECT_NE(diagnosticText().find("is over axis 'a', which is already manual in the region around it"), std::string::npos)
+  EXPECT_NE(diagnosticText().find("is over axis 'a', which is already manual in the region around it"),
+            std::string::npos)
       << diagnosticText();
 }
 
