@@ -16,7 +16,7 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [DeclareOpInterfaceMethods<
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. `array.dynamic_slice %x
+    One start (i32[] or i64[]) for each dimension, clamped so that the window is in range. `array.dynamic_slice %x
     at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
@@ -32,7 +32,7 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [DeclareOpInte
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. Runs in place if no later
+    One start (i32[] or i64[]) for each dimension, clamped so that the window is in range. Runs in place if no later
     operation reads the operand.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$update, Variadic<Spmd_ArrayType>:$starts);

@@ -59,8 +59,8 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     (VaryingAxes.h).
     ```
     %r = spmd.manual(%x) {
-    ^bb0(%piece: !spmd.array<f32[2, 4]>):
-      %sum = spmd.all_reduce sum %piece over <a> : <f32[2, 4]> -> <f32[2, 4]>
+    ^bb0(%shard: !spmd.array<f32[2, 4]>):
+      %sum = spmd.all_reduce sum %shard over <a> : <f32[2, 4]> -> <f32[2, 4]>
       spmd.yield %sum : !spmd.array<f32[2, 4]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
     ```
@@ -69,7 +69,7 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     dimension of an operand or result the manual axes come first and shard evenly; the others shard the local shape.
     ```
     %r = spmd.manual(%x) over <a> {
-    ^bb0(%piece: !spmd.array<f32[2@b, 4]>):
+    ^bb0(%shard: !spmd.array<f32[2@b, 4]>):
       ...
     } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
     ```

@@ -48,7 +48,7 @@ struct KernelBody {
   static KernelBody of(plan::KernelOp kernel);
 };
 
-/// What a backend can keep of a row from one stage to the next, and the cost of computing on it.
+/// The limits of what a backend can keep of a row from one stage to the next, and the cost of computing on it.
 struct ScheduleTraits {
   /// The most elements of a computed value that are kept for a row (64 KiB of f32, which a core's cache holds); for
   /// longer rows a stage computes the value again.
