@@ -1,4 +1,4 @@
-//===- ControlErrorsTest.cpp - what is wrong with a loop or a branch ------===//
+//===- ControlErrorsTest.cpp - errors of loops and branches ---------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -47,7 +47,7 @@ TEST(ControlErrors, carries) {
               ElementsAre("2:38: carry 'p' is named twice", "  2:31: first here"));
   EXPECT_THAT(errorsOf("for i in 0..3 carry (p = \"x\") { yield p; }"),
               ElementsAre("2:35: a carry must be an array, or a tree of arrays; 'p' is a string"));
-  // Two mistakes of one body are told together, once, although bodies of weak carries are checked twice.
+  // Two errors of one body are reported together, once, although bodies of weak carries are checked twice.
   EXPECT_THAT(errorsOf("for i in 0..3 carry (s = 0) { let y = s + z; let w = x @ k; yield s + 1.0; }"),
               ElementsAre("2:52: unknown name 'z'", "2:67: unknown name 'k'"));
 }

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-/// Sizes by letters. All differ, so that no two dimensions are taken for one another unseen.
+/// Sizes by letters. All differ, so that a mix-up of two dimensions cannot go unnoticed.
 const std::map<char, int64_t> kArraySizes = {{'N', 2}, {'H', 5}, {'W', 4}, {'C', 3}};
 const std::map<char, int64_t> kKernelSizes = {{'H', 3}, {'W', 2}, {'I', 3}, {'O', 6}};
 
@@ -130,7 +130,7 @@ TEST(ConvolutionLayouts, othersAreRefused) {
 TEST(ConvolutionLayouts, areGoodWhereSaid) {
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[16, 3, 3, 3]", ", dimension_numbers=(\"NHWC\", \"HWIO\", \"NHWC\")"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[16, 3, 3, 3]", ", dimension_numbers=(\"NHWC\", \"OIHW\", \"NHWC\")"), "");
-  // Windows that are no square where nothing else could be meant.
+  // Windows that are not square are accepted if only one layout fits.
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[1, 7, 3, 16]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 1]", "[7, 1, 1, 1]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[3, 3, 3, 3]"), "");

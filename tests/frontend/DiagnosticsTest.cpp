@@ -1,4 +1,4 @@
-//===- DiagnosticsTest.cpp - what is wrong, where, and what to do ---------===//
+//===- DiagnosticsTest.cpp - errors, their places and fixes ---------------===//
 //
 // Messages are interface: each case gives the exact text and place (1-based characters), notes included.
 //
@@ -176,7 +176,7 @@ TEST(Errors, declarations) {
               ElementsAre("1:26: 3 names for a tuple of 2"));
 }
 
-// An error in a function that was called says who called it; one in the prelude is the caller's.
+// An error in a called function has notes for its callers; one in the prelude is reported at the call.
 TEST(Errors, calls) {
   EXPECT_THAT(errors("fn f(q, r) { return q + r; }\nfn main(x: f32[4], y: f32[3]) {\n  return f(x, r=y);\n}"),
               ElementsAre("1:21: shapes do not broadcast in '+': [4] and [3] differ in dimension -1 (4 and 3)",
@@ -194,7 +194,7 @@ TEST(Errors, calls) {
               "1:6: the size 'N' cannot be told from the arguments: no parameter has it alone as a dimension");
 }
 
-// A function with all its types is checked also where nothing calls it.
+// A function with all its types is checked even without a call.
 TEST(Errors, uncalledFunctions) {
   EXPECT_THAT(errors("fn other(x: f32[4]) { return x + oops; }\nfn main() { return 1.0; }"),
               ElementsAre("1:34: unknown name 'oops'"));
@@ -229,7 +229,7 @@ TEST(Errors, options) {
               ElementsAre("--fn:1:1: the program has no function 'step'; it has f, g"));
 }
 
-// Inlining multiplies; the front end gives up with a message before the memory does.
+// Inlining multiplies operations; the front end fails with a message before memory is exhausted.
 TEST(Errors, exponentialInlining) {
   std::string text = "fn f0(x) { return x + 1; }\n";
   for (int i = 1; i <= 30; ++i) {

@@ -1,4 +1,4 @@
-//===- FunctionArgumentsTest.cpp - functions that are passed on -----------===//
+//===- FunctionArgumentsTest.cpp - functions as arguments -----------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -42,7 +42,7 @@ TEST(FunctionArguments, arePassedOn) {
             216);
 }
 
-/// A parameter is nearer than a function of its name.
+/// A parameter hides a function of its name.
 TEST(FunctionArguments, hideFunctions) {
   EXPECT_EQ(valueOf(kFunctions + "fn call(cube, x) { return cube(x); }\nfn main() { return call(triple, 2.0); }"), 6);
   EXPECT_EQ(valueOf(kFunctions + "fn call(exp, x) { return exp(x); }\nfn main() { return call(triple, 2.0); }"), 6);
@@ -54,7 +54,7 @@ TEST(FunctionArguments, keepDefaultsAndNames) {
             36);
 }
 
-/// The same function may be under way with others: these calls end.
+/// The same function may be called again with other functions: these calls terminate.
 TEST(FunctionArguments, nestInOneAnother) {
   EXPECT_EQ(valueOf(kFunctions + "fn inner(x) { return twice(triple, x); }\nfn main() { return twice(inner, 1.0); }"),
             81);

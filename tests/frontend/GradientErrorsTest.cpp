@@ -1,4 +1,4 @@
-//===- GradientErrorsTest.cpp - what is wrong with a grad -----------------===//
+//===- GradientErrorsTest.cpp - errors of grad ----------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 

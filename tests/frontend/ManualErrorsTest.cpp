@@ -1,4 +1,4 @@
-//===- ManualErrorsTest.cpp - what is wrong with a shard_map --------------===//
+//===- ManualErrorsTest.cpp - errors of shard_map -------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -65,7 +65,7 @@ TEST(ManualErrors, unevenPieces) {
                   "to 8"));
 }
 
-// An output that is claimed to be the same everywhere, and is not.
+// An output that is declared replicated, but varies.
 TEST(ManualErrors, varyingResults) {
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a, b), out=P())(x)"),
               ElementsAre("4:39: result 0 of 'f' varies over 'a', 'b', which 'out=' does not name: reduce it with psum "
@@ -100,7 +100,7 @@ TEST(ManualErrors, collectives) {
               "2:34: 'perm' of 'ppermute' is a list of pairs (from, to) of integers known while compiling");
 }
 
-// Devices that come by would wait for those that do not.
+// Devices that reach a collective would wait for those that do not.
 TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
   EXPECT_THAT(
       errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, a) } else { x }; }",
@@ -120,11 +120,11 @@ TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
       errorsOf("fn f(x) { return if pmax(cast(x[0, 0] > 0.0, i32), a) > 0 { psum(x, a) } else { x + psum(x, a) }; }",
                "shard_map(f, in=P(a, _), out=P(a))(x)"),
       ElementsAre());
-  // The groups over b agree on what varies over a.
+  // A condition that varies over a is the same within each group over b.
   EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
                        "shard_map(f, in=P(a, _), out=P(a))(x)"),
               ElementsAre());
-  // Of several axes, those that the collective has are named.
+  // If the condition varies over several axes, the message names those of the collective.
   EXPECT_THAT(
       errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
                "shard_map(f, in=P(a, b), out=P(a, b))(x)")
@@ -152,7 +152,7 @@ TEST(ManualErrors, within) {
   EXPECT_THAT(within("in=P(_, b), out=P(a)"),
               ElementsAre("3:47: P(...) names 'a', along which arrays are local here already",
                           "  5:10: in the call of 'f' here"));
-  // What varies over the axes around is the matter of the function around.
+  // The function around checks values that vary over its own axes.
   EXPECT_THAT(errorsOf("fn g(x) { return x; }\nfn f(x) { return shard_map(g, in=P(_, b), out=P(), axis_names=b)(x); }",
                        "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)"),
               ElementsAre("3:47: result 0 of 'g' varies over 'b', which 'out=' does not name: reduce it with psum or "
@@ -162,7 +162,8 @@ TEST(ManualErrors, within) {
                        "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
               ElementsAre("5:36: result 0 of 'f' varies over 'a', which 'out=' does not name: reduce it with psum or "
                           "pmean, or name the axis in P(...)"));
-  // Collectives of the outer one's axes are those of the inner one, too; its own are no collectives outside of it.
+  // The inner function may use collectives over the outer one's axes; the outer function must not use the inner one's
+  // axes.
   EXPECT_THAT(errorsOf("fn g(x) { return psum(x, (a, b)); }\nfn f(x) { return shard_map(g, in=P(_, b), out=P())(x); }",
                        "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
               ElementsAre());

@@ -65,7 +65,7 @@ TEST(Parser, dtypesMayBeShadowed) {
                             "  2:11 return key[4]\n");
 }
 
-// `budget` is no keyword: it begins a declaration only where one is expected.
+// `budget` is not a keyword: it begins a declaration only where one is expected.
 TEST(Parser, budgets) {
   Parsed parsed("budget wire = 64MiB, collectives = 3;\n"
                 "budget memory = 1.5GB;\n"
@@ -140,7 +140,7 @@ TEST(Parser, controlFlow) {
                             "  })\n");
 }
 
-// One mistake a statement, and none hides another.
+// One error for each statement; no error hides another.
 TEST(Parser, recovery) {
   Parsed parsed("mesh m(a=4, b=)\n"
                 "fn f(x) {\n"
@@ -207,7 +207,7 @@ TEST(Parser, nestingUpToTheLimit) {
   EXPECT_EQ(expression(wide + "x" + repeated(")", 999)).substr(0, 5), "(|| a");
 }
 
-// Every construct that nests is bounded: a message, no overflow.
+// Every construct that nests is bounded: a message, not a stack overflow.
 TEST(Parser, deepNestingIsAMessage) {
   constexpr size_t many = 200000;
   for (const char *text :
@@ -222,7 +222,7 @@ TEST(Parser, deepNestingIsAMessage) {
   EXPECT_NE(Parsed("fn f() { let " + repeated("(", many)).errors().front().find("nesting"), std::string::npos);
 }
 
-// Operators to the left make a chain, not a nest: as long as you like.
+// Left-associative operators are a chain, not nested: any length is valid.
 TEST(Parser, longChains) {
   std::string text = expression("x" + repeated(" + x", 300000));
   EXPECT_EQ(text.size(), 3 * 300000u + 1 + 3 * 300000u);

@@ -65,7 +65,7 @@ TEST_F(ControlTest, ForCountsAndCarries) {
   EXPECT_EQ(evaluate(kSwap, {f32({}, {1}), f32({}, {10})}), std::vector<double>{13 * 7});
 }
 
-// Halves until below one; 5 -> 0.625. The condition is checked before the first trip; a NaN ends the loop.
+// Halves until below one; 5 -> 0.625. The condition is checked before the first iteration; a NaN ends the loop.
 TEST_F(ControlTest, WhileRunsUntilItsConditionFails) {
   constexpr const char *text = R"mlir(
     func.func @main(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
@@ -107,7 +107,7 @@ TEST_F(ControlTest, IfTakesOneBranch) {
   EXPECT_EQ(evaluate(text, {isFalse, f32({2}, {1, 2})}), (std::vector<double>{1, 2}));
 }
 
-// Each device takes its own arm and goes around as often as it wants, but for what they do together.
+// Each device takes its own branch and runs its own number of iterations, except around collectives.
 TEST_F(ControlTest, DevicesGoTheirOwnWays) {
   auto run = [&](const std::string &inArm) {
     auto module = parseValid(R"mlir(
@@ -167,7 +167,7 @@ TEST_F(ControlTest, LoopsOfFewTripsVanish) {
   EXPECT_NE(canonicalize(kSwap).find("array.for 2 to 5"), std::string::npos);
 }
 
-// The second carry is handed on: it is the argument itself, inside and after the loop. The print stays.
+// The second carry is invariant: it is replaced by the argument, inside and after the loop. The print is kept.
 TEST_F(ControlTest, InvariantCarriesVanish) {
   std::string text = canonicalize(R"mlir(
     func.func @main(%x: !spmd.array<f32[]>, %y: !spmd.array<f32[]>) -> !spmd.array<f32[]> {

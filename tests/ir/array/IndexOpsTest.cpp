@@ -1,4 +1,4 @@
-//===- IndexOpsTest.cpp - rules and errors of run-time indexing -----------===//
+//===- IndexOpsTest.cpp - rules and errors of run-time indices ------------===//
 //
 // Factors are named i, j, k, ... in the order in which the rule makes them; written out by hand.
 //
@@ -36,7 +36,7 @@ protected:
   }
 };
 
-// A window's dimensions are cut where it reads; each device answers for what it owns.
+// The dimensions of a dynamic_slice's operand may be sharded; each device returns the elements that it owns.
 TEST_F(IndexOpsTest, Windows) {
   expectRule("array.dynamic_slice %x at (%s, %s) sizes [2, 6] : (!spmd.array<f32[8, 6]>, !spmd.array<i32[]>, "
              "!spmd.array<i32[]>) "
@@ -68,7 +68,7 @@ TEST_F(IndexOpsTest, OrderAndRandomBits) {
              "([i], [i], [i], [i]) -> ([i]) {i=4}");
 }
 
-// Updates that are padding are dropped.
+// Updates from padding are dropped.
 TEST_F(IndexOpsTest, PaddingOfIndicesIsOutside) {
   auto module =
       parseValid(moduleOf("array.scatter_add %x, %i, %up dim 0 : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>"));

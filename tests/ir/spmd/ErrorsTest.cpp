@@ -1,6 +1,6 @@
-//===- ErrorsTest.cpp - what the verifiers refuse -------------------------===//
+//===- ErrorsTest.cpp - errors of the verifiers ---------------------------===//
 //
-// One wrong text for every check, with the message a person would see.
+// One invalid text for every check, with the message that the user sees.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,8 +3,8 @@
 
 // UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one
 
-// A pointer for each operand, and one for the mesh coordinates; the output may lie over the input, so neither says that
-// nothing else reaches its memory. A thread behind the last element does nothing.
+// A pointer for each operand, and one for the mesh coordinates; the output may overwrite the input, so neither is
+// noalias. A thread beyond the last element does nothing.
 // CHECK-LABEL: gpu.func @relu(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK-SAME: spmd.noalias = array<i1: false, false, true>
@@ -31,7 +31,7 @@ plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
   plan.return %0 : !spmd.array<i32[8]>
 }
 
-// A row of eight warps: their sums meet in shared memory, and each warp adds them up in three more shuffles. There are
+// A row of eight warps: their sums go through shared memory, and each warp adds them up in three more shuffles. There are
 // enough rows for all multiprocessors, so a block is no larger.
 // CHECK-LABEL: gpu.func @row_of_a_block
 // CHECK-COUNT-5: gpu.shuffle xor
@@ -43,7 +43,7 @@ plan.kernel @row_of_a_block(%x: !spmd.array<i32[300, 10000]>) {
   plan.return %0 : !spmd.array<i32[300]>
 }
 
-// Strips of a column, each a thread's, meet in shared memory: one thread adds them up between two barriers.
+// Strips of a column, each of one thread, use shared memory: one thread adds them up between two barriers.
 // CHECK-LABEL: gpu.func @column
 // CHECK-COUNT-2: gpu.barrier
 // CHECK-NOT: gpu.{{shuffle|barrier}}

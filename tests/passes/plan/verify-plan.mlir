@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-verify-plan --split-input-file --verify-diagnostics
 
-// Two values that are alive at once must not share bytes.
+// Two values that are live at the same time must not share bytes.
 func.func @shared(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
   // expected-note @+1 {{the other value is defined here}}
   %0 = plan.copy %x {buffers = [#plan.buffer<"arena", 0>]} : <f32[32]> -> <f32[32]>
