@@ -50,7 +50,7 @@ struct JaxCase {
 
 struct JaxData {
   std::vector<std::pair<std::string, Expected>> inputs;
-  std::string declarations; ///< What the expressions use.
+  std::string declarations; ///< Declarations that the expressions use.
   std::vector<JaxCase> cases;
 
   explicit JaxData(const std::string &name = "values.txt") {

@@ -31,8 +31,8 @@ plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
   plan.return %0 : !spmd.array<i32[8]>
 }
 
-// A row of eight warps: their sums go through shared memory, and each warp adds them up in three more shuffles. There are
-// enough rows for all multiprocessors, so a block is no larger.
+// A row of eight warps: their sums go through shared memory, and each warp adds them up in three more shuffles. There
+// are enough rows for all multiprocessors, so a block is no larger.
 // CHECK-LABEL: gpu.func @row_of_a_block
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: gpu.barrier

@@ -128,8 +128,8 @@ plan.kernel @transpose_bytes(%x: !spmd.array<i8[66, 128]>) {
 
 // -----
 
-// The threads of a row store the first output before they scan: it may not overwrite elements that the scan still reads.
-// A CPU iterates over the row once.
+// The threads of a row store the first output before they scan: it may not overwrite elements that the scan still
+// reads. A CPU iterates over the row once.
 // CHECK-LABEL: plan.kernel @store_and_scan
 // CHECK-SAME: overwrites = {{\[\[\], \[0\]\]}}
 // CPU-LABEL: plan.kernel @store_and_scan
