@@ -194,9 +194,9 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
 
     If a dimension has a nonzero `length`, each device's shard of the target is a window of that many elements, and
     windows may overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the
-    target's: if shard w of that begins at element b, element j of window w is the source's element shift + b * step + j
-    * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row is
-    sent at most once to a device.
+    target's: if shard w of that begins at element b, element j of window w is the source's element
+    shift + b * step + j * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of
+    `step`; each row is sent at most once to a device.
 
     With `blocks` the dimensions of the source are sharded in full blocks of that many elements: one long dimension that
     holds several rows for each device.

@@ -29,7 +29,7 @@ constexpr size_t kMaxReadersTried = 16;
 /// Clusters that read the same memory are merged only within this many kernels and steps of each other: memory that
 /// both read would have to be kept until the later one runs.
 constexpr int kSiblingWindow = 64;
-/// A merge of clusters must save at least this many bytes of reads.
+/// Clusters are merged if both read an array of at least this many bytes; for smaller ones a merge gains nothing.
 constexpr int64_t kMinSiblingBytes = 16384;
 /// The artifact stores a splat that an operation outside kernels reads, up to this size; a kernel writes a larger one.
 constexpr int64_t kMaxStoredSplat = 4096;
@@ -298,7 +298,7 @@ void ClusterBuilder::place(Operation *op) {
 }
 
 bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) const {
-  // The bytes that both read must be worth reading once; or both kernels cost little more than a launch.
+  // Both must read one large array, or any array if both cost little more than a launch.
   bool areSmall = first.work + second.work < 4 * kLaunchCost;
   return llvm::any_of(first.body.ops, [&](Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {

@@ -6,9 +6,9 @@
 // - A reshape shares the memory of its operand, so uses count for the value at the root of a chain of reshapes.
 // - The operand of a collective is live until its plan.done, and its result from plan.start on.
 // - A value that is defined before a loop and read in it is live to the end of the loop: the next iteration reads it
-// again.
+//   again.
 // - A value that is defined before a branch and last read in it is live in the branches that read it, up to their last
-// read.
+//   read.
 // - The arguments and the result of a carry are values of their own: an argument from the beginning of the loop (where
 //   the carries are set) to its last use in the body, the condition's argument through the whole condition (the body's
 //   argument and the result are the same array), the result from the end of the loop on.

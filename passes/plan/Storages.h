@@ -4,10 +4,10 @@
 //
 // - The arguments and the result of a loop's carry are one storage, its home.
 // - The initial value of a carry, the value that the body yields for it, and the value that a branch yields for its
-// result are computed in that storage if possible. If the storage is still in use then (`yield (y, x)`), a move
-// remains: it copies the value there before the loop begins, or at the end of the body or branch.
+//   result are computed in that storage if possible. If the storage is still in use then (`yield (y, x)`), a move
+//   remains: it copies the value there before the loop begins, or at the end of the body or branch.
 // - An output of a kernel takes the storage of an input that dies with it, if each element is read only where it is
-// written; a library call that changes its input in place does the same.
+//   written; a library call that changes its input in place does the same.
 //
 // Example: of `for i in 0..n carry (x = f(a), s = 0.0) { let t = g(x); yield (t, s + sum(t)); }` with element-wise g,
 // f(a), x, t and the loop's first result are one storage: the loop updates it in place.
