@@ -2,7 +2,7 @@
 
     jax_peer.py CASE PROCESS NUM_PROCESSES DEVICES [HOST:]PORT REPEAT [NAME=VALUE ...]
 
-HOST is where process 0 is, this machine where there is none; where there is one, data goes over the interface eth0.
+HOST is the host of process 0; without it, this machine. With it, data goes over the interface eth0.
 
 Prints one line of JSON: the microseconds of each call, which ends when all of this process's shards are ready, after
 two warm-up calls; compile time and the time to the first result from the start of the process. Before each call the

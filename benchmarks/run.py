@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures spmdc beside JAX (CPU, several processes joined by Gloo) and NumPy, in one run, case by case.
+"""Compares spmdc with JAX (CPU, several processes over Gloo) and NumPy, in one run, case by case.
 
     tools/dev bench [--cases matmul_rows,...] [--layouts 2x1,4x2] [--repeat 20] [--rounds 3]
 
-Rounds alternate between the two, so that a drift of the machine meets both; the table shows the median of the rounds'
+Rounds alternate between the two, so that a drift of the machine affects both; the table shows the median of the rounds'
 medians and the ratio JAX / spmdc (above 1: spmdc is faster). Written as Markdown to standard output.
 """
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-# What is measured is made anew, and leaves nothing behind.
+# Every measurement compiles from scratch, and leaves no files.
 os.environ["SPMD_NO_CACHE"] = "1"
 
 HERE = pathlib.Path(__file__).resolve().parent

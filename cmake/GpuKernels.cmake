@@ -1,5 +1,5 @@
-# Kernels for a GPU that are written in CUDA C++, compiled by clang and by llc: no CUDA toolkit is needed, nor looked for
-# (--cuda-path names a folder that is none).
+# Kernels for a GPU that are written in CUDA C++, compiled by clang and by llc. No CUDA toolkit is needed or searched
+# for (--cuda-path names an invalid folder).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(SPMDC_GPU_CLANG ${CMAKE_CXX_COMPILER})
 else()
@@ -7,10 +7,10 @@ else()
 endif()
 
 # spmdc_gpu_code(STEM SOURCE [DEFINES definitions...]): the .cu file as optimised LLVM IR in STEM.bc, which tests run
-# without a GPU, and as PTX in STEM.ptx, which is made of it. For sm_70, which every newer GPU's driver translates for
-# itself; PTX 6.3 is the first version that knows it in full.
-# The PTX is that of one compilation: the lists of a value's uses are kept, since code generation numbers registers in
-# their order, and a product and a sum become one instruction, which CUDA allows by default.
+# without a GPU, and as PTX in STEM.ptx, generated from it. The target is sm_70, which the driver of every newer GPU
+# translates; PTX 6.3 is the first version that supports it fully.
+# The PTX is that of one compilation: the order of a value's uses is kept, since code generation numbers registers in
+# that order; and a product and a sum become one instruction, which CUDA allows by default.
 function(spmdc_gpu_code stem source)
   cmake_parse_arguments(ARG "" "" "DEFINES" ${ARGN})
   list(TRANSFORM ARG_DEFINES PREPEND -D)

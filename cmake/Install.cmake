@@ -1,14 +1,14 @@
-# What `cmake --install` gives, all of it found from where it lies: the commands, two shared libraries with their
-# headers, and the package by which find_package(spmd) finds them. The libraries hold all that they are made of: a
+# `cmake --install` installs the commands, two shared libraries with their headers, and the package by which
+# find_package(spmd) finds them; all paths are relative, so the folder may move. The libraries are self-contained: a
 # program that uses them needs neither LLVM nor this tree.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# spmdc_shared_library(NAME libs...): NAME is what it is called outside, in files and as the target spmd::NAME.
+# spmdc_shared_library(NAME libs...): NAME is the public name, of the files and of the target spmd::NAME.
 function(spmdc_shared_library name)
   set(target ${name}Shared)
-  # The objects themselves: of an archive only what is needed inside would be taken.
+  # Links the objects themselves: from an archive the linker would take only the members that the library itself uses.
   set(objects "")
   foreach(library ${ARGN})
     list(APPEND objects $<TARGET_OBJECTS:${library}>)
@@ -28,7 +28,7 @@ spmdc_shared_library(spmdApi spmdApi spmdSupport)
 
 install(TARGETS spmdc spmd-run spmd-opt spmd-lsp-server)
 install(DIRECTORY runtime/api/include/spmd DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-# The public headers include these as the tree does; a file beside them is found first.
+# The public headers include these by the tree's paths; the compiler finds a file next to the including one first.
 install(FILES runtime/support/DType.h runtime/support/Error.h runtime/support/NanError.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spmd/runtime/support)
 

@@ -1,1 +1,1 @@
-// The precompiled header needs one source file to belong to.
+// The precompiled header needs a source file.

@@ -1,9 +1,9 @@
-# spmdc_library, spmdc_executable, spmdc_gtest: every target of the tree is made by one of these.
-# Sources are what lies in the folder, so adding a file needs no edit of a list.
+# spmdc_library, spmdc_executable, spmdc_gtest: they create every target of the tree.
+# The sources are all files of the folder, so a new file needs no entry in a list.
 
 # LLVM and MLIR as one link item. Debian's exported targets name the shared libLLVM; mixing it with the static
-# archives would put two LLVMs into one process, so the archives are listed by path instead (lld does not care for
-# their order and takes only the members that are used).
+# archives would put two LLVMs into one process, so the archives are listed by path instead (lld ignores their order and
+# takes only the members that are used).
 file(GLOB SPMDC_MLIR_ARCHIVES ${LLVM_LIBRARY_DIRS}/libMLIR*.a)
 list(FILTER SPMDC_MLIR_ARCHIVES EXCLUDE REGEX "libMLIR(CAPI|Test|Sparse_|Mlir)")
 llvm_map_components_to_libnames(SPMDC_LLVM_COMPONENTS
@@ -30,11 +30,11 @@ function(spmdc_precompiled_header name header)
   target_precompile_headers(${name} PRIVATE ${header})
 endfunction()
 
-# spmdc_reuse(TARGET NAMES...): the first of these precompiled headers that there is.
+# spmdc_reuse(TARGET NAMES...): reuses the first of these precompiled headers that exists.
 function(spmdc_reuse target)
   foreach(name ${ARGN})
     if(TARGET ${name})
-      # The header was compiled for a library; an executable's -fPIE in its place would be another language mode.
+      # The header was compiled for a library with -fPIC; an executable's -fPIE would be another language mode.
       target_compile_options(${target} PRIVATE -fPIC)
       target_precompile_headers(${target} REUSE_FROM ${name})
       return()
@@ -64,7 +64,7 @@ function(spmdc_gtest name label)
   endif()
   file(GLOB helpers CONFIGURE_DEPENDS *Helper.cpp)
   add_executable(${name} ${sources} ${helpers})
-  if(NOT ARG_MLIR) # Half of the time that a test takes to compile; files that compute say otherwise.
+  if(NOT ARG_MLIR) # Optimising takes half of a test's compile time; files that compute say otherwise.
     set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-O0>")
   endif()
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})

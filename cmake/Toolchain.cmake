@@ -6,7 +6,7 @@ add_compile_definitions(SPMDC_VERSION="${PROJECT_VERSION}")
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # base_dir makes hits survive another checkout folder; the sloppiness is what precompiled headers need.
+  # base_dir allows cache hits from another checkout folder; precompiled headers need the sloppiness.
   set(SPMDC_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${SPMDC_LAUNCHER})
@@ -15,7 +15,7 @@ endif()
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
 set(SPMDC_SANITIZER "" CACHE STRING "address, undefined, address,undefined or thread: build everything under these sanitizers")
-# Tests multiply their limits of time by this (tests/support/TimeLimit.h), as do the limits given to ctest.
+# Tests multiply their time limits by this (tests/support/TimeLimit.h), as do the limits given to ctest.
 set(SPMDC_TEST_TIME_SCALE 1)
 if(SPMDC_SANITIZER)
   set(SPMDC_TEST_TIME_SCALE 10)
@@ -23,7 +23,7 @@ if(SPMDC_SANITIZER)
   add_compile_options(-fsanitize=${SPMDC_SANITIZER} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${SPMDC_SANITIZER})
   if(SPMDC_SANITIZER MATCHES "undefined")
-    # vptr checks need the type info of LLVM's classes in the same form; function checks reject LLVM's callbacks.
+    # vptr checks need compatible type info of LLVM's classes; function checks reject LLVM's callbacks.
     add_compile_options(-fno-sanitize=vptr,function)
   endif()
 endif()
@@ -40,7 +40,7 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 find_package(Threads REQUIRED)
-# In the binaries, so that `spmd-run` needs nothing but the C library.
+# Linked statically, so that `spmd-run` needs nothing but the C library.
 set(OPENSSL_USE_STATIC_LIBS TRUE)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)

@@ -14,7 +14,7 @@
 
 int main() {
   try {
-    // Who takes part comes from the environment here; as arguments: {.coordinator_address = "10.0.0.1:4711", ...}.
+    // The environment describes the cluster here; the same as arguments: {.coordinator_address = "10.0.0.1:4711", ...}.
     spmd::initialize();
     int process = spmd::process_index();
 
@@ -24,11 +24,11 @@ int main() {
     std::iota(data.begin(), data.end(), 0.0f);
     spmd::Array x = spmd::device_put(spmd::view(data, {4, 8}), spmd::NamedSharding(mesh, spmd::P("i", "j")));
 
-    // Each process has the shards of its own devices.
+    // Each process holds the shards of its own devices.
     for (const spmd::Shard &shard : x.addressable_shards())
       std::printf("process %d: %s has %s\n", process, shard.device.str().c_str(), shard.data.str().c_str());
 
-    // One program, compiled at its first call and partitioned over the devices. Its result is on all of them.
+    // One program, compiled at its first call and partitioned over the devices. Its result is replicated.
     spmd::Function total = spmd::jit("mesh m(i=4, j=2)\n"
                                      "fn main(x: f32[4@i, 8@j]) -> f32 { return sum(sin(x)); }\n");
     std::printf("process %d: the sum is %.8f\n", process, total(x)[0].item<float>());

@@ -22,7 +22,7 @@ struct Network {
   auto tree_members() { return std::tie(in, bias, out); }
 };
 
-/// Numbers between -1 and 1 that look like chance, the same on all processes.
+/// Numbers between -1 and 1 that look random, the same on all processes.
 std::vector<float> noise(int64_t count, uint32_t seed) {
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i) {
@@ -47,13 +47,13 @@ int main() {
       return spmd::device_put(spmd::view(values, std::move(shape)), spmd::NamedSharding(mesh, std::move(spec)));
     };
     spmd::Array x = put(noise(kRows * kInputs, 1), {kRows, kInputs}, spmd::P("data"));
-    // Operations outside of a traced function are programs of their own.
+    // Operations outside of a traced function run as separate programs.
     spmd::Array y = spmd::sin(3 * spmd::sum(x, 1, /*keepdims=*/true) / kInputs);
     Network network = {put(noise(kInputs * kHidden, 2), {kInputs, kHidden}, spmd::P(nullptr, "model")) * 0.25,
                        put(std::vector<float>(kHidden), {kHidden}, spmd::P("model")),
                        put(noise(kHidden, 3), {kHidden, 1}, spmd::P("model")) * 0.125};
 
-    // Traced and compiled at the first call, for the types and shardings that it has.
+    // Traced and compiled at the first call, for the types and shardings of its arguments.
     auto step = spmd::jit([](const Network &network, const spmd::Array &x, const spmd::Array &y) {
       auto [value, derivative] = spmd::value_and_grad(loss)(network, x, y);
       Network next =
@@ -70,7 +70,7 @@ int main() {
     }
     if (spmd::process_index() == 0) {
       std::printf("loss %.3f at first, %.3f after 100 steps\n", first, last);
-      std::printf("the hidden layer's weights lie as %s\n", network.in.sharding().spec().str().c_str());
+      std::printf("the hidden layer's weights are sharded as %s\n", network.in.sharding().spec().str().c_str());
     }
     spmd::shutdown();
     return 0;

@@ -1,4 +1,4 @@
-//===- Builtins.cpp - the table of operations, and their arguments --------===//
+//===- Builtins.cpp - the table of operations, arguments ------------------===//
 
 #include "frontend/Builtins.h"
 

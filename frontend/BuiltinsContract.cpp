@@ -27,8 +27,8 @@ struct Operands {
 
 } // namespace
 
-/// As jnp.matmul: the last dimension of x with the last but one of y, batches broadcast; a vector is a row on the left
-/// and a column on the right.
+/// As in jnp.matmul: contracts the last dimension of x with the last but one of y, and broadcasts batch dimensions; a
+/// vector is a row on the left and a column on the right.
 Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
   for (const Value &side : {x, y})
     if (side.isNumeric() && side.rank() == 0)
@@ -55,7 +55,7 @@ Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
                   "'@' of " + x.describe() + " and " + y.describe() + ": batch dimensions " + std::to_string(a) +
                       " and " + std::to_string(b) + " do not broadcast",
                   {x, y});
-    // A side that would be repeated leaves the dimension out: the other side has it for itself.
+    // A side with size 1 leaves the dimension out: no broadcast is needed, since the other side has it.
     bool leftHas = fromEnd <= xBatch && (a != 1 || b == 1), rightHas = fromEnd <= yBatch && (b != 1 || a == 1);
     if (leftHas) {
       left.labels.push_back(fromEnd);
@@ -88,7 +88,7 @@ Value emitMatmul(Emitter &e, const Value &x, const Value &y, Range range) {
 
 namespace {
 
-/// What `"bij,bjk->bik"` says. Labels are letters; the dimensions of `...` are numbered from the end, from -1 down.
+/// The parsed `"bij,bjk->bik"`. Labels are letters; the dimensions of `...` are numbered from the end, from -1 down.
 struct EinsumSpec {
   std::vector<std::string> inputs;
   std::optional<std::string> output;
@@ -128,7 +128,7 @@ EinsumSpec parseSpec(Args &args) {
   return spec;
 }
 
-/// The labels of one part; `...` stands for `dims` dimensions.
+/// The labels of one operand or the result; `...` stands for `dims` dimensions.
 llvm::SmallVector<int64_t> labelsOf(const std::string &part, int64_t dims) {
   llvm::SmallVector<int64_t> labels;
   for (size_t i = 0; i < part.size(); ++i) {
@@ -143,7 +143,7 @@ llvm::SmallVector<int64_t> labelsOf(const std::string &part, int64_t dims) {
   return labels;
 }
 
-/// Without `->`: the dimensions of `...`, then the letters that occur once, in alphabetical order.
+/// The result without `->`: the dimensions of `...`, then the letters that occur once, in alphabetical order.
 std::string implicitOutput(const EinsumSpec &spec) {
   std::map<char, int> count;
   bool hasDots = false;
@@ -166,14 +166,14 @@ Value einsum(Args &args) {
   const std::vector<Value> &values = args[1].elements;
   auto fail = [&](Range where, std::string message) { e.fail(where, "'einsum': " + message); };
   if (spec.inputs.size() != values.size())
-    fail(args.range, "\"" + args[0].string + "\" speaks of " + std::to_string(spec.inputs.size()) + " arrays, " +
+    fail(args.range, "\"" + args[0].string + "\" names " + std::to_string(spec.inputs.size()) + " arrays, but " +
                          std::to_string(values.size()) + " are given");
   if (!spec.output)
     spec.output = implicitOutput(spec);
 
   llvm::SmallVector<Labelled> operands;
   Operands arrays(e, values, "'einsum'");
-  std::map<int, std::pair<int64_t, size_t>> sizes; // Of each label, and the operand that said so.
+  std::map<int, std::pair<int64_t, size_t>> sizes; // The size of each label, and the operand that determines it.
   int64_t mostDots = 0;
   for (auto [i, input] : llvm::enumerate(spec.inputs)) {
     bool hasDots = input.find("...") != std::string::npos;
@@ -197,7 +197,7 @@ Value einsum(Args &args) {
                                 " and " + std::to_string(size) + " in " + values[i].describe());
     }
   }
-  // A dimension of `...` of size 1 is left out where others have more.
+  // A dimension of `...` of size 1 is dropped if other operands have more elements.
   for (Labelled &operand : operands) {
     llvm::SmallVector<int64_t> labels;
     llvm::SmallVector<int64_t> shape;
@@ -214,7 +214,7 @@ Value einsum(Args &args) {
     if (!sizes.count(label))
       fail(args[0].range, "'" + letter + "' of the result is in no argument");
     if (llvm::is_contained(llvm::ArrayRef(output).take_front(i), label))
-      fail(args[0].range, "'" + letter + "' is twice in the result");
+      fail(args[0].range, "'" + letter + "' occurs twice in the result");
   }
   if (mostDots > 0 && spec.output->find("...") == std::string::npos)
     fail(args[0].range, "'...' of the arguments is missing in the result");
@@ -252,7 +252,7 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> dimPairs(Args &args, size_
   return {sides[0], sides[1]};
 }
 
-/// The result has the batch dimensions, then those that are left of x, then those of y.
+/// The result has the batch dimensions, then the remaining ones of x, then those of y.
 Value dotGeneral(Args &args) {
   Emitter &e = args.e;
   Operands operands(e, {args.array(0), args.array(1)}, "'dot_general'");
@@ -261,7 +261,7 @@ Value dotGeneral(Args &args) {
     for (int64_t dim : side ? batch.second : batch.first)
       if (llvm::is_contained(side ? contract.second : contract.first, dim))
         e.fail(args[3].range, "dimension " + std::to_string(dim) + " is both contracted and batch");
-  // Labels: batch from 0, contracted from 1000, what is left of x from 2000, of y from 3000.
+  // Labels: batch from 0, contracted from 1000, remaining ones of x from 2000, of y from 3000.
   Labelled sides[2];
   llvm::SmallVector<int64_t> output, free;
   for (size_t i = 0; i < batch.first.size(); ++i)

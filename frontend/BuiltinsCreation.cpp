@@ -37,7 +37,7 @@ bool isTypeTree(const Value &value) {
          (value.isStruct() || !value.elements.empty());
 }
 
-/// Of a tree of types each leaf by itself.
+/// Creates each leaf of a tree of types separately.
 Value ofEachType(Args &args, llvm::function_ref<Value(ArrayType)> create) {
   if (!isTypeTree(args[0]))
     return create(typeArgument(args, 0, DType::F32));
@@ -107,11 +107,11 @@ Value arange(Args &args) {
   return args.result(result);
 }
 
-/// Where column - row compares to k. `shape` ends in the rows and columns.
+/// A mask of the elements whose column - row compares to k. The last dimensions of `shape` are rows and columns.
 mlir::Value diagonalMask(Emitter &e, llvm::ArrayRef<int64_t> shape, int64_t k, ComparisonDirection direction) {
   llvm::ArrayRef<int64_t> sizes = shape.take_back(2);
   ArrayType type = e.arrayType(sizes, positionDType(std::max(sizes[0], sizes[1])));
-  k = std::clamp(k, -sizes[0], sizes[1]); // Beyond the corners the mask stays the same.
+  k = std::clamp(k, -sizes[0], sizes[1]); // Beyond the corners the mask does not change.
   mlir::Value rows = e.iota(type, 0), columns = e.iota(type, 1);
   if (k != 0)
     rows = e.apply<AddOp>(rows, e.splat(type, static_cast<double>(k)));
@@ -137,7 +137,7 @@ template <ComparisonDirection kept> Value triangle(Args &args) {
   return args.result(args.e.select(mask, x, args.e.splatLike(x, 0)), args[0].dtypeClass().isWeak);
 }
 
-/// The type in which integers of a type and positions below `size` are compared: it holds all of both.
+/// The type in which integers of a type and positions below `size` are compared; it holds both.
 DType positionType(DType dtype, int64_t size) {
   if (size - 1 > INT32_MAX || dtype == DType::I64)
     return DType::I64;
@@ -159,8 +159,8 @@ Value oneHot(Args &args) {
   for (int64_t i = 0; i < index.rank(); ++i)
     dims.push_back(i);
   shape.push_back(classes);
-  // In a type that holds every position: an iota of i8 or u8 would come back to its first numbers, and 19 would be
-  // position 275, too. (jax.nn.one_hot does that, which is no use to anybody.)
+  // The type holds every position: an iota of i8 or u8 would wrap around, and 19 would also match position 275 (as it
+  // does in jax.nn.one_hot).
   mlir::Value wide = e.broadcastInDim(e.convert(e.materialize(index), positionType(type.dtype, classes)), shape, dims);
   mlir::Value positions = e.iota(Emitter::typeOf(wide), index.rank());
   return args.result(e.convert(e.compare(ComparisonDirection::eq, wide, positions), DType::F32));

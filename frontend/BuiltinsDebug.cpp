@@ -1,6 +1,7 @@
 //===- BuiltinsDebug.cpp - print ------------------------------------------===//
 //
-// `print("loss", x)`: what Python's print would show, strings and values with a space between them, a newline behind.
+// `print("loss", x)`: prints the text of Python's print, strings and values with a space between them, a newline at the
+// end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +48,7 @@ void printValue(Args &args, const Value &value, Printed &printed) {
     return;
   }
   default:
-    args.e.fail(value.range, "'print' shows strings and arrays, not " + value.describe());
+    args.e.fail(value.range, "'print' takes strings and arrays, not " + value.describe());
   }
 }
 

@@ -1,4 +1,4 @@
-//===- BuiltinsElementwise.cpp - functions of each element ----------------===//
+//===- BuiltinsElementwise.cpp - element-wise functions -------------------===//
 
 #include "frontend/Builtins.h"
 
@@ -18,7 +18,7 @@ template <typename Op, bool mayBeWeak = true> Value floatFunction(Args &args) {
   return args.result(args.e.apply<Op>(args.e.materialize(args[0], type.dtype)), mayBeWeak && type.isWeak);
 }
 
-/// A rounding function: integers and bools stay as they are.
+/// A rounding function: integers and bools do not change.
 template <typename Op> Value rounding(Args &args) {
   DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
   mlir::Value x = args.e.materialize(args[0]);
@@ -62,7 +62,7 @@ Value floorDivide(Args &args) {
 
 Value pow(Args &args) { return args.e.binary(BinaryOp::Power, args.array(0), args.array(1), args.range); }
 
-/// What holds of every integer.
+/// A predicate on floats; its value for every integer is `ofIntegers`.
 Value predicate(Args &args, bool ofIntegers, mlir::Value (*emit)(Emitter &, mlir::Value)) {
   DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
   if (!spmd::isFloat(type.dtype))
@@ -87,10 +87,10 @@ Value where(Args &args) {
   if (!areKeys)
     type = e.commonClass({args[1], args[2]}, quoted(args));
   Value condition = Value::ofArray(e.isNonZero(e.materialize(args.array(0))), false, args[0].range);
-  // Together, so that the shapes of all three are joined; each keeps its dtype.
+  // All three together, so that their shapes broadcast; each keeps its dtype.
   llvm::SmallVector<int64_t> shape = e.commonShape({condition, args[1], args[2]}, args.range, quoted(args));
   if (areKeys) {
-    // One choice for both words of a key.
+    // The same condition selects both words of a key.
     llvm::SmallVector<int64_t> words = Emitter::keyWords(shape), one(shape);
     one.push_back(1);
     mlir::Value chosen = e.broadcastTo(e.reshape(e.broadcastTo(condition.array, shape), one), words);
@@ -117,8 +117,8 @@ DType dtypeArgument(const Args &args, size_t i) {
 Value cast(Args &args) {
   DType dtype = dtypeArgument(args, 1);
   const Value &x = args.array(0);
-  // A number is cast as the array it would be: cast(2.7, i32) is 2, cast(300, i8) is 44. An integer beyond i32 is an
-  // array of the type that is asked for alone.
+  // A number is cast as if it were an array: cast(2.7, i32) is 2, cast(300, i8) is 44. An integer beyond i32 becomes an
+  // array of the target type directly.
   bool isHeld =
       x.isInt() && !spmd::isFloat(dtype) && dtype != DType::Bool && integerRange(dtype).contains(x.constant.i);
   bool isReal = x.isInt() && (spmd::isFloat(dtype) || dtype == DType::Bool);
@@ -133,8 +133,8 @@ Value bitcast(Args &args) {
   if (isBool && type.getDType() != dtype)
     args.e.fail(args.range, "'bitcast' does not take bools");
   if (spmd::byteSize(type.getDType()) != spmd::byteSize(dtype))
-    args.e.fail(args.range, "'bitcast' keeps the width: " + std::string(spmd::dtypeName(type.getDType())) + " has " +
-                                std::to_string(8 * spmd::byteSize(type.getDType())) + " bits, " +
+    args.e.fail(args.range, "'bitcast' requires equal widths: " + std::string(spmd::dtypeName(type.getDType())) +
+                                " has " + std::to_string(8 * spmd::byteSize(type.getDType())) + " bits, " +
                                 std::string(spmd::dtypeName(dtype)) + " has " +
                                 std::to_string(8 * spmd::byteSize(dtype)));
   if (type.getDType() == dtype)
@@ -148,7 +148,7 @@ const Builtin table[] = {
     {"expm1", "x", floatFunction<Expm1Op>},
     {"log", "x", floatFunction<LogOp>},
     {"log1p", "x", floatFunction<Log1pOp>},
-    {"log2", "x", floatFunction<Log2Op, /*mayBeWeak=*/false>}, // As jnp.log2.
+    {"log2", "x", floatFunction<Log2Op, /*mayBeWeak=*/false>}, // As in jnp.log2.
     {"sqrt", "x", floatFunction<SqrtOp>},
     {"rsqrt", "x", floatFunction<RsqrtOp>},
     {"cbrt", "x", floatFunction<CbrtOp>},

@@ -1,6 +1,6 @@
-//===- BuiltinsGradient.cpp - what derivatives do not go through ----------===//
+//===- BuiltinsGradient.cpp - stop_gradient -------------------------------===//
 //
-// grad, value_and_grad and checkpoint make functions of functions: EmitGradient.cpp.
+// EmitGradient.cpp has grad, value_and_grad and checkpoint, which turn functions into functions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- BuiltinsIndex.cpp - indices known at run time, and order -----------===//
+//===- BuiltinsIndex.cpp - run-time indices, sorts ------------------------===//
 
 #include "frontend/Builtins.h"
 #include "ir/array/Positions.h"
@@ -15,7 +15,7 @@ mlir::Value splatInt(Emitter &e, mlir::Value like, int64_t value) {
   return e.splat(Emitter::typeOf(like), Scalar::ofInt(value));
 }
 
-/// Integers of any dtype as i32; what does not fit stays as far outside as an i32 can be.
+/// Integers of any dtype as i32; values that do not fit are clamped to the range of i32.
 mlir::Value asI32(Emitter &e, mlir::Value x) {
   DType dtype = Emitter::typeOf(x).getDType();
   if (dtype == DType::I64)
@@ -33,7 +33,7 @@ const Value &integers(const Args &args, size_t i) {
   return value;
 }
 
-/// What stands where there is no element: jnp's mode `fill`.
+/// The value for indices out of range: jnp's mode `fill`.
 Scalar fillOf(DType dtype) {
   if (spmd::isFloat(dtype))
     return Scalar::ofFloat(std::numeric_limits<double>::quiet_NaN());
@@ -53,7 +53,7 @@ Scalar fillOf(DType dtype) {
   }
 }
 
-/// `taken` where the index is inside; the dimensions of the indices are those from `dim` on.
+/// `taken` where the index is in range, else the fill value; the dimensions of the indices begin at `dim`.
 mlir::Value fillOutside(Emitter &e, mlir::Value taken, mlir::Value indices, int64_t size, int64_t dim) {
   mlir::Value fromLow = e.compare(ComparisonDirection::ge, indices, splatInt(e, indices, 0));
   mlir::Value belowHigh = e.compare(ComparisonDirection::lt, indices, splatInt(e, indices, size));
@@ -67,10 +67,10 @@ mlir::Value fillOutside(Emitter &e, mlir::Value taken, mlir::Value indices, int6
 
 void needElements(const Args &args, size_t i, int64_t axis, mlir::Value indices) {
   if (args[i].shape()[axis] == 0 && Emitter::typeOf(indices).getNumElements() != 0)
-    args.fail(i, "an array with something to take along axis " + std::to_string(axis));
+    args.fail(i, "an array that is not empty along axis " + std::to_string(axis));
 }
 
-/// take(x, indices, axis=): of the flat array where no axis is given.
+/// take(x, indices, axis=): takes from the flattened array if no axis is given.
 Value take(Args &args) {
   Emitter &e = args.e;
   const Value &x = args.array(0);
@@ -83,14 +83,14 @@ Value take(Args &args) {
   int64_t size = Emitter::typeOf(array).getDimSize(axis);
   mlir::Value indices = indicesOf(e, integers(args, 1), size);
   if (size == 0 && Emitter::typeOf(indices).getNumElements() != 0)
-    args.fail(0, "an array with something to take");
+    args.fail(0, "an array that is not empty");
   ArrayType type =
       Emitter::typeOf(array).withShape(TakeOp::inferShape(Emitter::typeOf(array), Emitter::typeOf(indices), axis));
   mlir::Value taken = e.create<TakeOp>(type, array, indices, axis);
   return args.result(fillOutside(e, taken, indices, size, axis), x.dtypeClass().isWeak);
 }
 
-/// Dimensions but the axis broadcast against each other.
+/// All dimensions except the axis broadcast against each other.
 Value takeAlongAxis(Args &args) {
   Emitter &e = args.e;
   const Value &x = args.array(0), &given = integers(args, 1);
@@ -104,7 +104,7 @@ Value takeAlongAxis(Args &args) {
       continue;
     int64_t common = shape[d] == 1 ? indexShape[d] : shape[d];
     if (indexShape[d] != 1 && indexShape[d] != common)
-      args.fail(1, "an array that broadcasts to " + x.describe() + " but for axis " + std::to_string(axis));
+      args.fail(1, "an array that broadcasts to " + x.describe() + " except for axis " + std::to_string(axis));
     shape[d] = indexShape[d] = common;
   }
   mlir::Value array = e.broadcastTo(e.materialize(x), shape);
@@ -114,7 +114,7 @@ Value takeAlongAxis(Args &args) {
   return args.result(fillOutside(e, taken, indices, size, 0), x.dtypeClass().isWeak);
 }
 
-/// update(x, v, start=[i, 0]): x with v written from there on.
+/// update(x, v, start=[i, 0]): x with a window replaced by v.
 Value update(Args &args) {
   Emitter &e = args.e;
   const Value &x = args.array(0), &v = args.array(1);
@@ -171,7 +171,7 @@ mlir::Value orderOf(Emitter &e, mlir::Value x, int64_t axis, bool isDescending) 
   return e.create<ArgsortOp>(type, x, axis, isDescending);
 }
 
-/// The array to order, and the axis.
+/// The array to sort, and the axis.
 std::pair<mlir::Value, int64_t> orderedArgument(const Args &args) {
   const Value &x = args.array(0);
   if (x.rank() == 0)
@@ -191,7 +191,7 @@ Value argsort(Args &args) {
   return args.result(asIndexDType(args, order, Emitter::typeOf(x).getDimSize(axis), 2));
 }
 
-/// The k largest of the last dimension and where they stand, the largest first.
+/// The k largest of the last dimension and their positions, in descending order.
 Value topK(Args &args) {
   Emitter &e = args.e;
   const Value &given = args.array(0);

@@ -1,6 +1,6 @@
-//===- BuiltinsManual.cpp - collectives between the devices of shard_map --===//
+//===- BuiltinsManual.cpp - collectives in shard_map ----------------------===//
 //
-// Names and semantics are those of jax.lax inside of shard_map. Trees (tuples, structs) go leaf by leaf.
+// Names and semantics are those of jax.lax inside of shard_map. They apply to trees (tuples, structs) leaf by leaf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,7 @@ int64_t groupSize(Args &args, AxesAttr axes) {
   return size;
 }
 
-/// The answer to "why is this collective here?".
+/// The reason of the collective, for reports.
 mlir::StringAttr why(Args &args) { return args.e.builder.getStringAttr(quoted(args) + " is written here"); }
 
 /// Applies a collective to each array of the first argument.
@@ -53,9 +53,9 @@ Value forEachLeaf(Args &args, llvm::function_ref<mlir::Value(mlir::Value, const 
   return withLeaves(args[0], leaves);
 }
 
-/// A sum over devices, made by `build` of its operand. With `precision=TYPE` (argument `place`) devices send what they
-/// have rounded to that type, and the sum has the type of what is summed all the same; without it, sums of bf16 and f16
-/// go there before they are rounded (passes/reductions/WidenSums.h). Integers are exact in their own type alone.
+/// A sum over devices, which `build` makes of its operand. With `precision=TYPE` (argument `place`) devices round what
+/// they send to that type; the sum keeps the type of the operand. Without it, sums of bf16 and f16 are sent before they
+/// are rounded (passes/reductions/WidenSums.h). Integers are exact only in their own type.
 mlir::Value inPrecision(Args &args, size_t place, mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> build) {
   if (!args.has(place))
     return build(x);
@@ -66,7 +66,7 @@ mlir::Value inPrecision(Args &args, size_t place, mlir::Value x, llvm::function_
     args.fail(place, "the dtype in which floats are sent, as in precision=bf16");
   if (!spmd::isFloat(own))
     args.e.fail(args[place].range, quoted(args) + " of " + std::string(spmd::dtypeName(own)) +
-                                       " has no precision: only floats are rounded");
+                                       " takes no precision: only floats are rounded");
   mlir::Value sum = build(args.e.convert(x, args[place].type.getDType()));
   sum.getDefiningOp()->setAttr(kKeepsPrecisionAttrName, args.e.builder.getUnitAttr());
   return args.e.convert(sum, own);
@@ -76,7 +76,7 @@ mlir::Value allReduce(Args &args, mlir::Value x, ReductionKind kind) {
   return args.e.create<AllReduceOp>(Emitter::typeOf(x), x, kind, axesOf(args, 1), why(args));
 }
 
-/// Sums of bools count.
+/// A sum of bools counts the true ones.
 mlir::Value sumOver(Args &args, mlir::Value x) {
   if (Emitter::typeOf(x).getDType() == DType::Bool)
     x = args.e.convert(x, DType::I32);
@@ -119,7 +119,7 @@ llvm::SmallVector<int64_t> dropDim(mlir::Value x, int64_t dim) {
   return shape;
 }
 
-/// As jax.lax.all_gather: a new dimension `axis`, or joined along it where tiled.
+/// As in jax.lax.all_gather: stacks along a new dimension `axis`, or concatenates along it if tiled.
 Value allGather(Args &args) {
   Emitter &e = args.e;
   return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
@@ -135,7 +135,7 @@ Value allGather(Args &args) {
   });
 }
 
-/// The pieces of `dim` one by one (the group's size must be its size), or evenly where tiled.
+/// Checks that `dim` has one element for each device of the group, or, if tiled, that the group size divides it.
 void checkPieces(Args &args, size_t place, int64_t size, int64_t dim, int64_t group, bool isTiled) {
   const Value &where = args.has(place) ? args[place] : args[0];
   std::string what = "dimension " + std::to_string(dim) + " has " + std::to_string(size) + " elements, the group " +
@@ -146,7 +146,7 @@ void checkPieces(Args &args, size_t place, int64_t size, int64_t dim, int64_t gr
     args.e.fail(where.range, quoted(args) + ": " + what + "; they must agree, or give tiled=true");
 }
 
-/// As jax.lax.psum_scatter.
+/// As in jax.lax.psum_scatter.
 Value psumScatter(Args &args) {
   Emitter &e = args.e;
   return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
@@ -165,11 +165,11 @@ Value psumScatter(Args &args) {
   });
 }
 
-/// Cuts along `split` into as many slices as there are devices, one element each, and stacks what comes in as a new
+/// Splits along `split` into one slice of one element for each device, and stacks the received slices along a new
 /// dimension `concat` of the result.
 mlir::Value exchangeSlices(Args &args, mlir::Value x, int64_t split, int64_t concat, AxesAttr axes) {
   Emitter &e = args.e;
-  // The place of the new dimension while the cut one is still there.
+  // The position of the new dimension before the split one is removed.
   int64_t place = concat <= split ? concat : concat + 1;
   x = e.reshape(x, insertOne(x, place));
   split += place <= split;
@@ -181,7 +181,7 @@ mlir::Value exchangeSlices(Args &args, mlir::Value x, int64_t split, int64_t con
   return e.reshape(x, dropDim(x, split));
 }
 
-/// As jax.lax.all_to_all.
+/// As in jax.lax.all_to_all.
 Value allToAll(Args &args) {
   Emitter &e = args.e;
   return forEachLeaf(args, [&](mlir::Value x, const Value &leaf) {
@@ -198,14 +198,14 @@ Value allToAll(Args &args) {
     if (split != concat)
       return e.create<AllToAllOp>(type.withShape(shape), x, static_cast<uint64_t>(split), static_cast<uint64_t>(concat),
                                   axes, why(args));
-    // Blocks of one dimension change places: as slices of a dimension of their own.
+    // Blocks of one dimension are exchanged: as slices of a dimension of their own.
     llvm::SmallVector<int64_t> blocks = withDim(x, split, size / group);
     blocks.insert(blocks.begin() + split, group);
     return e.reshape(exchangeSlices(args, e.reshape(x, blocks), split, split, axes), shape);
   });
 }
 
-/// As jax.lax.ppermute: who is no target gets zeros.
+/// As in jax.lax.ppermute: a device that is no target gets zeros.
 Value ppermute(Args &args) {
   Emitter &e = args.e;
   return forEachLeaf(args, [&](mlir::Value x, const Value &) {
@@ -224,7 +224,7 @@ Value ppermute(Args &args) {
           e.fail(pair.range, "position " + std::to_string(position) + " is outside of the group of " +
                                  std::to_string(group) + " devices");
       if (!sources.insert(from).second || !targets.insert(to).second)
-        e.fail(pair.range, "each device sends to one and receives from one: this is a second pair of one of them");
+        e.fail(pair.range, "each device may send to one device and receive from one: this pair repeats a device");
       pairs.insert(pairs.end(), {from, to});
     }
     return e.create<CollectivePermuteOp>(Emitter::typeOf(x), x, pairs, axes, why(args));

@@ -1,8 +1,8 @@
 //===- BuiltinsRandom.cpp - random keys and numbers -----------------------===//
 //
 // JAX's threefry2x32 with partitionable counters: number i of an array is the block cipher of i under the key, so each
-// device makes its own part of an array and the numbers are the same on every mesh. Algorithms are those of jax.random,
-// step by step, since the bits are promised to be the same.
+// device computes its own shard, and the numbers are the same on every mesh. Algorithms are those of jax.random, step
+// by step, for the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,13 +93,13 @@ mlir::Value randomBits64(Emitter &e, Words key, Shape shape) {
   return e.apply<OrOp>(e.apply<ShiftLeftOp>(high, splatBits(e, high, 32)), low);
 }
 
-/// The n keys that `split` makes, u32[n, 2].
+/// The n keys of `split`, u32[n, 2].
 mlir::Value splitKeys(Emitter &e, Words key, int64_t n) {
   Words words = blocksOf(e, key, {n});
   return e.concatenate({e.reshape(words.first, {n, 1}), e.reshape(words.second, {n, 1})}, 1);
 }
 
-/// One of the keys that `split` makes.
+/// One of the keys of `split`.
 Words splitOff(Emitter &e, Words key, uint64_t number) {
   return encrypt(e, key, {scalar(e, DType::U32, 0), scalar(e, DType::U32, number)});
 }
@@ -113,7 +113,7 @@ Value keyOf(const Args &args, Words words) {
   return Value::ofKey(e.concatenate({e.reshape(words.first, {1}), e.reshape(words.second, {1})}, 0), args.range);
 }
 
-/// A scalar integer: the argument as u32, the high word of its 64 bits being 0 where it has fewer.
+/// A scalar integer: the argument as u32, the high word is 0 if the integer has fewer than 64 bits.
 Words integerWords(const Args &args, size_t i) {
   Emitter &e = args.e;
   const Value &value = args.array(i);
@@ -131,14 +131,14 @@ Words integerWords(const Args &args, size_t i) {
 Value key(Args &args) { return keyOf(args, integerWords(args, 0)); }
 
 Value foldIn(Args &args) {
-  // The data is converted to u32 before it is a seed.
+  // The data is converted to u32 before it becomes a seed.
   Words data{scalar(args.e, DType::U32, 0), integerWords(args, 1).second};
   return keyOf(args, encrypt(args.e, wordsOf(args, 0), data));
 }
 
 Value keyData(Args &args) { return args.result(args.key(0).array); }
 
-/// The keys of two words each: what keyData gives back.
+/// Keys from two words each: the inverse of keyData.
 Value wrapKeyData(Args &args) {
   const Value &words = args.array(0);
   if (!words.isArray() || words.dtype() != DType::U32 || words.rank() == 0 || words.shape().back() != 2)
@@ -179,7 +179,7 @@ mlir::Value multiplyAdd(Emitter &e, mlir::Value x, mlir::Value y, mlir::Value z)
   return plus(sum, plus(rest, error));
 }
 
-/// Uniform in [0, 1): random mantissas under the exponent of 1, less 1.
+/// Uniform in [0, 1): random mantissas with the exponent of 1, minus 1.
 mlir::Value unitFloats(Emitter &e, Words key, ArrayType type) {
   mlir::Value one = e.splat(type, 1.0);
   auto fromBits = [&](mlir::Value bits, int shift, int position, uint64_t exponent, DType carrier) {
@@ -198,7 +198,7 @@ mlir::Value unitFloats(Emitter &e, Words key, ArrayType type) {
   switch (type.getDType()) {
   case DType::F64:
     return fromBits(randomBits64(e, key, type.getShape()), 12, 0, 0x3ff0000000000000, DType::F64);
-  case DType::F16: // 16 bits, 10 of them the mantissa; put together as an f32, which f16 holds exactly.
+  case DType::F16: // 16 bits, 10 of them the mantissa, as an f32, which holds f16 exactly.
     return fromBits(lowBits(0xffff), 6, 13, kOne, DType::F32);
   case DType::BF16: // 8 bits, 7 of them the mantissa
     return fromBits(lowBits(0xff), 1, 16, kOne, DType::F32);
@@ -218,7 +218,7 @@ mlir::Value uniformFloats(Emitter &e, Words key, ArrayType type, double low, dou
   return uniformFloats(e, key, e.splat(type, low), e.splat(type, high));
 }
 
-/// The array type that an argument names, without what it says of the sharding; its dtype must be `isWanted`.
+/// The array type that an argument names, without its sharding; its dtype must satisfy `isWanted`.
 ArrayType randomType(const Args &args, size_t i, DType bare, llvm::function_ref<bool(DType)> isWanted,
                      const char *expected) {
   ArrayType type = typeArgument(args, i, bare);
@@ -231,7 +231,7 @@ ArrayType floatType(const Args &args, size_t i) {
   return randomType(args, i, DType::F32, spmd::isFloat, "a type of floats");
 }
 
-/// A bound, as an array of the type that is asked for.
+/// A bound, as an array of the requested type.
 mlir::Value boundOf(const Args &args, size_t i, ArrayType type, double otherwise) {
   if (!args.has(i))
     return args.e.splat(type, otherwise);
@@ -260,7 +260,7 @@ Value uniform(Args &args) {
 
 Value normal(Args &args) {
   ArrayType type = floatType(args, 1), plain = type.withoutSharding();
-  // The number after -1: numbers below 1 lie twice as close as those above.
+  // The number after -1: floats below 1 are twice as dense as those above.
   int mantissa = type.getDType() == DType::F64   ? 53
                  : type.getDType() == DType::F32 ? 24
                  : type.getDType() == DType::F16 ? 11
@@ -290,18 +290,18 @@ Value bernoulli(Args &args) {
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Remainder of unsigned 64-bit integers, which the language has only as i64.
+/// Remainder of unsigned 64-bit integers, which are i64 in the language.
 mlir::Value remainder64(Emitter &e, mlir::Value x, mlir::Value y) {
   mlir::Value one = splatBits(e, x, 1), zero = splatBits(e, x, 0);
   auto isBelow = [&](mlir::Value a, mlir::Value b) { // unsigned
     mlir::Value lowest = splatBits(e, a, uint64_t(1) << 63);
     return e.compare(ComparisonDirection::lt, e.apply<XorOp>(a, lowest), e.apply<XorOp>(b, lowest));
   };
-  // x / y from the half of x: one too small at most.
+  // x / y from half of x: at most one too small.
   mlir::Value quotient = e.apply<ShiftLeftOp>(e.apply<DivideOp>(e.apply<ShiftRightLogicalOp>(x, one), y), one);
   mlir::Value rest = e.apply<SubtractOp>(x, e.apply<MultiplyOp>(quotient, y));
   mlir::Value small = e.select(isBelow(rest, y), rest, e.apply<SubtractOp>(rest, y));
-  // A divisor of 2^63 and more goes into x at most once; 0 leaves x as it is.
+  // A divisor of 2^63 and more fits into x at most once; 0 returns x.
   mlir::Value large = e.select(isBelow(x, y), x, e.apply<SubtractOp>(x, y));
   mlir::Value result = e.select(e.compare(ComparisonDirection::lt, y, zero), large, small);
   return e.select(e.compare(ComparisonDirection::eq, y, zero), x, result);
@@ -324,7 +324,7 @@ Value randint(Args &args) {
   ArrayType type = randomType(
       args, 1, DType::I32, [](DType dtype) { return spmd::isInteger(dtype) && dtype != DType::Bool; },
       "a type of integers");
-  // Eight bits would be too few: numbers of a small type are made as i32.
+  // Eight bits would be too few: numbers of a small type are computed as i32.
   DType wanted = type.getDType();
   bool isSmall = spmd::byteSize(wanted) < 4;
   DType dtype = isSmall ? DType::I32 : wanted;
@@ -338,12 +338,12 @@ Value randint(Args &args) {
     ArrayType wideType = Emitter::typeOf(x);
     return e.convert(e.create<ClampOp>(wideType, wide(range.low), x, wide(highest)), dtype);
   };
-  // The bound behind the largest number does not fit into the type.
+  // The bound after the largest number does not fit into the type.
   mlir::Value high = integerBound(args, 3, plain);
   mlir::Value isBeyond = e.compare(ComparisonDirection::gt, high, wide(isSmall ? INT32_MAX : range.high));
   mlir::Value low = clip(integerBound(args, 2, plain), range.high);
   high = clip(high, isSmall ? range.high + 1 : range.high);
-  // Twice as many bits as the type has, so that the remainder has hardly any bias.
+  // Twice as many bits as the type has, so that the remainder has little bias.
   Words key = wordsOf(args, 0);
   auto bitsOf = [&](uint64_t number) {
     Words part = splitOff(e, key, number);
@@ -367,7 +367,7 @@ Value randint(Args &args) {
   return created(args, e.convert(e.apply<AddOp>(low, e.convert(offset, dtype)), wanted), type);
 }
 
-/// The largest of the logits after Gumbel noise.
+/// The index of the largest logit after adding Gumbel noise.
 Value categorical(Args &args) {
   Emitter &e = args.e;
   const Value &logits = args.array(1);

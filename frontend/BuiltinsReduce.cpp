@@ -1,4 +1,4 @@
-//===- BuiltinsReduce.cpp - reductions and running sums -------------------===//
+//===- BuiltinsReduce.cpp - reductions and scans --------------------------===//
 //
 // Results and intermediate precision are jax.numpy's: bf16 and f16 means and variances are computed in f32, sums of
 // small integers widen, an empty maximum is an error.
@@ -22,7 +22,7 @@ constexpr std::string_view reductionParameters = "x axis=None keepdims=false";
 
 std::string quoted(const Args &args) { return "'" + std::string(args.function) + "'"; }
 
-/// The reduced value with its dimensions of size 1 kept, or not.
+/// The reduced value, with dimensions of size 1 if keepdims is set.
 mlir::Value keepDims(Args &args, mlir::Value reduced, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> axes) {
   if (!args.flag(2, false))
     return reduced;
@@ -53,13 +53,13 @@ void checkNotEmpty(Args &args, llvm::ArrayRef<int64_t> axes) {
                                   args[0].describe() + " is empty");
 }
 
-/// `max(x, axis=)` reduces; `max(x, y)` is elementwise. With `initial` it is the extreme of that and all elements, of
-/// which there may be none.
+/// `max(x, axis=)` reduces; `max(x, y)` is elementwise. With `initial` it is the extreme of that and all elements; the
+/// array may be empty.
 template <ReductionKind kind, typename ElementwiseOp> Value extreme(Args &args) {
   Emitter &e = args.e;
   if (args.has(1)) {
     if (args.has(2) || args.has(3) || args.has(4))
-      e.fail(args.range, quoted(args) + " of two arrays is elementwise: it takes no axis; to reduce write " +
+      e.fail(args.range, quoted(args) + " of two arrays is elementwise and takes no axis; to reduce, write " +
                              std::string(args.function) + "(x, axis=...)");
     DTypeClass type = e.commonClass({args[0], args[1]}, quoted(args));
     auto xy = e.unify({args[0], args[1]}, type.dtype, args.range, quoted(args));
@@ -136,7 +136,7 @@ Value var(Args &args) {
 Value logsumexp(Args &args) {
   Emitter &e = args.e;
   DTypeClass type = toInexact(e.commonClass({args[0]}, quoted(args)));
-  auto axes = args.axes(1, args[0].rank()); // Over nothing it is -inf, the logarithm of an empty sum.
+  auto axes = args.axes(1, args[0].rank()); // Of no elements it is -inf, the logarithm of an empty sum.
   mlir::Value x = e.materialize(args[0], type.dtype);
   llvm::SmallVector<int64_t> kept(args[0].shape());
   for (int64_t axis : axes)
@@ -144,7 +144,7 @@ Value logsumexp(Args &args) {
   mlir::Value largest = e.reshape(e.reduce(x, ReductionKind::max, axes), kept);
   mlir::Value isFinite = e.create<IsFiniteOp>(Emitter::typeOf(largest).withElementType(e.builder.getI1Type()), largest);
   largest = e.select(isFinite, largest, e.splatLike(largest, 0));
-  largest = e.apply<StopGradientOp>(largest); // It cancels, whatever it is.
+  largest = e.apply<StopGradientOp>(largest); // It cancels, so it needs no gradient.
   mlir::Value shifted = e.apply<SubtractOp>(x, e.broadcastTo(largest, args[0].shape()));
   mlir::Value sum = e.reduce(e.apply<ExpOp>(shifted), ReductionKind::sum, axes);
   mlir::Value logSum = e.apply<LogOp>(sum);
@@ -181,8 +181,7 @@ template <bool isMax> Value argReduce(Args &args) {
   return args.result(result);
 }
 
-/// Running sums; without an axis over all elements in row-major order. As jax.lax.cumsum from the end where `reverse`
-/// says so.
+/// Scans; without an axis, over all elements in row-major order. `reverse`: from the end, as in jax.lax.cumsum.
 template <ReductionKind kind> Value cumulative(Args &args) {
   Emitter &e = args.e;
   DTypeClass type = e.commonClass({args[0]}, quoted(args));
@@ -196,7 +195,7 @@ template <ReductionKind kind> Value cumulative(Args &args) {
       e.create<CumulativeOp>(Emitter::typeOf(x), x, kind, static_cast<uint64_t>(axis), args.flag(2, false)));
 }
 
-/// As jax.lax.cummax: along the first axis where none is given.
+/// As in jax.lax.cummax: along the first axis if none is given.
 Value cummax(Args &args) {
   Emitter &e = args.e;
   DTypeClass type = e.commonClass({args[0]}, quoted(args));
@@ -207,7 +206,7 @@ Value cummax(Args &args) {
                      type.isWeak);
 }
 
-/// The length of all leaves together, as one vector.
+/// The Euclidean norm of all leaves together, as one vector.
 Value globalNorm(Args &args) {
   Emitter &e = args.e;
   std::optional<Value> total;
@@ -224,7 +223,7 @@ Value globalNorm(Args &args) {
     total = total ? e.binary(BinaryOp::Add, *total, sum, args.range) : sum;
   }
   if (!total)
-    args.fail(0, "made of at least one array");
+    args.fail(0, "an array, or a tree with at least one");
   return args.result(e.apply<SqrtOp>(total->array), total->isWeak);
 }
 

@@ -19,12 +19,12 @@ llvm::SmallVector<int64_t> elementShape(const Value &like, llvm::ArrayRef<int64_
   return like.isKey() ? Emitter::keyWords(shape) : llvm::SmallVector<int64_t>(shape);
 }
 
-/// Of all elements in row-major order.
+/// The shape of all elements in row-major order.
 llvm::SmallVector<int64_t> flatShape(const Value &x) {
   return elementShape(x, mlir::ShapedType::getNumElements(x.shape()));
 }
 
-/// The result of moving the elements of the first argument: of its kind and dtype, weak where it is.
+/// The result of moving the elements of the first argument: of its kind and dtype, and weak if it is.
 Value moved(Args &args, mlir::Value result) {
   return Value::ofSameKind(args[0], result, args[0].dtypeClass().isWeak, args.range);
 }
@@ -44,7 +44,7 @@ Value reshape(Args &args) {
   for (auto [i, size] : llvm::enumerate(shape)) {
     if (size == -1) {
       if (unknown >= 0)
-        args.e.fail(args[1].range, "a shape has at most one -1: " + shapeStr(shape));
+        args.e.fail(args[1].range, "a shape may have at most one -1: " + shapeStr(shape));
       unknown = i;
     } else if (size < 0 || llvm::MulOverflow(known, size, known)) {
       args.e.fail(args[1].range, "bad size " + std::to_string(size) + " in the shape " + shapeStr(shape));
@@ -75,7 +75,7 @@ Value transpose(Args &args) {
     llvm::sort(sorted);
     for (int64_t i = 0; i < rank; ++i)
       if (static_cast<int64_t>(sorted.size()) != rank || sorted[i] != i)
-        args.e.fail(args[1].range, shapeStr(perm) + " is no permutation of the " + std::to_string(rank) +
+        args.e.fail(args[1].range, shapeStr(perm) + " is not a permutation of the " + std::to_string(rank) +
                                        " dimensions of " + args[0].describe());
   } else {
     for (int64_t i = rank - 1; i >= 0; --i)
@@ -137,17 +137,17 @@ Value squeeze(Args &args) {
   return moved(args, args.e.reshape(x, elementShape(args[0], squeezed)));
 }
 
-/// A list of arrays, or one of keys.
+/// The argument, which is a list of arrays or of keys.
 std::vector<Value> joinable(Args &args) {
   if (!args[0].isSequence() || args[0].elements.empty() || !args[0].elements[0].isKey())
     return args.arrays(0);
   for (const Value &part : args[0].elements)
     if (!part.isKey())
-      args.e.fail(part.range, "random keys are joined with random keys, not with " + part.describe());
+      args.e.fail(part.range, "random keys can only be concatenated with random keys, not with " + part.describe());
   return args[0].elements;
 }
 
-/// Arrays made one, of their common dtype, along a dimension that each of them has once it is of its `shape`.
+/// Concatenates arrays in their common dtype along a dimension that each of them has after a reshape to its `shape`.
 Value joined(Args &args, const std::vector<Value> &parts, int64_t axis,
              llvm::function_ref<llvm::SmallVector<int64_t>(const Value &)> shape) {
   DTypeClass type;
@@ -164,15 +164,16 @@ Value concatenate(Args &args) {
   std::vector<Value> parts = joinable(args);
   int64_t rank = parts[0].rank();
   if (rank == 0)
-    args.e.fail(args.range, "scalars cannot be joined by 'concatenate'; use 'stack'");
+    args.e.fail(args.range, "'concatenate' does not take scalars; use 'stack'");
   int64_t axis = args.axis(1, rank, 0);
   for (const Value &part : parts) {
     bool fits = part.rank() == rank;
     for (int64_t i = 0; fits && i < rank; ++i)
       fits = i == axis || part.shape()[i] == parts[0].shape()[i];
     if (!fits)
-      args.e.fail(part.range, "arrays joined along axis " + std::to_string(axis) + " agree in all other dimensions: " +
-                                  shapeStr(parts[0].shape()) + " and " + shapeStr(part.shape()));
+      args.e.fail(part.range, "arrays concatenated along axis " + std::to_string(axis) +
+                                  " must agree in all other dimensions: " + shapeStr(parts[0].shape()) + " and " +
+                                  shapeStr(part.shape()));
   }
   return joined(args, parts, axis, [](const Value &part) { return llvm::SmallVector<int64_t>(part.shape()); });
 }
@@ -182,8 +183,8 @@ Value stack(Args &args) {
   int64_t axis = args.axis(1, parts[0].rank() + 1, 0);
   for (const Value &part : parts)
     if (part.shape() != parts[0].shape())
-      args.e.fail(part.range,
-                  "stacked arrays have one shape: " + shapeStr(parts[0].shape()) + " and " + shapeStr(part.shape()));
+      args.e.fail(part.range, "stacked arrays must have one shape: " + shapeStr(parts[0].shape()) + " and " +
+                                  shapeStr(part.shape()));
   return joined(args, parts, axis, [axis](const Value &part) {
     llvm::SmallVector<int64_t> shape(part.shape());
     shape.insert(shape.begin() + axis, 1);
@@ -191,7 +192,7 @@ Value stack(Args &args) {
   });
 }
 
-/// Into n equal parts, or at the given positions.
+/// Splits into n equal parts, or at the given positions.
 Value split(Args &args) {
   if (args[0].isKey())
     return splitKey(args);
@@ -259,7 +260,7 @@ Value pad(Args &args) {
   if (args.has(2)) {
     if (args.array(2).rank() != 0)
       args.fail(2, "a scalar");
-    // The array's dtype holds, as in jnp.pad.
+    // The result has the array's dtype, as in jnp.pad.
     value = args.e.truncated(args[2], type.getDType());
   } else {
     value = args.e.splat(type.withShape({}), 0.0);
@@ -290,7 +291,7 @@ mlir::Value rollDim(Emitter &e, mlir::Value x, int64_t dim, int64_t shift) {
   return e.concatenate({e.sliceDim(x, dim, size - shift, size), e.sliceDim(x, dim, 0, size - shift)}, dim);
 }
 
-/// Along each axis by its own shift; without an axis in row-major order.
+/// Rolls along each axis by its own shift; without an axis, in row-major order.
 Value roll(Args &args) {
   mlir::Value x = elementsOf(args);
   std::vector<int64_t> shifts = args.integers(1);
@@ -309,10 +310,10 @@ Value roll(Args &args) {
   return moved(args, x);
 }
 
-/// Copies of an array that are concatenated; more are a broadcast.
+/// Up to this many copies of an array are concatenated; more are a broadcast.
 constexpr int64_t kMostCopies = 8;
 
-/// Each of `counts` times along its dimension: [a, b] -> [a, b, a, b].
+/// Repeats the array `counts[d]` times along dimension d: [a, b] -> [a, b, a, b].
 Value tile(Args &args) {
   mlir::Value x = elementsOf(args);
   std::vector<int64_t> counts = args.integers(1);
@@ -324,7 +325,7 @@ Value tile(Args &args) {
     counts.insert(counts.begin(), 1);
   while (shape.size() < counts.size())
     shape.insert(shape.begin(), 1);
-  // Few copies one behind another: an array that is cut along them keeps its axes, and slices see through them.
+  // A few copies are concatenated: a sharded dimension keeps its axes, and patterns on slices apply to the copies.
   for (size_t dim = 0; dim < counts.size(); ++dim)
     if (shape[dim] > 1 && counts[dim] > 1 && counts[dim] <= kMostCopies) {
       x = args.e.reshape(x, shape);
@@ -344,7 +345,7 @@ Value tile(Args &args) {
   return moved(args, args.e.reshape(args.e.broadcastTo(args.e.reshape(x, spread), repeated), result));
 }
 
-/// Each element n times in place: [a, b] -> [a, a, b, b].
+/// Repeats each element n times in place: [a, b] -> [a, a, b, b].
 Value repeat(Args &args) {
   mlir::Value x = elementsOf(args);
   int64_t count = args.integer(1);
@@ -371,13 +372,13 @@ Value shard(Args &args) {
   return moved(args, args.e.constrain(x, sharding, args[1].range));
 }
 
-/// x, sharded as y is: a value of its own and y join a group, which propagation keeps alike. x itself is no member, so
-/// that what is written about it, or about an equal expression elsewhere, is no contradiction to y; the number keeps
-/// the values of two groups apart where their operands are the same.
+/// x with the sharding of y: a copy of x and y join a group, which propagation shards alike. x itself is not a member,
+/// so that annotations of x, or of an equal expression elsewhere, do not conflict with y; the group's number separates
+/// values of two groups with the same operands.
 Value like(Args &args) {
   Emitter &e = args.e;
   if (e.isManual && !e.hasAutomaticAxes())
-    e.fail(args.range, "inside of shard_map arrays are one device's, and no sharding can be given");
+    e.fail(args.range, "inside of shard_map arrays are local to a device and cannot have a sharding");
   if (args.array(0).shape() != args.array(1).shape())
     e.failAbout(args.range,
                 "'like' takes arrays of one shape: " + shapeStr(args[0].shape()) + " and " + shapeStr(args[1].shape()),

@@ -1,9 +1,9 @@
 //===- BuiltinsWindow.cpp - convolution and pooling -----------------------===//
 //
-// Both look at a window around each position. The elements at one place of all windows are a strided slice, so a
-// convolution is a concatenation of slices and one product, and pooling an element-wise reduction of slices: everything
-// that partitions and differentiates those does so here. Arrays are [batch, positions..., channels], kernels
-// [window..., channels in, channels out]; of other layouts (dimension_numbers) they are transposed first.
+// Both read a window around each position. The elements at one place of all windows are a strided slice, so a
+// convolution is a concatenation of slices and one product, and pooling an element-wise reduction of slices;
+// partitioning and differentiation need no cases of their own. Arrays are [batch, positions..., channels], kernels
+// [window..., channels in, channels out]; arrays in other layouts (dimension_numbers) are transposed first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ namespace {
 
 Scalar zeroOf(DType dtype) { return spmd::isFloat(dtype) ? Scalar::ofFloat(0) : Scalar::ofInt(0); }
 
-/// Channels of all taps side by side: the first dimension's taps are the majors.
+/// Concatenates the channels of all taps; the taps of the first dimension are major.
 mlir::Value patches(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> windows, int64_t dim) {
   if (windows.empty())
     return x;
@@ -80,20 +80,20 @@ template <size_t positions> ConvLayouts layoutsOf(const Args &args) {
       args.fail(5, expected);
     given.push_back(element.string);
     if (!std::is_permutation(letters.begin(), letters.end(), element.string.begin(), element.string.end()))
-      args.e.fail(element.range, "\"" + element.string + "\" is no order of the dimensions " + letters);
+      args.e.fail(element.range, "\"" + element.string + "\" is not an order of the dimensions " + letters);
   }
   return {given[0], given[1], given[2]};
 }
 
-/// A kernel [16, 3, 3, 3] of an array with 3 channels is a window of 16 x 3 in HWIO, and 16 filters of 3 x 3 in the
-/// layout of PyTorch: both are good, and the second one is what is meant nearly always. Windows of up to twice as many
-/// rows as columns are common enough to be meant.
+/// With 3 channels, a kernel [16, 3, 3, 3] is a window of 16 x 3 in HWIO, and 16 filters of 3 x 3 in PyTorch's layout:
+/// both are valid, and the user nearly always means the second. Windows of up to twice as many rows as columns are
+/// common enough to be intended.
 bool isAmbiguous(llvm::ArrayRef<int64_t> kernel, int64_t channels) {
   bool isLongWindow = kernel[0] > 2 * kernel[1], isOthersSquare = kernel[2] == kernel[3] && kernel[2] > 1;
   return kernel[1] == channels && isLongWindow && isOthersSquare;
 }
 
-/// How to come to the layouts, where shapes tell which ones they are in.
+/// A hint for dimension_numbers, if the shapes show which layouts the operands have.
 template <size_t positions> std::string layoutHint(llvm::ArrayRef<int64_t> array, llvm::ArrayRef<int64_t> kernel) {
   std::string letters(windowLetters<positions>), channelsFirst = "NC" + letters, filtersFirst = "OI" + letters;
   ConvLayouts standard = standardLayouts<positions>();
@@ -103,8 +103,8 @@ template <size_t positions> std::string layoutHint(llvm::ArrayRef<int64_t> array
   if (!isArrayOther && !isKernelOther)
     return "";
   auto quoted = [](const std::string &text) { return "\"" + text + "\""; };
-  return "; of other layouts say so: dimension_numbers=(" + quoted(isArrayOther ? channelsFirst : standard.array) +
-         ", " + quoted(isKernelOther ? filtersFirst : standard.kernel) + ", " +
+  return "; name other layouts: dimension_numbers=(" + quoted(isArrayOther ? channelsFirst : standard.array) + ", " +
+         quoted(isKernelOther ? filtersFirst : standard.kernel) + ", " +
          quoted(isArrayOther ? channelsFirst : standard.result) + ")";
 }
 
@@ -130,7 +130,7 @@ void checkChannels(const Args &args, llvm::ArrayRef<int64_t> array, llvm::ArrayR
           {x, k});
 }
 
-/// One contraction over taps and channels together: it accumulates as a matrix product does.
+/// One contraction over taps and channels together, with the accumulation of a matrix product.
 template <size_t positions> Value convolution(Args &args) {
   Emitter &e = args.e;
   const Value &x = args.array(0), &kernel = args.array(1);
@@ -170,7 +170,7 @@ template <size_t positions> Value convolution(Args &args) {
   return args.result(e.transpose(result, permutationOf(standard.result, layouts.result)), type.isWeak);
 }
 
-/// The least value of a dtype, which no element is below.
+/// The least value of a dtype.
 Scalar lowest(DType dtype) {
   if (spmd::isFloat(dtype))
     return Scalar::ofFloat(-std::numeric_limits<double>::infinity());
@@ -210,7 +210,7 @@ Value maxPool(Args &args) {
   return args.result(Pooling(args.e, ReductionKind::max, lowest(type.dtype)).reduce(x, windows), type.isWeak);
 }
 
-/// Padding counts, as it does in flax.linen.avg_pool. Half precision adds up in f32.
+/// The average includes padding, as in flax.linen.avg_pool. Half precision is added up in f32.
 Value avgPool(Args &args) {
   Emitter &e = args.e;
   llvm::SmallVector<SlidingWindow> windows = poolWindows(args);

@@ -1,4 +1,4 @@
-//===- Constant.cpp - numbers known while compiling -----------------------===//
+//===- Constant.cpp - compile-time numbers --------------------------------===//
 
 #include "frontend/Constant.h"
 
@@ -37,7 +37,7 @@ std::optional<Constant> intPower(int64_t base, int64_t exponent, std::string &er
 
 int64_t floorModulo(int64_t a, int64_t b) {
   if (b == -1)
-    return 0; // Also for the lowest integer, whose quotient does not exist.
+    return 0; // Also for the lowest integer, whose quotient overflows.
   int64_t remainder = a % b;
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }

@@ -1,7 +1,7 @@
-//===- Constant.h - numbers known while compiling ---------------*- C++ -*-===//
+//===- Constant.h - compile-time numbers ------------------------*- C++ -*-===//
 //
 // Literals, consts, generic sizes, and arithmetic on them, with Python's meaning: integers are exact (64 bits; more is
-// an error), `/` of integers is an integer where it divides and a float elsewhere.
+// an error), `/` of integers is an integer if there is no remainder, and a float otherwise.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -29,7 +29,7 @@ struct Constant {
   std::string str() const;
 };
 
-/// The value, or in `error` why there is none.
+/// The value; nullopt with a message in `error` if there is none.
 std::optional<Constant> foldBinary(BinaryOp op, Constant left, Constant right, std::string &error);
 std::optional<Constant> foldUnary(UnaryOp op, Constant operand, std::string &error);
 

@@ -8,8 +8,8 @@ namespace spmdc {
 
 namespace {
 
-/// The diagonal of two dimensions with the same label, which becomes one. In row-major order it is every (n + 1)-th
-/// element of the two dimensions joined.
+/// Replaces two dimensions with the same label by their diagonal: in row-major order, every (n + 1)-th element of the
+/// merged dimensions.
 Labelled takeDiagonals(Emitter &e, Labelled operand) {
   for (size_t i = 0; i < operand.labels.size(); ++i) {
     auto twin = std::find(operand.labels.begin() + i + 1, operand.labels.end(), operand.labels[i]);
@@ -30,12 +30,12 @@ Labelled takeDiagonals(Emitter &e, Labelled operand) {
     shape.push_back(n * n);
     mlir::Value joined = e.reshape(e.transpose(operand.array, perm), shape);
     operand = {e.sliceDim(joined, shape.size() - 1, 0, n * n, n + 1), labels};
-    i = static_cast<size_t>(-1); // Labels have moved: look again from the first.
+    i = static_cast<size_t>(-1); // Labels have moved: start again.
   }
   return operand;
 }
 
-/// Sums over the labels that nothing else needs.
+/// Sums over the labels that no other operand and not the result needs.
 Labelled sumOut(Emitter &e, Labelled operand, llvm::function_ref<bool(int64_t)> isNeeded) {
   llvm::SmallVector<int64_t> dims;
   llvm::SmallVector<int64_t> kept;

@@ -12,7 +12,7 @@
 
 namespace spmdc {
 
-/// Inlining multiplies: this many operations are more than a machine's memory is for.
+/// Inlining multiplies operations; more than this would exhaust a machine's memory.
 static constexpr size_t maxOperations = 200000;
 
 std::vector<std::string_view> Emitter::functionNames() const {
@@ -35,7 +35,7 @@ void Emitter::checkSize(Range where) {
     fail(where, "with all calls inlined the program has more than 200000 operations");
 }
 
-/// A user's function wins over the prelude's and over operations; the prelude sees only its own and operations.
+/// A user's function hides those of the prelude and operations; the prelude sees only its own functions and operations.
 Value Emitter::call(const CallExpr &e) {
   checkSize(e.range);
   const auto *callee = dynAs<NameExpr>(*e.callee);
@@ -96,7 +96,7 @@ void Emitter::failUnknownFunction(std::string_view name, Range where) {
   throw Poisoned();
 }
 
-/// A call of something that is no name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
+/// A call of an expression that is not a name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
 void Emitter::failCallee(const Expr &callee) {
   const auto *made = dynAs<CallExpr>(callee);
   const auto *maker = made ? dynAs<NameExpr>(*made->callee) : nullptr;
@@ -104,13 +104,13 @@ void Emitter::failCallee(const Expr &callee) {
                            llvm::is_contained(program.brokenNames, maker->name));
   if (maker && !isKnown)
     failUnknownFunction(maker->name, maker->range);
-  fail(callee.range, "only a function's name can be called, or what grad, value_and_grad, checkpoint and shard_map "
-                     "make of one");
+  fail(callee.range, "only a function's name can be called, or the result of grad, value_and_grad, checkpoint or "
+                     "shard_map");
 }
 
-/// `x.sum()` and `jnp.sum(x)`, as other languages have them.
+/// `x.sum()` and `jnp.sum(x)`, as in other languages.
 void Emitter::failMethod(const FieldExpr &callee) {
-  // `jnp.linalg.norm`: a name that stands for nothing is a module's.
+  // `jnp.linalg.norm`: an unknown name is taken for a module.
   const Expr *root = callee.base;
   while (const auto *field = dynAs<FieldExpr>(*root))
     root = field->base;
@@ -166,7 +166,7 @@ Value Emitter::callBuiltin(const Builtin &builtin, const CallExpr &call) {
   return result;
 }
 
-/// Functions of each element take structs leaf by leaf, as operators do.
+/// Element-wise functions apply to structs leaf by leaf, as operators do.
 Value Emitter::applyBuiltin(const Builtin &builtin, Range range, const std::vector<std::string_view> &names,
                             const std::vector<std::optional<Value>> &values) {
   auto emit = [&](const std::vector<std::optional<Value>> &values) {
@@ -195,11 +195,11 @@ Value Emitter::applyBuiltin(const Builtin &builtin, Range range, const std::vect
 }
 
 Value Emitter::callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call) {
-  // Arguments are evaluated where the call stands.
+  // Arguments are evaluated in the scope of the call.
   return applyFunction(fn, isPrelude, givenArguments(fn.name.text, parametersOf(fn), call), call.range);
 }
 
-/// A size that nothing says may be one of an argument that has not as many dimensions as its type.
+/// If a generic size is undetermined, reports the argument whose rank differs from its type.
 void Emitter::refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments) {
   for (auto [param, argument] : llvm::zip(fn.params, arguments)) {
     if (!param.type || param.type->kind != TypeKind::Array)

@@ -1,10 +1,10 @@
 //===- EmitControl.cpp - loops and branches -------------------------------===//
 //
-// The body of a loop is emitted for the types that its carries start with. Where a carry started as a bare number (a
-// weak value) and the body yields something stronger, the carry takes that type and the body is emitted again; types
-// only ever grow, so this ends, mostly at the second time.
+// The body of a loop is emitted for the types that its carries start with. If a carry started as a literal (a weak
+// value) and the body yields a stronger type, the carry takes that type and the body is emitted again. Types only grow,
+// so this terminates, usually after the second time.
 //
-// Regions are emitted before the operation that holds them, whose results follow from what they yield.
+// Regions are emitted before their operation, whose result types follow from the yielded values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,8 @@ LoopCarries Emitter::evaluateCarries(const std::vector<Carry> &carries) {
     isPoisoned |= initial.isPoison();
     for (auto [leaf, name] : llvm::zip(getLeaves(initial), leafNames(initial, llvm::StringRef(carry.name.text)))) {
       if (!leaf.isPoison() && !leaf.isData()) {
-        report(carry.initial->range, "a carry is an array, or made of arrays; '" + name + "' is " + leaf.describe());
+        report(carry.initial->range,
+               "a carry must be an array, or a tree of arrays; '" + name + "' is " + leaf.describe());
         isPoisoned = true;
       }
       if (leaf.isData())
@@ -65,7 +66,7 @@ void Emitter::bindCarries(const std::vector<Carry> &names, const LoopCarries &ca
   }
 }
 
-/// What one yielded array means for its carry: nothing, a conversion, another type of the carry, or an error.
+/// Matches one yielded array with its carry: no change, a conversion, another type of the carry, or an error.
 bool Emitter::settleCarry(CarriedLeaf &leaf, const Value &yielded, Range where) {
   auto mismatch = [&](const std::string &remedy) {
     report(yielded.range.source ? yielded.range : where, "carry '" + leaf.name + "' is " + describeType(leaf) +
@@ -77,7 +78,7 @@ bool Emitter::settleCarry(CarriedLeaf &leaf, const Value &yielded, Range where) 
   if (!yielded.isData() || yielded.isKey() != leaf.initial.isKey())
     mismatch("");
   if (yielded.shape() != leaf.initial.shape())
-    mismatch("; each iteration must leave the shape as it is");
+    mismatch("; an iteration must not change the shape");
   DTypeClass type = yielded.dtypeClass();
   std::optional<DTypeClass> joined = promote(leaf.type, type);
   if (type.dtype == leaf.type.dtype) {
@@ -98,8 +99,8 @@ std::string Emitter::describeType(const CarriedLeaf &leaf) {
   return arrayType(leaf.initial.shape(), leaf.type.dtype).str();
 }
 
-/// The statements of a loop's body, and its array.yield. False where a carry has got another type: then the body is to
-/// be emitted again.
+/// The statements of a loop's body, and its array.yield. False if a carry has got another type: then the body must be
+/// emitted again.
 bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopCarries &carries) {
   Value yielded;
   Range where = body.range;
@@ -131,7 +132,8 @@ bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopC
   for (auto [carry, initial, part] : llvm::zip(names, carries.initials, parts)) {
     if (auto difference = structureDifference(initial, part)) {
       report(part.range.source ? part.range : where,
-             "carry '" + std::string(carry.name.text) + "' and what the body yields for it differ: " + *difference)
+             "carry '" + std::string(carry.name.text) +
+                 "' and the value that the body yields for it differ: " + *difference)
           .note(carry.initial->range, "'" + std::string(carry.name.text) + "' starts here");
       throw Poisoned();
     }
@@ -149,7 +151,7 @@ bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopC
   return true;
 }
 
-/// A loop's block with its carries (behind the counter, where there is one) as arguments, in a scope of its own.
+/// A loop's block with its carries (after the counter, if there is one) as arguments, in a scope of its own.
 template <typename Body>
 auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const std::vector<Carry> &names,
                           const LoopCarries &carries, Body body) {
@@ -175,7 +177,7 @@ auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const
   return body();
 }
 
-/// What the loop starts from, and of which types its results are.
+/// The initial values of the loop, and the types of its results.
 void Emitter::startCarries(const LoopCarries &carries, llvm::SmallVectorImpl<mlir::Value> &inits,
                            llvm::SmallVectorImpl<mlir::Type> &types) {
   for (const CarriedLeaf &leaf : carries.leaves) {
@@ -209,10 +211,10 @@ Value Emitter::loopResult(const LoopCarries &carries, mlir::Operation *loop, Ran
 int64_t Emitter::loopBound(const Expr &bound) {
   Value value = need(bound);
   if (!value.isInt())
-    fail(bound.range, "a bound of 'for' is an integer known while compiling, not " + value.describe() +
-                          (value.isArray() ? "; 'while' goes by values" : ""));
+    fail(bound.range, "a bound of 'for' must be an integer known while compiling, not " + value.describe() +
+                          (value.isArray() ? "; 'while' takes a run-time condition" : ""));
   if (value.constant.i < INT32_MIN || value.constant.i > INT32_MAX)
-    fail(bound.range, "a bound of 'for' fits in 32 bits; this is " + value.constant.str());
+    fail(bound.range, "a bound of 'for' must fit in 32 bits; this is " + value.constant.str());
   return value.constant.i;
 }
 
@@ -265,12 +267,12 @@ mlir::Value Emitter::loopCondition(const Expr &condition, std::string_view keywo
 }
 
 mlir::Value Emitter::predicate(const Value &value, Range range, std::string_view keyword) {
-  std::string what = "the condition of '" + std::string(keyword) + "' is one bool";
+  std::string what = "the condition of '" + std::string(keyword) + "' must be one bool";
   if (!value.isNumeric() || value.dtype() != spmd::DType::Bool)
     fail(range, what + ", not " + value.describe() + (value.isNumeric() ? "; compare it with something" : ""));
   if (value.rank() != 0)
     fail(range, what + ", not " + value.describe() + "; reduce it with any or all" +
-                    (keyword == "if" ? ", or choose element by element with where" : ""));
+                    (keyword == "if" ? ", or select element by element with where" : ""));
   currentRange = range;
   return materialize(value);
 }
@@ -279,7 +281,7 @@ mlir::Value Emitter::predicate(const Value &value, Range range, std::string_view
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// The statements and the value of one arm, in a scope of its own; poisoned where there is an error.
+/// Emits the statements and the value of one branch, in a scope of its own; poisoned if there is an error.
 Value Emitter::arm(const Block &block) {
   frame->scopes.emplace_back();
   auto leave = llvm::make_scope_exit([&] { frame->scopes.pop_back(); });
@@ -292,7 +294,7 @@ Value Emitter::arm(const Block &block) {
   return block.value ? expr(*block.value) : Value();
 }
 
-/// A condition known while compiling chooses one arm, and only that one is checked.
+/// A condition known while compiling selects one branch, and only that one is checked.
 Value Emitter::ifExpr(const IfExpr &e) {
   Value condition = need(*e.condition);
   if (condition.isConstant() && condition.constant.kind == Constant::Kind::Bool) {
@@ -321,7 +323,7 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
     throw Poisoned();
   };
   if (auto difference = structureDifference(values[0], values[1]))
-    mismatch("the arms of 'if' differ: " + *difference);
+    mismatch("the branches of 'if' differ: " + *difference);
   bool isNothing = values[0].kind == ValueKind::None && values[1].kind == ValueKind::None;
   llvm::SmallVector<mlir::Value> yielded[2];
   llvm::SmallVector<mlir::Type> types;
@@ -330,10 +332,10 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
     for (auto [first, second] : llvm::zip(getLeaves(values[0]), getLeaves(values[1]))) {
       for (const Value &leaf : {first, second})
         if (!leaf.isData())
-          mismatch("the arms of 'if' are worth arrays, not " + leaf.describe());
+          mismatch("the branches of 'if' must be arrays, not " + leaf.describe());
       if (first.isKey() || second.isKey()) {
         if (first.isKey() != second.isKey() || first.shape() != second.shape())
-          mismatch("the arms of 'if' differ: " + first.describe() + " against " + second.describe());
+          mismatch("the branches of 'if' differ: " + first.describe() + " against " + second.describe());
         yielded[0].push_back(first.array);
         yielded[1].push_back(second.array);
         types.push_back(typeOf(first.array).withoutSharding());
@@ -342,7 +344,7 @@ Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArr
       }
       DTypeClass type = commonClass({first, second}, "'if'");
       currentRange = e.range;
-      llvm::SmallVector<int64_t> shape = commonShape({first, second}, e.range, "the arms of 'if'");
+      llvm::SmallVector<int64_t> shape = commonShape({first, second}, e.range, "the branches of 'if'");
       const Value *leaves[] = {&first, &second};
       for (auto [index, leaf] : llvm::enumerate(leaves)) {
         mlir::OpBuilder::InsertionGuard guard(builder);

@@ -82,7 +82,7 @@ Value Emitter::name(const NameExpr &expr) {
   if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
       isFunctionTransform(expr.name))
     fail(expr.range, quoted + " is a function; write " + std::string(expr.name) +
-                         "(...) to call it (a parameter without a type takes a function itself, nothing else does)");
+                         "(...) to call it (only a parameter without a type takes a function itself)");
   if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
     fail(expr.range,
          quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
@@ -106,7 +106,7 @@ Value Emitter::name(const NameExpr &expr) {
 // Statements
 //===----------------------------------------------------------------------===//
 
-/// The returned value; poisoned where its error is reported, None for a function that returns nothing.
+/// The returned value; poisoned if an error was reported, None for a function that returns nothing.
 Value Emitter::functionBody(const FnDecl &fn) {
   Value result;
   result.kind = fn.body.isBroken ? ValueKind::Poison : ValueKind::None;
@@ -132,7 +132,7 @@ Value Emitter::functionBody(const FnDecl &fn) {
   return result;
 }
 
-/// `s` or `(m, v)`: what names the value of a loop as its carries are named.
+/// `s` or `(m, v)`: the pattern that names the value of a loop by its carries.
 static std::string carryNames(const std::vector<Carry> &carries) {
   std::string names;
   for (const Carry &carry : carries)
@@ -158,8 +158,8 @@ static std::string keptAs(const Expr &e) {
          "...)";
 }
 
-/// For its effect: a print, or a call of what prints. A value is lost here, mostly by mistake: no statement changes
-/// what a name stands for.
+/// A statement for its effect: a print, or a call of a function that prints. The value is discarded, usually by
+/// mistake: no statement changes the value of a name.
 void Emitter::expressionStmt(const Stmt &stmt) {
   const Expr &e = *stmt.value;
   Value value = expr(e);
@@ -170,7 +170,7 @@ void Emitter::expressionStmt(const Stmt &stmt) {
                      : e.kind == ExprKind::If    ? "this 'if'"
                      : e.kind == ExprKind::Call  ? "this call"
                                                  : "this expression";
-  warn(e.range, "the value of " + what + " is discarded, and no name changes by it; write '" + keptAs(e) +
+  warn(e.range, "the value of " + what + " is discarded, and no name changes; write '" + keptAs(e) +
                     "' to keep it ('let _ = ...' to drop it)");
 }
 
@@ -214,7 +214,7 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     return bindPattern(pattern, rows);
   }
   if (!value.isSequence())
-    fail(pattern.range, "a tuple of names takes a tuple, not " + value.describe());
+    fail(pattern.range, "a tuple of names requires a tuple, not " + value.describe());
   if (value.elements.size() != pattern.elements.size())
     fail(pattern.range,
          std::to_string(pattern.elements.size()) + " names for a tuple of " + std::to_string(value.elements.size()));
@@ -222,7 +222,7 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     bindPattern(part, element);
 }
 
-/// Names the arrays that the value is made of: `p`, or the fields `p.w`.
+/// Names the arrays of the value: `p`, or the fields `p.w`.
 void Emitter::nameValue(const Value &value, const Pattern &pattern) {
   if (frame && frame->isPrelude)
     return;
@@ -234,7 +234,7 @@ void Emitter::nameValue(const Value &value, const Pattern &pattern) {
     nameLeaf(leaf, name, pattern.range);
 }
 
-/// Puts the name on the location of what makes the value, behind those that it has.
+/// Adds the name to the location of the operation that defines the value, after the names that it has.
 void Emitter::nameLeaf(const Value &value, llvm::StringRef name, Range place) {
   if (value.isArray())
     addValueName(value.array, {.name = name, .place = locAt(place)});
@@ -245,7 +245,7 @@ void Emitter::nameLeaf(const Value &value, llvm::StringRef name, Range place) {
 //===----------------------------------------------------------------------===//
 
 Value Emitter::expr(const Expr &e) {
-  constexpr unsigned maxDepth = 20000; // Far inside of the stack that the front end runs on.
+  constexpr unsigned maxDepth = 20000; // Well below the stack size of the front end's thread.
   Range saved = currentRange;
   currentRange = e.range;
   ++depth;
@@ -337,12 +337,12 @@ Value Emitter::evaluate(const Expr &e) {
   case ExprKind::None:
   case ExprKind::Ellipsis:
   case ExprKind::Slice:
-    fail(e.range, "this stands in an index only");
+    fail(e.range, "this is only allowed in an index");
   }
   llvm_unreachable("unknown expression");
 }
 
-/// Goes down the left side with a loop: such chains may be longer than the stack is deep.
+/// Iterates along the left side: recursion over a long chain would overflow the stack.
 Value Emitter::binaryChain(const Expr &chain) {
   std::vector<const BinaryExpr *> spine;
   const Expr *left = &chain;
@@ -389,7 +389,7 @@ Value Emitter::field(const FieldExpr &e) {
     llvm::SmallVector<int64_t> perm;
     for (int64_t i = base.rank() - 1; i >= 0; --i)
       perm.push_back(i);
-    // The words of keys stay last.
+    // The dimension of key words stays last.
     if (base.isKey())
       perm.push_back(base.rank());
     return Value::ofSameKind(base, transpose(elements(base), perm), base.dtypeClass().isWeak, e.range);
@@ -402,7 +402,7 @@ Value Emitter::field(const FieldExpr &e) {
       sizes.push_back(Value::ofConstant(Constant::ofInt(size), e.range));
     return sequence(ValueKind::Tuple, e.range, std::move(sizes));
   }
-  std::string hint = e.field.text == "at" ? "; scatter_add(x, i, v) and update(x, v, start=[..]) are x with a change"
+  std::string hint = e.field.text == "at" ? "; scatter_add(x, i, v) and update(x, v, start=[..]) return a changed x"
                                           : "; it has T, shape and ndim";
   fail(e.field.range, "an array has no field '" + std::string(e.field.text) + "'" + hint);
 }

@@ -1,8 +1,8 @@
 //===- EmitGradient.cpp - grad, value_and_grad, checkpoint ----------------===//
 //
-// `grad(f, wrt=0)(args)`: what stands before the arguments is a function made of another one, to any depth. The call
-// inlines f into the region of an array.gradient, whose arguments are the arrays in the arguments that `wrt` names;
-// everything else is used from outside, as a constant. The derivative itself is taken by spmdc-differentiate.
+// `grad(f, wrt=0)(args)`: the callee is a function derived from another one, to any depth. The call inlines f into the
+// region of an array.gradient, whose arguments are the arrays in the arguments that `wrt` names; all other values are
+// used from outside, as constants. spmdc-differentiate computes the derivative.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,10 +80,10 @@ FunctionValue Emitter::transformedFunction(const CallExpr &call) {
     result.wrt.clear();
     std::vector<Value> indices = wrt.isSequence() ? wrt.elements : std::vector<Value>{wrt};
     if (indices.empty())
-      fail(wrt.range, what + " names at least one argument");
+      fail(wrt.range, what + " must name at least one argument");
     for (const Value &index : indices) {
       if (!index.isInt())
-        fail(index.range, what + " is the number of an argument, or a tuple of them, not " + index.describe());
+        fail(index.range, what + " must be the number of an argument, or a tuple of them, not " + index.describe());
       result.wrt.push_back(index.constant.i);
     }
   }

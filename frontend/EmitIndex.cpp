@@ -1,10 +1,10 @@
 //===- EmitIndex.cpp - x[...] ---------------------------------------------===//
 //
-// NumPy's basic indexing: integers take one position and drop the dimension, slices cut, `None` adds a dimension of
-// size 1, `...` stands for all dimensions that are not named. An integer that is known only at run time counts from the
-// end where it is negative, and is clamped. And its advanced indexing: arrays of integers are taken element by element
-// together, each integer beside them being an array of one; the dimensions of that stand where the indices stood, or in
-// front where something stands between those.
+// NumPy's basic indexing: integers select one position and drop the dimension, slices select a range, `None` adds a
+// dimension of size 1, `...` stands for all dimensions that are not named. An integer known only at run time counts
+// from the end if it is negative, and is clamped. Advanced indexing: arrays of integers are taken together, element by
+// element; an integer next to them counts as an array of one element. Their dimensions take the position of the
+// indices, or come first if other items separate the indices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ struct DimCut {
   int64_t count = 0;
 };
 
-/// Python's rule for a bound of a slice: from the end where negative, then clipped.
+/// Python's rule for a bound of a slice: from the end if negative, then clipped.
 int64_t clipBound(int64_t bound, int64_t size, bool isBackwards) {
   if (bound < 0)
     bound += size;
@@ -36,7 +36,7 @@ struct Lookup {
   mlir::Value positions;
 };
 
-/// Several indices as one: of an array whose indexed dimensions have become one, at the place of the first.
+/// Merges several indices into one: the indexed dimensions of the array are merged at the position of the first.
 Lookup mergeLookups(Emitter &e, mlir::Value &array, llvm::ArrayRef<Lookup> lookups, llvm::ArrayRef<int64_t> shape) {
   llvm::ArrayRef<int64_t> sizes = Emitter::typeOf(array).getShape();
   int64_t first = lookups.front().dim, rank = static_cast<int64_t>(sizes.size());
@@ -83,10 +83,10 @@ static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
       return std::nullopt;
     if (value.isArray())
       e.fail(expr->range,
-             "a slice's bound is known while compiling; take(x, start + arange(n), axis=) gives n elements "
+             "a slice's bound must be known while compiling; take(x, start + arange(n), axis=) gives n elements "
              "from a start known only at run time");
     if (!value.isInt())
-      e.fail(expr->range, "a slice's bound is an integer, not " + value.describe());
+      e.fail(expr->range, "a slice's bound must be an integer, not " + value.describe());
     return value.constant.i;
   };
   std::optional<int64_t> low = bound(slice.low), high = bound(slice.high), step = bound(slice.step);
@@ -110,11 +110,11 @@ Value Emitter::index(const SubscriptExpr &e) {
   return indexSequence(base, e);
 }
 
-/// A tuple or a list: one position, or a part of it.
+/// Indexes a tuple or a list: one position, or a slice.
 Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
   std::string what = base.describe();
   if (e.indices.size() != 1)
-    fail(e.range, what + " is indexed with one integer or slice");
+    fail(e.range, what + " must be indexed with one integer or slice");
   int64_t size = base.elements.size();
   if (const auto *slice = dynAs<SliceExpr>(*e.indices[0])) {
     DimCut cut = cutOf(*this, *slice, size);
@@ -129,7 +129,7 @@ Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
   if (base.kind == ValueKind::List && position.isArray() && position.rank() == 0 && spmd::isInteger(position.dtype()))
     return stackedElement(base, position, e.range);
   if (!position.isInt())
-    fail(position.range, what + " is indexed with " +
+    fail(position.range, what + " must be indexed with " +
                              (base.kind == ValueKind::List ? "one integer" : "an integer known while compiling") +
                              ", not " + position.describe());
   int64_t i = position.constant.i;
@@ -145,7 +145,7 @@ Value Emitter::keyRow(const Value &keys, int64_t row) {
   return Value::ofKey(reshape(sliceDim(keys.array, 0, row, row + 1), shape.drop_front()), keys.range);
 }
 
-/// What run-time indices pick. `places` are those of all integers of the index.
+/// The elements at run-time indices. `places` are the positions of all integers of the index.
 static mlir::Value lookUp(Emitter &e, mlir::Value array, llvm::ArrayRef<Lookup> lookups, llvm::ArrayRef<Value> integers,
                           llvm::ArrayRef<int64_t> places, Range range) {
   auto take = [&](const Lookup &lookup) {
@@ -163,7 +163,7 @@ static mlir::Value lookUp(Emitter &e, mlir::Value array, llvm::ArrayRef<Lookup> 
   take(all);
   if (places.back() - places.front() + 1 == static_cast<int64_t>(places.size()))
     return array;
-  // Indices that stand apart have no place of their own.
+  // Indices that are not adjacent have no common position: their dimensions come first.
   llvm::SmallVector<int64_t> perm;
   auto count = static_cast<int64_t>(shape.size()), rank = Emitter::typeOf(array).getRank();
   for (int64_t d = 0; d < count; ++d)
@@ -183,7 +183,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     ellipses += item->kind == ExprKind::Ellipsis;
     named += item->kind != ExprKind::Ellipsis && item->kind != ExprKind::None;
     if (ellipses > 1 && item->kind == ExprKind::Ellipsis)
-      fail(item->range, "an index has at most one '...'");
+      fail(item->range, "an index may have at most one '...'");
   }
   if (named > rank)
     fail(e.range,
@@ -195,7 +195,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
   llvm::SmallVector<int64_t> shape; // With dropped and added dimensions.
   std::vector<Lookup> lookups;
   std::vector<Value> positions;      // All integers; those known at run time are the lookups.
-  llvm::SmallVector<int64_t> places; // Where they stand among the dimensions, None counted.
+  llvm::SmallVector<int64_t> places; // Their positions among the dimensions, None counted.
   int64_t dim = 0, place = 0;
   auto keep = [&](int64_t count) {
     for (; count > 0; --count, ++place)
@@ -214,7 +214,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     int64_t size = base.shape()[dim];
     if (const auto *slice = dynAs<SliceExpr>(*item)) {
       DimCut cut = cutOf(*this, *slice, size);
-      // A backwards cut is a forwards one from its last element, reversed.
+      // A slice with a negative step is a forward slice from its last element, reversed.
       int64_t last = cut.start + (cut.count - 1) * cut.step;
       int64_t first = cut.step < 0 ? last : cut.start;
       starts[dim] = cut.count == 0 ? 0 : first;
@@ -233,8 +233,8 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     if (position.isArray()) {
       if (!spmd::isInteger(position.dtype()))
         fail(position.range,
-             "an index is an integer, a slice, None or '...', not " + position.describe() +
-                 (position.dtype() == spmd::DType::Bool ? "; where(mask, x, y) chooses element by element" : ""));
+             "an index must be an integer, a slice, None or '...', not " + position.describe() +
+                 (position.dtype() == spmd::DType::Bool ? "; where(mask, x, y) selects element by element" : ""));
       if (size == 0)
         fail(position.range, "dimension " + std::to_string(dim) + " of " + base.describe() + " is empty");
       lookups.push_back({static_cast<int64_t>(shape.size()), size, indicesOf(*this, position, size)});
@@ -243,9 +243,9 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
       continue;
     }
     if (position.isSequence())
-      fail(position.range, "a list is no index; stack([..]) makes an array of integers of it");
+      fail(position.range, "a list is not an index; stack([..]) turns it into an array of integers");
     if (!position.isInt())
-      fail(position.range, "an index is an integer, a slice, None or '...', not " + position.describe());
+      fail(position.range, "an index must be an integer, a slice, None or '...', not " + position.describe());
     int64_t i = position.constant.i;
     if (i < -size || i >= size)
       fail(position.range,

@@ -1,11 +1,11 @@
-//===- EmitManual.cpp - shard_map: functions on one device's pieces -------===//
+//===- EmitManual.cpp - shard_map: functions on local arrays --------------===//
 //
-// `shard_map(f, in=(P(a, _), P()), out=P(a))(x, y)` runs f on each device's pieces. The arguments are constrained to
-// the shardings of `in`, f is inlined into the body of a manual region, and what it returns are the pieces of results
-// with the shardings of `out`: one P stands for all arrays below it, as in JAX.
+// `shard_map(f, in=(P(a, _), P()), out=P(a))(x, y)` runs f on each device's shards. The arguments are constrained to
+// the shardings of `in`, f is inlined into the body of a manual region, and it returns the shards of results with the
+// shardings of `out`. One P stands for all arrays of a tree, as in JAX.
 //
-// With `axis_names=a`, f runs on pieces along `a` alone: along the other axes its arrays are those of the whole
-// program, which marks and propagation cut.
+// With `axis_names=a`, f runs on shards along `a` alone: along the other axes its arrays are global, and annotations
+// and propagation shard them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +60,8 @@ Value Emitter::axisNames(const Expr &e) {
 
 void Emitter::needManual(Range where, std::string_view operation) {
   if (!isManual)
-    fail(where, "'" + std::string(operation) + "' is between devices: it stands in a function that shard_map runs");
+    fail(where,
+         "'" + std::string(operation) + "' is a collective: it is only allowed in a function that shard_map runs");
 }
 
 void Emitter::needManualAxes(const Value &axes, std::string_view operation) {
@@ -68,7 +69,7 @@ void Emitter::needManualAxes(const Value &axes, std::string_view operation) {
     if (!manualAxes.count(axis.getName().str()))
       fail(axes.range, "'" + std::string(operation) + "' over '" + axis.getName().str() +
                            "', which 'axis_names' of 'shard_map' leaves out (it has " + joinAxes(manualAxes) +
-                           "): along it arrays are whole here, and the compiler inserts what they need");
+                           "): along it arrays are global here, and the compiler inserts the collectives");
 }
 
 bool Emitter::hasAutomaticAxes() const {
@@ -77,12 +78,12 @@ bool Emitter::hasAutomaticAxes() const {
 
 void Emitter::checkMarkInside(ShardingAttr sharding) {
   if (!hasAutomaticAxes())
-    fail(currentRange, "inside of shard_map arrays are one device's, and no sharding can be given");
+    fail(currentRange, "inside of shard_map arrays are local to a device and cannot have a sharding");
   for (DimShardingAttr dim : sharding.getDims())
     for (AxisRefAttr axis : dim.getAxes())
       if (manualAxes.count(axis.getName().str()))
-        fail(currentRange, "inside of shard_map arrays are one device's along '" + axis.getName().str() +
-                               "', which cuts nothing here");
+        fail(currentRange, "inside of shard_map arrays are local along '" + axis.getName().str() +
+                               "', so no dimension can be sharded over it");
 }
 
 /// The axes that a shard_map makes manual: those that are named, or all that are not manual around it.
@@ -97,7 +98,7 @@ std::set<std::string> Emitter::namedManualAxes(llvm::ArrayRef<const Argument *> 
     for (AxisRefAttr axis : value.partition.front().getAxes())
       if (std::string name = axis.getName().str(); !names.insert(name).second || around.count(name))
         fail(value.range, "'axis_names' of 'shard_map' has '" + name +
-                              "', along which arrays are one device's here already: name others");
+                              "', along which arrays are local here already: name other axes");
   }
   if (names.empty())
     for (const spmd::MeshAxis &axis : meshAxes)
@@ -114,37 +115,37 @@ std::vector<Value> Emitter::manualSpecs(const Value &spec, std::string_view para
     return std::vector<Value>(count, spec);
   if (spec.kind != ValueKind::Tuple)
     fail(spec.range,
-         quoted + " is P(...), or a tuple with one for each " + std::string(what) + ", not " + spec.describe());
+         quoted + " must be P(...), or a tuple with one for each " + std::string(what) + ", not " + spec.describe());
   if (spec.elements.size() != count)
     fail(spec.range, quoted + " has " + std::to_string(spec.elements.size()) + " entries for " + std::to_string(count) +
                          " " + std::string(what) + (count == 1 ? "" : "s"));
   for (const Value &element : spec.elements)
     if (element.kind != ValueKind::Partition)
-      fail(element.range, quoted + " has a P(...) for each " + std::string(what) + ", not " + element.describe());
+      fail(element.range, quoted + " must have a P(...) for each " + std::string(what) + ", not " + element.describe());
   return spec.elements;
 }
 
-/// The sharding of a whole array on the way in (or of a piece on the way out), closed and without priorities.
-/// `axes` are those that may be named; with automatic ones left in the region, propagation decides along them.
+/// The sharding of a global array that enters the region (or of a shard that leaves it), closed and without priorities.
+/// `axes` are those that may be named; propagation decides along automatic axes.
 ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const std::set<std::string> &axes,
                                      bool hasAutomatic, const std::string &what, Range where) {
   if (static_cast<int64_t>(spec.partition.size()) > leaf.rank()) {
     bool isConstant = leaf.isConstant();
-    report(spec.range, "P(...) speaks of " + std::to_string(spec.partition.size()) + " dimensions, but " + what +
-                           " is " + (isConstant ? arrayType({}, leaf.dtype()).str() : leaf.describe()))
+    report(spec.range, "P(...) has " + std::to_string(spec.partition.size()) + " entries, but " + what + " is " +
+                           (isConstant ? arrayType({}, leaf.dtype()).str() : leaf.describe()))
         .note(where, what + " is given here");
     throw Poisoned();
   }
   ShardingAttr sharding = shardingFrom(spec, leaf.rank());
   for (DimShardingAttr dim : sharding.getDims()) {
     if (!dim.getIsClosed() || dim.getPriority() >= 0)
-      fail(spec.range, "'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority");
+      fail(spec.range, "P(...) of 'shard_map' must be exact: no '?' and no priority");
     for (AxisRefAttr axis : dim.getAxes())
       if (std::string name = axis.getName().str(); isManual && manualAxes.count(name) && !axes.count(name))
-        fail(spec.range, "P(...) names '" + name + "', along which arrays are one device's here already");
+        fail(spec.range, "P(...) names '" + name + "', along which arrays are local here already");
       else if (!axes.count(name))
         fail(spec.range, "P(...) names '" + name + "', which 'axis_names' of 'shard_map' leaves out (it has " +
-                             joinAxes(axes) + "): what lies over it is marked on the array itself");
+                             joinAxes(axes) + "): shard the array over it by an annotation of its own");
   }
   sharding = leaf.isKey() ? keyWords(sharding) : sharding;
   if (!hasAutomatic)
@@ -155,7 +156,7 @@ ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const
   return ShardingAttr::get(builder.getContext(), dims, {});
 }
 
-/// All devices of a group come by its collectives, or none of them does.
+/// Checks that all devices of a group reach its collectives, or none of them.
 void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
   std::optional<DividedCollective> divided = findDividedCollective(block, varying);
   if (!divided)
@@ -164,8 +165,8 @@ void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
   Range where = manualRanges.lookup(divided->collective);
   std::string_view text = where.text();
   std::string name = "'" + std::string(text.substr(0, text.find('('))) + "'";
-  report(where, name + " is reached where the condition of " + kind + " says so, which varies over " + axes +
-                    ": devices would wait for others that never come; move " + name + " out of it, or make the " +
+  report(where, name + " is reached only if the condition of " + kind + " allows it, which varies over " + axes +
+                    ": some devices would wait for others forever; move " + name + " out of it, or make the " +
                     "condition the same for all, with pmax or pmin of it as an integer")
       .note(manualRanges.lookup(divided->control), "the condition of " + kind + " is here");
   throw Poisoned();
@@ -205,7 +206,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   std::vector<Value> arguments;
   for (const Argument &argument : call.arguments) {
     if (!argument.name.text.empty())
-      fail(argument.name.range, "what shard_map returns takes its arguments in order, without names");
+      fail(argument.name.range, "the result of shard_map takes its arguments in order, without names");
     arguments.push_back(need(*argument.value));
   }
   if (arguments.size() > fn->params.size())
@@ -244,7 +245,8 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
                                    " devices do not divide; pad it to " +
                                    std::to_string((size + pieceCount - 1) / pieceCount * pieceCount));
       }
-      // Along automatic axes it is a value of its own: what else is done with the array may be cut over manual ones.
+      // The constraint makes a value of its own along automatic axes: other users of the array may be sharded over
+      // manual ones.
       if (type.getRank() > 0)
         array = hasAutomatic ? createConstraint(type, array, inSpecs[index].range)
                              : constrain(array, sharding, inSpecs[index].range);

@@ -49,7 +49,7 @@ Value Emitter::binary(BinaryOp op, const Value &left, const Value &right, Range 
     return Value::ofArray(compare(*direction, xy[0], xy[1]), false, range);
   }
   if (op == BinaryOp::LogicalAnd || op == BinaryOp::LogicalOr) {
-    // Each side is compared with zero in its own dtype.
+    // Compares each side with zero in its own dtype.
     auto truth = [&](const Value &value) { return Value::ofArray(isNonZero(materialize(value)), false, value.range); };
     auto xy = unify({truth(left), truth(right)}, DType::Bool, range, quoted);
     mlir::Value result = op == BinaryOp::LogicalAnd ? apply<AndOp>(xy[0], xy[1]) : apply<OrOp>(xy[0], xy[1]);
@@ -94,7 +94,7 @@ Value Emitter::arithmetic(BinaryOp op, const Value &left, const Value &right, Ra
     return result(apply<XorOp>(xy[0], xy[1]));
   case BinaryOp::ShiftLeft:
     return result(apply<ShiftLeftOp>(xy[0], xy[1]));
-  case BinaryOp::ShiftRight: // Of unsigned integers it fills with zeros.
+  case BinaryOp::ShiftRight: // For unsigned integers it fills with zeros.
     return result(apply<ShiftRightArithmeticOp>(xy[0], xy[1]));
   default:
     llvm_unreachable("not arithmetic");
@@ -109,7 +109,7 @@ Value Emitter::power(const Value &left, const Value &right, Range range) {
     DType dtype = common.dtype;
     int64_t exponent = right.constant.i;
     if (exponent < 0 && !spmd::isFloat(dtype))
-      fail(range, "an integer to a negative power is no integer; convert the base with cast(..., f32)");
+      fail(range, "an integer to a negative power is not an integer; convert the base with cast(..., f32)");
     mlir::Value base = materialize(left, dtype);
     bool isWeak = common.isWeak && left.dtype() != DType::Bool;
     return Value::ofArray(emitIntegerPower(*this, base, exponent), isWeak, range);
@@ -148,7 +148,7 @@ Value Emitter::unary(UnaryOp op, const Value &operand, Range range) {
 // Quotients and powers
 //===----------------------------------------------------------------------===//
 
-/// Whether a remainder must move by the divisor to get its sign.
+/// True if the divisor must be added to a remainder, so that both have the same sign.
 static mlir::Value needsCorrection(Emitter &e, mlir::Value remainder, mlir::Value divisor) {
   mlir::Value zero = e.splatLike(divisor, 0);
   mlir::Value isNegative = e.compare(ComparisonDirection::lt, remainder, zero);
@@ -177,14 +177,14 @@ mlir::Value emitFloorDivide(Emitter &e, mlir::Value x, mlir::Value y) {
   if (!llvm::isa<mlir::FloatType>(type)) {
     mlir::Value quotient = e.apply<DivideOp>(x, y);
     mlir::Value zero = e.splatLike(y, 0);
-    // The signs of x and y: a zero counts as neither, so 0 / y stays 0.
+    // The signs of x and y: a zero has neither, so 0 / y stays 0.
     mlir::Value signs = e.compare(ComparisonDirection::ne, e.apply<SignOp>(x), e.apply<SignOp>(y));
     mlir::Value isInexact = e.compare(ComparisonDirection::ne, remainder, zero);
     mlir::Value lower = e.apply<SubtractOp>(quotient, e.splatLike(y, 1));
     return e.select(e.apply<AndOp>(signs, isInexact), lower, quotient);
   }
-  // As in JAX: the quotient without its remainder is exact up to rounding, which `round` removes. By zero there is no
-  // remainder, and the quotient is infinite.
+  // As in JAX: the quotient without its remainder is exact up to rounding, which `round` removes. Division by zero has
+  // no remainder, and the quotient is infinite.
   mlir::Value isByZero = e.compare(ComparisonDirection::eq, y, e.splatLike(y, 0));
   mlir::Value multiple = e.select(isByZero, x, e.apply<SubtractOp>(x, remainder));
   mlir::Value quotient = e.apply<DivideOp>(multiple, y);

@@ -20,7 +20,7 @@ static mlir::Location rangeLoc(mlir::MLIRContext *context, const Range &range) {
 mlir::Location Emitter::locAt(Range range) { return rangeLoc(builder.getContext(), range); }
 
 /// The range of the current expression. Inside the prelude that is the user's call; inside an inlined function the
-/// location also holds the calls that led there.
+/// location also holds the calls around it.
 mlir::Location Emitter::loc() {
   mlir::MLIRContext *context = builder.getContext();
   Frame *at = frame;
@@ -36,7 +36,7 @@ mlir::Location Emitter::loc() {
   return callers ? mlir::Location(mlir::CallSiteLoc::get(result, mlir::Location(callers))) : result;
 }
 
-/// Kept in the frame: a body of many operations asks for it again and again.
+/// Cached in the frame, since every operation of a body needs it.
 mlir::LocationAttr Emitter::callLoc(Frame *at) {
   if (!at || !at->callRange.source)
     return {};
@@ -210,7 +210,7 @@ mlir::Value Emitter::truncated(const Value &number, spmd::DType dtype) {
   bool isFraction = number.isConstant() && number.constant.kind == Constant::Kind::Float && spmd::isInteger(dtype);
   if (!isFraction)
     return materialize(number, dtype);
-  // Doubles at and beyond 2^63 have no i64; neither has NaN.
+  // Doubles at and beyond 2^63 do not fit into i64; neither does NaN.
   double whole = std::trunc(number.constant.f);
   bool isIn64Bits = whole >= -0x1p63 && whole < 0x1p63;
   if (!isIn64Bits || !integerRange(dtype).contains(static_cast<int64_t>(whole)))
@@ -228,7 +228,7 @@ std::string takeApart(const Value &value) {
   if (!value.isSequence() || value.elements.empty())
     return "";
   bool isNumbers = llvm::all_of(value.elements, [](const Value &v) { return v.isConstant(); });
-  return isNumbers ? "; stack([..]) makes an array of it"
+  return isNumbers ? "; stack([..]) turns it into an array"
                    : "; take its elements one by one, with an index or 'let (a, b) = ...'";
 }
 
@@ -274,7 +274,7 @@ llvm::SmallVector<mlir::Value> Emitter::unify(llvm::ArrayRef<Value> values, spmd
       result.push_back(broadcastTo(convert(value.array, dtype), shape));
       continue;
     }
-    // A number fills the whole shape at once.
+    // A number is broadcast to the shape directly.
     mlir::Value scalar = materialize(value, dtype);
     if (!shape.empty()) {
       auto constant = scalar.getDefiningOp<ConstantOp>();

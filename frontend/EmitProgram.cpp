@@ -59,7 +59,7 @@ void Emitter::failAbout(Range where, std::string message, llvm::ArrayRef<Value> 
     bool isNamed = value.origin.source != nullptr;
     Range place = isNamed ? value.origin : value.range;
     bool isNoted = llvm::any_of(error.notes, [&](const DiagnosticNote &note) { return note.where == place; });
-    // What the prelude made has no place in the user's text, and numbers have no shape.
+    // Values from the prelude have no place in the user's text, and numbers have no shape.
     if (!value.isArray() || !place.source || place.source == prelude.source || isNoted)
       continue;
     std::string who = isNamed ? "'" + std::string(value.origin.text()) + "'" : "this side";
@@ -105,7 +105,7 @@ void Emitter::declare() {
   checkStructs();
 }
 
-/// `--set NAME=VALUE`. Errors point into a source of that name.
+/// `--set NAME=VALUE`. Errors point into a source named like the option.
 void Emitter::applySets() {
   std::map<std::string_view, Range> seen;
   for (const auto &[name, text] : options.sets) {
@@ -136,7 +136,7 @@ void Emitter::applySets() {
     else if (auto [rest, error] = std::from_chars(begin, end, number); error == std::errc() && rest == end)
       consts[decl->first] = Value::ofConstant(Constant::ofFloat(number), valueRange);
     else
-      diagnostics.error(valueRange, "a const is an integer or a float");
+      diagnostics.error(valueRange, "a const must be an integer or a float");
   }
 }
 
@@ -145,7 +145,7 @@ Value Emitter::constant(const ConstDecl &decl) {
   if (auto known = consts.find(decl.name.text); known != consts.end())
     return known->second;
   if (!openConsts.insert(decl.name.text).second) {
-    diagnostics.error(decl.name.range, "const '" + std::string(decl.name.text) + "' is defined by itself");
+    diagnostics.error(decl.name.range, "const '" + std::string(decl.name.text) + "' is defined in terms of itself");
     return consts[decl.name.text] = Value();
   }
   // Consts see no local names.
@@ -153,14 +153,14 @@ Value Emitter::constant(const ConstDecl &decl) {
   Value value = expr(*decl.value);
   frame = saved;
   if (!value.isPoison() && !value.isConstant()) {
-    diagnostics.error(decl.value->range, "a const is a number known while compiling, not " + value.describe());
+    diagnostics.error(decl.value->range, "a const must be a number known while compiling, not " + value.describe());
     value = Value();
   }
   openConsts.erase(decl.name.text);
   return consts[decl.name.text] = value;
 }
 
-/// The limits that the program sets, for whoever knows what it costs.
+/// Records the limits that the program sets as an attribute; later stages check them.
 void Emitter::noteBudget() {
   checkUnique(program.budget, [](auto &d) -> auto & { return d.name; }, "budget", diagnostics);
   llvm::SmallVector<mlir::Attribute> limits;
@@ -211,7 +211,7 @@ void Emitter::evaluateMesh() {
     }
 }
 
-/// `--mesh a=8,b=1`: replaces sizes, or declares the mesh where the program has none.
+/// `--mesh a=8,b=1`: replaces sizes, or declares the mesh if the program has none.
 void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
   const Source &source = diagnostics.addSource(options.meshOption, options.meshOverride);
   std::string_view text = source.getText();
@@ -255,7 +255,7 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// Whether the type stands for itself: no struct in it takes its sizes from a value.
+/// True if the type is complete: no struct in it takes its sizes from a value.
 bool Emitter::isWhole(const TypeSyntax &type) const {
   if (type.kind == TypeKind::Named)
     if (const StructDecl *decl = findStruct(type.name.text))
@@ -281,11 +281,11 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
   llvm::SmallVector<mlir::Type> types;
   std::vector<std::string> names;
   for (const ParamDecl &param : fn.params) {
-    Value value; // Poisoned, where its type is wrong.
+    Value value; // Poisoned if its type is wrong.
     try {
       if (!param.type)
         fail(param.name.range,
-             "a parameter of the entry has its type written: '" + std::string(param.name.text) + "' has none");
+             "a parameter of the entry needs a type: '" + std::string(param.name.text) + "' has none");
       Value tree = typeTree(*param.type);
       currentRange = param.name.range;
       std::vector<Value> leaves = getLeaves(tree);
@@ -310,7 +310,7 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
     func.setArgAttr(i, kNameAttrName, builder.getStringAttr(name));
 }
 
-/// The parts of a result as the entry returns them, each with its name: the plain name it was returned as, else empty.
+/// The leaves of a result as the entry returns them, each with its name: the name that was returned, else empty.
 void Emitter::flattenResult(const Value &value, const Expr *expr, std::vector<std::pair<Value, std::string>> &results) {
   if (value.kind == ValueKind::Tuple) {
     const auto *tuple = expr ? dynAs<TupleExpr>(*expr) : nullptr;
@@ -343,8 +343,9 @@ void Emitter::finishFunction(mlir::func::FuncOp func, const FnDecl &fn, const Va
     llvm::append_range(names, leafNames(value, isFree ? name : std::to_string(i)));
     for (const Value &leaf : getLeaves(value)) {
       if (!leaf.isNumeric() && !leaf.isKey())
-        // A type's leaves are where the struct is declared.
-        fail(leaf.kind == ValueKind::Type ? value.range : leaf.range, "a result is an array, not " + leaf.describe());
+        // The leaves of a type are located at the struct's declaration.
+        fail(leaf.kind == ValueKind::Type ? value.range : leaf.range,
+             "a result must be an array, not " + leaf.describe());
       values.push_back(leaf.isConstant() ? materialize(leaf) : leaf.array);
       types.push_back(values.back().getType());
       spmd::DType dtype = leaf.isKey() ? spmd::DType::Key : typeOf(values.back()).getDType();
@@ -366,7 +367,8 @@ void Emitter::emitEntry(const FnDecl &fn) {
   FrameScope scope(*this, fn, /*isPrelude=*/false, Range());
   try {
     for (const Identifier &generic : fn.generics)
-      report(generic.range, "the entry has no generic sizes: give '" + std::string(generic.text) + "' as a const");
+      report(generic.range,
+             "the entry cannot have generic sizes: declare '" + std::string(generic.text) + "' as a const");
     bindParameters(fn, func);
     Value result = functionBody(fn);
     finishFunction(func, fn, result);
@@ -374,7 +376,7 @@ void Emitter::emitEntry(const FnDecl &fn) {
   }
 }
 
-/// Functions that the entry does not call are checked as far as their types are written.
+/// Checks the functions that the entry does not call, if their parameters have types.
 void Emitter::checkUncalled() {
   for (const FnDecl &fn : program.functions) {
     if (visited.count(&fn) || !hasAllTypes(fn))
@@ -385,7 +387,7 @@ void Emitter::checkUncalled() {
   }
 }
 
-/// The program has other functions than the entry, or none.
+/// Reports that the program has no function with the entry's name.
 void Emitter::reportMissingEntry() {
   const std::string &name = options.function;
   bool isDefault = name == FrontendOptions().function;
@@ -398,7 +400,7 @@ void Emitter::reportMissingEntry() {
   std::string hint = didYouMean(name, names);
   if (hint.empty() && isDefault)
     hint = "; the entry is 'main' or what --fn names";
-  // Where the name stands, or where it should: at the first function.
+  // Points at the option's name, or at the first function.
   Range where = names.empty() ? Range{program.source, 0, 0} : program.functions.front().name.range;
   if (!isDefault) {
     const Source &source = diagnostics.addSource("--fn", name);

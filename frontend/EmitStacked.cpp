@@ -1,9 +1,9 @@
 //===- EmitStacked.cpp - elements of a list at a run-time position --------===//
 //
-// `p.layers[i]` with an `i` that only the running program knows: the arrays of all elements are stacked along a new
-// first dimension, and the position picks from that. So a loop over layers has one body for all of them. The elements
-// do not change while the loops and branches around run: they are stacked in front of the outermost of those that
-// begins where they are all known.
+// `p.layers[i]` with an `i` known only at run time: the arrays of all elements are stacked along a new first dimension,
+// and the position selects from that, so a loop over layers has one body for all of them. The elements do not change
+// while the loops and branches around run: they are stacked before the outermost of those whose start knows all of
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 namespace spmdc {
 namespace {
 
-/// Goes on in front of the regions inside of which none of the values is made.
+/// Moves the insertion point in front of all regions that define none of the values.
 void leaveRegions(Emitter &e, llvm::ArrayRef<Value> values) {
   if (llvm::none_of(values, [](const Value &v) { return static_cast<bool>(v.array); }))
-    return; // Numbers are known everywhere.
+    return; // Numbers are defined everywhere.
   for (const OpenRegion &open : llvm::reverse(e.regions)) {
     if (llvm::any_of(values, [&](Value v) { return v.array && v.array.getParentRegion() == open.region; }))
       return;
@@ -32,12 +32,12 @@ std::string elementName(int64_t number, const std::string &leaf) {
 
 } // namespace
 
-/// The list's elements have one structure, and what stands at the same place in each is of one type.
+/// The list's elements have one structure, and their leaves at the same path have one type.
 Value Emitter::stackedElement(const Value &list, const Value &position, Range range) {
   auto count = static_cast<int64_t>(list.elements.size());
-  std::string rule = "an index known only at run time takes from a list whose elements are of one type; ";
+  std::string rule = "an index known only at run time requires a list whose elements have one type; ";
   if (count == 0)
-    fail(range, "the list is empty: there is nothing to take");
+    fail(range, "the list is empty");
   const Value &first = list.elements.front();
   std::vector<std::vector<Value>> elements;
   for (auto [number, element] : llvm::enumerate(list.elements)) {

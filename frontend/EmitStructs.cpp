@@ -1,8 +1,7 @@
 //===- EmitStructs.cpp - types as trees, structs, values leaf by leaf -----===//
 //
-// A type is resolved to a tree of the same form as the values that it holds: tuples, lists (`[Block; 4]`) and structs
-// whose leaves are array types. So parameters, results and fields need no cases of their own: structure is compared
-// with structure, leaf with leaf.
+// A type is resolved to a tree with the structure of its values: tuples, lists (`[Block; 4]`) and structs whose leaves
+// are array types. So parameters, results and fields need no cases of their own: structures and leaves are compared.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +15,7 @@
 
 namespace spmdc {
 
-/// `[Block; 4]` in `[...; 4]` in ... multiplies: more parts than this are a mistake, and would fill the memory.
+/// `[Block; 4]` in `[...; 4]` in ... multiplies: more parts than this are a mistake, and would exhaust memory.
 static constexpr size_t maxTypeParts = 100000;
 
 const StructDecl *Emitter::findStruct(std::string_view name) const {
@@ -38,7 +37,7 @@ Value Emitter::typeTree(const TypeSyntax &type, const Value *like) {
 Value Emitter::typePart(const TypeSyntax &type, const Value *like) {
   if (++typeParts > maxTypeParts)
     fail(type.range, "the type has more than " + std::to_string(maxTypeParts) + " parts");
-  // What the value that the type is for has at this place.
+  // The part of `like` at this position.
   auto part = [&](size_t i) { return like && i < like->elements.size() ? &like->elements[i] : nullptr; };
   Value tree;
   tree.range = type.range;
@@ -87,7 +86,7 @@ Value Emitter::namedType(const TypeSyntax &type, const Value *like) {
     }
     for (auto [generic, size] : llvm::zip(decl->generics, type.sizes))
       sizes[generic.text] = Value::ofConstant(Constant::ofInt(sizeOf(*size, "a generic size")), size->range);
-    // Sizes that are not written are those of the value.
+    // Omitted sizes are those of the value.
     if (type.sizes.empty() && like->isStruct() && like->structDecl == decl)
       solveFields(*decl, *like, sizes);
   }
@@ -122,7 +121,7 @@ Value Emitter::structType(const StructDecl &decl, const SizeMap &sizes, Range us
         throw Poisoned();
       return known->second;
     }
-  // Fields see consts and the struct's own sizes, nothing of where it is used.
+  // Fields see consts and the struct's own sizes, no names of its users.
   Frame inside;
   inside.caller = frame;
   inside.callRange = decl.generics.empty() ? Range() : use;
@@ -182,7 +181,7 @@ void Emitter::solveSizes(const TypeSyntax &type, const Value &value, llvm::Array
     if (value.isData() && value.rank() == static_cast<int64_t>(type.dims.size()))
       for (auto [dim, size] : llvm::zip(type.dims, value.shape()))
         solve(*dim.size, size);
-    return; // What does not fit, the check of the argument reports.
+    return; // The check of the argument reports a mismatch.
   case TypeKind::Tuple:
     if (value.isSequence())
       for (auto [element, part] : llvm::zip(type.elements, value.elements))
@@ -214,11 +213,11 @@ void Emitter::solveFields(const StructDecl &decl, const Value &value, SizeMap &s
     solveSizes(*field.type, part, decl.generics, solved);
 }
 
-/// The generic sizes that a type names, each once.
+/// Collects the generic sizes that a type names, each once.
 static void collectSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> generics,
                          std::vector<std::string_view> &names) {
   auto visit = [&](auto &self, const Expr &size) -> void {
-    const Expr *left = &size; // With a loop: chains of operators are as deep as they are long.
+    const Expr *left = &size; // Iterates: chains of operators are as deep as they are long.
     while (const auto *binary = dynAs<BinaryExpr>(*left)) {
       self(self, *binary->right);
       left = binary->left;
@@ -241,7 +240,7 @@ static void collectSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> gene
 
 void Emitter::noteSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> generics, const SizeMap &solved) {
   if (!diagnostics.hasErrors())
-    return; // What is not supported in a function that nothing calls is no error.
+    return; // An unsupported construct in a function without calls is not an error.
   std::vector<std::string_view> names;
   collectSizes(type, generics, names);
   for (std::string_view name : names)
@@ -376,7 +375,7 @@ void Emitter::reportNoField(const StructDecl &decl, const Identifier &name) {
 // Leaf by leaf
 //===----------------------------------------------------------------------===//
 
-/// Structs, and lists of them or of arrays (`p.layers`). A list of numbers is no operand.
+/// Structs, and lists of them or of arrays (`p.layers`). A list of numbers is not an operand.
 static bool hasLeaves(const Value &value) {
   if (value.kind == ValueKind::List)
     return llvm::any_of(value.elements, [](const Value &v) { return v.isArray() || hasLeaves(v); });
@@ -397,7 +396,7 @@ std::optional<Value> Emitter::leafByLeaf(llvm::ArrayRef<Value> operands, Range r
                   operands);
     } else if (isTree(operand) || (operand.isNumeric() && operand.rank() > 0)) {
       fail(operand.range, std::string(what) + " of " + tree->describe() + " and " + describeTree(operand) +
-                              ": only a scalar meets every leaf");
+                              ": only a scalar combines with every leaf");
     }
   }
   std::vector<std::string> names = leafNames(*tree);

@@ -1,4 +1,4 @@
-//===- EmitTypes.cpp - types, shardings, and values held to them ----------===//
+//===- EmitTypes.cpp - types, shardings, declared values ------------------===//
 
 #include "frontend/Emitter.h"
 
@@ -9,12 +9,12 @@ namespace spmdc {
 int64_t Emitter::sizeOf(const Expr &size, const std::string &what) {
   Value value = need(size);
   if (!value.isConstant())
-    fail(size.range, what + " is a number known while compiling, not " + value.describe());
+    fail(size.range, what + " must be a number known while compiling, not " + value.describe());
   if (value.constant.kind == Constant::Kind::Float)
     fail(size.range, what + " must be an integer; this is " + value.constant.str() +
                          (size.kind == ExprKind::Binary ? " (a division leaves a remainder)" : ""));
   if (value.constant.kind == Constant::Kind::Bool)
-    fail(size.range, what + " is an integer, not a bool");
+    fail(size.range, what + " must be an integer, not a bool");
   if (value.constant.i < 0)
     fail(size.range, what + " cannot be negative: " + value.constant.str());
   return value.constant.i;
@@ -50,7 +50,7 @@ DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
   return DimShardingAttr::get(builder.getContext(), axes, !sharding.isOpen, sharding.priority);
 }
 
-/// An axis may cut one dimension of an array only.
+/// Finds an axis that shards two dimensions of one array.
 static std::optional<std::pair<Identifier, Identifier>> repeatedAxis(llvm::ArrayRef<const DimShardingSyntax *> dims) {
   std::map<std::string_view, Identifier> seen;
   for (const DimShardingSyntax *dim : dims)
@@ -82,8 +82,8 @@ ArrayType Emitter::arrayTypeOf(const TypeSyntax &type) {
 
 ShardingAttr Emitter::shardingFrom(const Value &partition, int64_t rank) {
   if (static_cast<int64_t>(partition.partition.size()) > rank)
-    fail(partition.range, "P(...) speaks of " + std::to_string(partition.partition.size()) +
-                              " dimensions, but the array has " + std::to_string(rank));
+    fail(partition.range, "P(...) has " + std::to_string(partition.partition.size()) +
+                              " entries, but the array has rank " + std::to_string(rank));
   llvm::SmallVector<DimShardingAttr> dims(partition.partition.begin(), partition.partition.end());
   std::set<llvm::StringRef> seen;
   for (DimShardingAttr dim : dims)
@@ -123,7 +123,7 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
   bool isKey = type.getDType() == spmd::DType::Key;
   if (isKey ? !value.isKey() : !value.isNumeric())
     mismatch("");
-  std::string perDevice = isManual ? "; inside of shard_map arrays are one device's" : "";
+  std::string perDevice = isManual ? "; inside of shard_map arrays are local to a device" : "";
   if (value.rank() != type.getRank())
     mismatch(" (rank " + std::to_string(value.rank()) + " and " + std::to_string(type.getRank()) + ")" + perDevice);
   for (auto [dim, size] : llvm::enumerate(value.shape()))
@@ -132,7 +132,7 @@ Value Emitter::coerce(const Value &value, ArrayType type, const std::string &wha
                std::to_string(type.getDimSize(dim)) + ")" + perDevice);
   if (isKey)
     return Value::ofKey(constrain(value.array, keyWords(type).getSharding(), declared), value.range);
-  // A weak value takes the declared dtype where that can hold its kind; any other must have it.
+  // A weak value takes the declared dtype if that can hold its kind; any other value must have it.
   DTypeClass own = value.dtypeClass();
   std::optional<DTypeClass> joined = promote(own, {type.getDType(), false});
   bool agrees = own.isWeak ? joined && joined->dtype == type.getDType() : own.dtype == type.getDType();

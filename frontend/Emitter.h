@@ -1,8 +1,8 @@
 //===- Emitter.h - checks the tree and emits array IR -----------*- C++ -*-===//
 //
-// Checking and emission are one walk, since functions are inlined and checked anew at each call: an expression is
-// evaluated to a Value, which for arrays is the IR value of its operation. What an error leaves behind is a poisoned
-// value; the walk goes on with the next operand or statement, so that one run finds all errors.
+// Checking and emission are one traversal, since functions are inlined and checked again at each call: an expression is
+// evaluated to a Value, which for arrays is the IR value of its operation. An expression with an error becomes a
+// poisoned value; the traversal continues with the next operand or statement, so that one run finds all errors.
 //
 // The parts: EmitProgram.cpp (mesh, consts, entry), EmitTypes.cpp (types, shardings, coercion), EmitExprs.cpp
 // (statements, expressions), EmitControl.cpp (loops, branches), EmitCalls.cpp (arguments, inlining), EmitOperators.cpp
@@ -35,26 +35,26 @@ struct CarriedLeaf;
 /// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
 struct Poisoned {};
 
-/// Generic sizes and what they are; the range is that of the argument that says so.
+/// Generic sizes and their values; the range is that of the argument that determines the size.
 using SizeMap = std::map<std::string_view, Value>;
 
 struct FunctionValue;
 
-/// A region that is being emitted, and where its operation will stand.
+/// A region that is being emitted, and the insertion point of its operation.
 struct OpenRegion {
   mlir::Region *region;
   mlir::OpBuilder::InsertPoint outside;
 };
 
-/// One function being inlined (or a struct whose fields are being looked at): its names and where it was called.
+/// One function being inlined (or a struct whose fields are being resolved): its names and its call.
 struct Frame {
   const FnDecl *fn = nullptr;             ///< Null inside of a struct.
   const StructDecl *structDecl = nullptr; ///< Null inside of a function.
   bool isPrelude = false;
   Frame *caller = nullptr;
   Range callRange;                                       ///< Invalid for the entry.
-  std::vector<std::map<std::string_view, Value>> scopes; ///< Inner ones last.
-  mlir::LocationAttr callLoc;                            ///< The calls that led here, once it was asked for.
+  std::vector<std::map<std::string_view, Value>> scopes; ///< Innermost last.
+  mlir::LocationAttr callLoc;                            ///< The calls around it; set when first needed.
 };
 
 class Emitter {
@@ -62,26 +62,26 @@ public:
   Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const FrontendOptions &options,
           Diagnostics &diagnostics);
 
-  /// The module, or null where there are errors.
+  /// The module, or null if there are errors.
   mlir::OwningOpRef<mlir::ModuleOp> run();
-  /// Of the entry; after run().
+  /// The results of the entry; valid after run().
   const std::vector<EntryResult> &getEntryResults() const { return entryResults; }
 
   //===- Errors -----------------------------------------------------------===//
 
-  /// Records an error, with a note for each call that led here. Inside the prelude the place is the user's call.
+  /// Records an error, with a note for each call around it. An error in the prelude is reported at the user's call.
   Diagnostic &report(Range where, std::string message);
   [[noreturn]] void fail(Range where, std::string message);
-  /// Records a warning about the program's text: once, however often its function is called. None of the prelude.
+  /// Records a warning about the program's text: once for any number of calls of its function. Ignores the prelude.
   void warn(Range where, std::string message);
-  /// An error about several values: notes say what each is, and where it was named.
+  /// An error about several values, with a note for the type of each at its declaration.
   [[noreturn]] void failAbout(Range where, std::string message, llvm::ArrayRef<Value> values);
 
   //===- Expressions ------------------------------------------------------===//
 
-  /// Poisoned where there is an error.
+  /// Evaluates an expression; poisoned if there is an error.
   Value expr(const Expr &expr);
-  /// Throws where there is an error.
+  /// Evaluates an expression; throws Poisoned if there is an error.
   Value need(const Expr &e) {
     Value value = expr(e);
     if (value.isPoison())
@@ -92,7 +92,7 @@ public:
   Value binary(BinaryOp op, const Value &left, const Value &right, Range range);
   Value unary(UnaryOp op, const Value &operand, Range range);
 
-  /// For whoever asks about the place: it is this, in the current function.
+  /// Records the value of a place for the ProgramIndex.
   void note(Range where, const Value &value);
 
   //===- Building operations (EmitOps.cpp) --------------------------------===//
@@ -100,7 +100,7 @@ public:
 
   mlir::Location loc();
   mlir::Location locAt(Range range);
-  /// The calls that led to a function of the user; null for the entry.
+  /// The calls around a function of the user; null for the entry.
   mlir::LocationAttr callLoc(Frame *frame);
   mlir::Type elementType(spmd::DType dtype) { return getElementType(builder.getContext(), dtype); }
   ArrayType arrayType(llvm::ArrayRef<int64_t> shape, spmd::DType dtype) {
@@ -108,9 +108,9 @@ public:
   }
   static ArrayType typeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()).withoutSharding(); }
 
-  /// Fails where an array would be larger than one may be.
+  /// Fails if an array would exceed the size limit.
   void checkSize(ArrayType type, Range range);
-  /// The type of an operation that is about to be built, of this expression.
+  /// Checks the type of an operation of this expression before it is built.
   ArrayType admit(ArrayType type) {
     checkSize(type, currentRange);
     ++operationCount;
@@ -142,8 +142,8 @@ public:
   mlir::Value broadcastTo(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value reduce(mlir::Value x, ReductionKind kind, llvm::ArrayRef<int64_t> dims);
   mlir::Value iota(ArrayType type, int64_t dim);
-  /// Constrains the sharding; the value itself where the type says nothing.
-  /// `written` is the type or the P(...) that says so.
+  /// Constrains the sharding; returns the value itself if the sharding is open. `written` is the type or the P(...) of
+  /// the annotation.
   mlir::Value constrain(mlir::Value x, ShardingAttr sharding, Range written);
   /// x != 0, of any dtype.
   mlir::Value isNonZero(mlir::Value x);
@@ -154,13 +154,14 @@ public:
   /// The value as an array of this dtype: numbers become scalars of it, arrays are converted. An integer that the dtype
   /// cannot hold is an error; a float becomes infinite, as in JAX.
   mlir::Value materialize(const Value &value, spmd::DType dtype);
-  /// ... of the dtype that it has by itself.
+  /// ... of its own dtype.
   mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
-  /// ... and a number with a fraction loses it where the dtype is one of integers.
+  /// ... and a number loses its fraction if the dtype is an integer.
   mlir::Value truncated(const Value &value, spmd::DType dtype);
-  /// An error: a number that a dtype of integers does not hold.
+  /// Fails: an integer dtype does not hold the number.
   [[noreturn]] void failRange(const Value &number, spmd::DType dtype);
-  /// What moves when elements move: keys as their words, which are a last dimension that a program does not know.
+  /// The array behind a value, for operations that move elements: a key's words are a last dimension that programs do
+  /// not see.
   mlir::Value elements(const Value &value) { return value.isKey() ? value.array : materialize(value); }
   /// The common class of numeric values; an error in `what` for anything else.
   DTypeClass commonClass(llvm::ArrayRef<Value> values, std::string_view what);
@@ -172,8 +173,8 @@ public:
 
   //===- Types ------------------------------------------------------------===//
 
-  /// A tree of types: tuples, lists and structs whose leaves are array types. Sizes of a generic struct that are not
-  /// written are those of `like`, the value that the type is for.
+  /// A tree of types: tuples, lists and structs whose leaves are array types. Omitted sizes of a generic struct are
+  /// those of `like`, the value with this type.
   Value typeTree(const TypeSyntax &type, const Value *like = nullptr);
   ArrayType arrayTypeOf(const TypeSyntax &type);
   int64_t dimSize(const Expr &size) { return sizeOf(size, "a dimension's size"); }
@@ -186,40 +187,40 @@ public:
   /// `what` begins the error's sentence; `declared` is its second place.
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
-  /// What a shape, type or sharding of random keys is in IR: u32 with one more dimension of 2.
+  /// IR's form of a shape, type or sharding of random keys: u32 with one more dimension of 2.
   static llvm::SmallVector<int64_t> keyWords(llvm::ArrayRef<int64_t> shape);
   ArrayType keyWords(ArrayType type);
   ShardingAttr keyWords(ShardingAttr sharding);
 
-  /// `; the mesh has a, b`, or nothing where there are no axes.
+  /// `; the mesh has a, b`, or empty if there are no axes.
   std::string listedAxes() const;
   /// The names of mesh axes, `a` or `(a, b)`, as the sharding of one dimension.
   Value axisNames(const Expr &expr);
   MeshAttr mesh() { return getMesh(*module); }
-  /// An error where arrays are not per device.
+  /// Fails if arrays are not local to a device.
   void needManual(Range where, std::string_view operation);
-  /// An error where they are not along one of these axes, as `axisNames` gives them.
+  /// Fails if they are not local along one of these axes, as `axisNames` returns them.
   void needManualAxes(const Value &axes, std::string_view operation);
-  /// Whether arrays are whole along some axis of the mesh, in a shard_map.
+  /// True if some axis of the mesh is automatic in a shard_map: along it arrays are global.
   bool hasAutomaticAxes() const;
 
-  /// The value held to a tree of types, leaf by leaf as above.
+  /// Coerces the value to a tree of types, leaf by leaf as above.
   Value heldTo(const Value &value, const Value &type, const std::string &what);
 
   //===- Structs (EmitStructs.cpp) ----------------------------------------===//
 
-  /// What element-wise operations do with structs and lists: each leaf alone, and a scalar meets every leaf. Nothing
-  /// where no operand has leaves; an error where they differ in structure.
+  /// Applies an element-wise operation to structs and lists leaf by leaf; a scalar combines with every leaf. Returns
+  /// nullopt if no operand has leaves; fails if they differ in structure.
   std::optional<Value> leafByLeaf(llvm::ArrayRef<Value> operands, Range range, std::string_view what,
                                   llvm::function_ref<Value(llvm::ArrayRef<Value>)> apply);
 
   mlir::OpBuilder builder;
   uint64_t nextShardingGroup = 0;   ///< Number of the next `like`.
-  std::vector<OpenRegion> regions;  ///< Inner ones last.
-  bool isManual = false;            ///< Inside of shard_map: arrays are one device's,
+  std::vector<OpenRegion> regions;  ///< Innermost last.
+  bool isManual = false;            ///< Inside of shard_map: arrays are local to a device
   std::set<std::string> manualAxes; ///< along these axes.
 
-  /// Where collectives, and the conditions of branches and loops, of a shard_map's body are written.
+  /// The ranges of collectives, and of the conditions of branches and loops, in a shard_map's body.
   llvm::DenseMap<mlir::Operation *, Range> manualRanges;
 
 private:
@@ -298,13 +299,13 @@ private:
   Value applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::optional<Value>> given, Range range);
   Value callBuiltin(const struct Builtin &builtin, const CallExpr &call);
   // grad, value_and_grad, checkpoint (EmitGradient.cpp).
-  using GivenArguments = std::vector<std::optional<Value>>; ///< One for each parameter; none: its default.
+  using GivenArguments = std::vector<std::optional<Value>>; ///< One for each parameter; nullopt: its default.
   bool isTransformCall(const Expr &expr) const;
   /// The function that an argument of `user` names.
   FunctionValue functionValue(const Expr &expr, std::string_view user);
   FunctionValue transformedFunction(const CallExpr &call);
   Value callTransformed(const CallExpr &call);
-  /// The values of a call's arguments, in the order of the parameters; throws Poisoned where one had an error.
+  /// The values of a call's arguments, in the order of the parameters; throws Poisoned if one had an error.
   GivenArguments givenArguments(std::string_view function, const std::vector<Parameter> &parameters,
                                 const CallExpr &call);
   // Functions as arguments (FunctionValue.cpp).
@@ -338,9 +339,9 @@ private:
   Value structType(const StructDecl &decl, const SizeMap &sizes, Range use);
   Value structLiteral(const StructExpr &expr);
   void reportNoField(const StructDecl &decl, const Identifier &name);
-  /// Binds generic sizes that stand alone: as a dimension, as the count of `[T; n]`, as a size of a struct.
+  /// Binds generic sizes that occur as a plain name: as a dimension, as the count of `[T; n]`, as a size of a struct.
   void solveSizes(const TypeSyntax &type, const Value &value, llvm::ArrayRef<Identifier> generics, SizeMap &solved);
-  /// Notes on the last error: which argument says how large the type's generic sizes are.
+  /// Adds notes to the last error: the arguments that determine the type's generic sizes.
   void noteSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> generics, const SizeMap &solved);
   void solveFields(const StructDecl &decl, const Value &value, SizeMap &solved);
 
@@ -362,7 +363,7 @@ private:
   std::set<const FnDecl *> visited;
   std::map<const StructDecl *, Value> structTypes; ///< Those without generic sizes.
   std::vector<const StructDecl *> openStructs;     ///< Being resolved: one inside of itself is an error.
-  size_t typeParts = 0;                            ///< Of the type being resolved.
+  size_t typeParts = 0;                            ///< Number of parts of the type being resolved.
   std::string currentLeaf;                         ///< While an operation goes leaf by leaf.
   Frame *frame = nullptr;
   Range currentRange;
@@ -371,8 +372,8 @@ private:
   std::vector<EntryResult> entryResults;
 };
 
-/// How to come from a value that has parts to what arithmetic takes, as the end of a message: `; take its fields one by
-/// one: w, b`. Nothing for what has none.
+/// The end of a message that suggests how to access the parts of a value: `; take its fields one by one: w, b`. Empty
+/// for a value without parts.
 std::string takeApart(const Value &value);
 
 } // namespace spmdc

@@ -1,11 +1,11 @@
-//===- FrameScope.h - being inside of an inlined function -------*- C++ -*-===//
+//===- FrameScope.h - the frame of an inlined function ----------*- C++ -*-===//
 #pragma once
 
 #include "frontend/Emitter.h"
 
 namespace spmdc {
 
-/// Enters a function for as long as it lives; leaves it, and the place it was called from, as they were.
+/// Enters a function while it lives; the destructor restores the frame and the current range.
 struct FrameScope {
   FrameScope(Emitter &e, const FnDecl &fn, bool isPrelude, Range callRange) : e(e), savedRange(e.currentRange) {
     frame.fn = &fn;

@@ -16,7 +16,7 @@ void loadFrontendDialects(mlir::MLIRContext &context) {
   context.loadDialect<mlir::func::FuncDialect, SpmdDialect, ArrayDialect>();
 }
 
-/// The source, or null where it is too long to be addressed.
+/// The source, or null if it is too long for 32-bit offsets.
 static const Source *addProgram(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics) {
   if (text.size() <= Source::maxBytes)
     return &diagnostics.addSource(fileName.str(), text.str());
@@ -38,7 +38,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm:
   runOnBigStack([&] {
     std::unique_ptr<Ast> program = parse(*source, diagnostics);
     std::unique_ptr<Ast> prelude = parse(preludeSource, diagnostics);
-    // What was not understood leaves poisoned names in the tree: the rest is checked all the same.
+    // Syntax errors leave poisoned names in the tree; the rest is checked.
     Emitter emitter(context, *program, *prelude, options, diagnostics);
     module = emitter.run();
     results = emitter.getEntryResults();

@@ -1,7 +1,8 @@
 //===- Frontend.h - from text to array IR -----------------------*- C++ -*-===//
 //
-// The front end's door: a program's text goes in, a module of the `array` dialect comes out, or errors do. The parts
-// behind it: syntax/ (text to tree, no MLIR), Sema* (types, shapes, promotion, names), Emit* (the operations).
+// The entry of the front end: it turns a program's text into a module of the `array` dialect, or into errors. Its
+// parts: syntax/ (text to tree, no MLIR), Emit* (types, shapes, names, operations), Builtins* (the table of
+// operations).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,41 +29,41 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, std::string>> sets;
   /// `--mesh a=4,b=2`: replaces the sizes of the mesh, or declares one.
   std::string meshOverride;
-  /// What errors in it name as its place.
+  /// The name of its source in errors.
   std::string meshOption = "--mesh";
-  /// `--fn NAME`: the entry. Empty: there is none, and functions are checked as far as their types are written.
+  /// `--fn NAME`: the entry. Empty: there is none, and only functions whose parameters have types are checked.
   std::string function = "main";
-  /// Gets what names and expressions of the program are (frontend/ProgramIndex.h), also of one with errors; null:
-  /// nobody asks. Its handles are on the module's values.
+  /// Receives the values of the program's names and expressions (frontend/ProgramIndex.h), also for a program with
+  /// errors; may be null. Its handles are on the module's values.
   ProgramIndex *index = nullptr;
-  /// Gets what a program without errors probably does not mean: values that are discarded, names that nothing reads.
-  /// Places are in the sources of the errors' Diagnostics. Null: warnings are not wanted.
+  /// Receives warnings about a program without errors: values that are discarded, names that are never read. Locations
+  /// are in the sources of the errors' Diagnostics. Null: no warnings.
   Diagnostics *warnings = nullptr;
 };
 
-/// Loads the dialects that the module is made of.
+/// Loads the dialects of the module.
 void loadFrontendDialects(mlir::MLIRContext &context);
 
 /// Checks the program and emits its entry as one `func.func` of the option's name, with all calls inlined. The module
 /// carries the mesh (`spmd.mesh`); arguments and results carry their names (`spmd.name`) and the shardings that the
-/// program gives them; every operation carries the range of its expression. Null where there are errors: then all of
-/// the file's errors are in `diagnostics`.
+/// program gives them; every operation carries the range of its expression. Null if there are errors: then
+/// `diagnostics` holds all errors of the file.
 mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
                                                  const FrontendOptions &options, mlir::MLIRContext &context,
                                                  Diagnostics &diagnostics);
 
-/// What a program's entry returns, as the language has it: of a random key the words are not counted as a dimension.
+/// A result of a program's entry, as the language sees it: the words of a random key are not a dimension.
 struct EntryResult {
   spmd::DType dtype = spmd::DType::F32;
   std::vector<int64_t> shape;
 };
 
-/// The types of the entry's results, tuples and structs taken apart. Nothing where there are errors, as above.
+/// The types of the entry's results, tuples and structs taken apart. Nullopt if there are errors, as above.
 std::optional<std::vector<EntryResult>> inferResults(llvm::StringRef text, llvm::StringRef fileName,
                                                      const FrontendOptions &options, mlir::MLIRContext &context,
                                                      Diagnostics &diagnostics);
 
-/// The parsed program as text (`--emit=ast`). Errors go to `diagnostics`; the text then holds what was understood.
+/// The parsed program as text (`--emit=ast`). Errors go to `diagnostics`; the text then holds the parts without errors.
 std::string dumpAst(llvm::StringRef text, llvm::StringRef fileName, Diagnostics &diagnostics);
 
 } // namespace spmdc

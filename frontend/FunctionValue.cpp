@@ -1,4 +1,4 @@
-//===- FunctionValue.cpp - functions that calls name and pass on ----------===//
+//===- FunctionValue.cpp - functions as values ----------------------------===//
 
 #include "frontend/FunctionValue.h"
 #include "frontend/Builtins.h"
@@ -36,7 +36,7 @@ bool isSameFunction(const FunctionValue &a, const FunctionValue &b) {
 // Functions as arguments
 //===----------------------------------------------------------------------===//
 
-/// Whether the name stands for a function and nothing nearer.
+/// True if the name refers to a function, and no value in scope hides it.
 bool Emitter::isFunctionName(const Expr &e) const {
   const auto *name = dynAs<NameExpr>(e);
   if (!name || !frame || lookup(name->name))
@@ -62,16 +62,16 @@ Value Emitter::argumentValue(const Expr &e, bool mayBeFunction) {
   return value;
 }
 
-/// `g(x)` where g is a parameter that stands for a function.
+/// A call `g(x)` of a parameter g whose value is a function.
 Value Emitter::callValue(const FunctionValue &f, const CallExpr &call) {
   return applyValue(f, givenArguments(f.innermost().name, f.parameters(), call), call.range);
 }
 
-/// Whether a call would never end: calls are inlined, and one of the same function on the same functions is under way.
-/// Numbers do not count: a branch on them is chosen at run time, or by a constant that the next call has, too.
+/// True if a call would never end: calls are inlined, and a call of the same function on the same functions is being
+/// inlined. Numbers do not matter: a branch on them is taken at run time, or by a constant that the next call has, too.
 bool Emitter::isRecursive(const FnDecl &fn, llvm::ArrayRef<std::optional<Value>> given) const {
-  // One that calls itself with ever larger functions (f with grad(f)) never meets the same ones again. Programs pass
-  // functions through a handful of levels.
+  // A function that calls itself with ever larger functions (f with grad(f)) never repeats a call, so depth is limited,
+  // too. Programs pass functions through a handful of levels.
   constexpr int maxActive = 100;
   int active = 0;
   for (const Frame *at = frame; at; at = at->caller) {

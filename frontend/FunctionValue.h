@@ -1,4 +1,4 @@
-//===- FunctionValue.h - functions that calls name and pass on --*- C++ -*-===//
+//===- FunctionValue.h - functions as values --------------------*- C++ -*-===//
 #pragma once
 
 #include "frontend/Parameters.h"
@@ -9,31 +9,31 @@ namespace spmdc {
 
 struct Builtin;
 
-/// A function that a call names: one of the program, the prelude or the table of operations, or what grad,
-/// value_and_grad or checkpoint make of one.
+/// A function that a call names: one of the program, the prelude or the table of operations, or the result of grad,
+/// value_and_grad or checkpoint on one.
 struct FunctionValue {
-  std::string_view name; ///< Of the function, or of what was made of it: `grad`.
+  std::string_view name; ///< Of the function, or of the transform: `grad`.
   Range range;
   const FnDecl *fn = nullptr;
   bool isPrelude = false;
   const Builtin *builtin = nullptr;
-  std::shared_ptr<const FunctionValue> of; ///< What it is made of.
+  std::shared_ptr<const FunctionValue> of; ///< The function that a transform applies to.
   std::vector<int64_t> wrt;                ///< Numbers of parameters.
   bool isWrtTuple = false;
   Range wrtRange;
 
   const FunctionValue &innermost() const { return of ? of->innermost() : *this; }
   std::vector<Parameter> parameters() const;
-  /// How it reads: `grad(loss)`.
+  /// The text of the function: `grad(loss)`.
   std::string str() const;
-  /// How many times something was made of a function.
+  /// The number of nested transforms.
   size_t depth() const { return of ? of->depth() + 1 : 0; }
 };
 
-/// Whether both are one function, or the same made of the same one.
+/// True if both are the same function, or equal transforms of the same one.
 bool isSameFunction(const FunctionValue &a, const FunctionValue &b);
 
-/// Those of a function of the program or the prelude.
+/// The parameters of a function of the program or the prelude.
 std::vector<Parameter> parametersOf(const FnDecl &fn);
 
 } // namespace spmdc

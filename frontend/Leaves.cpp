@@ -23,7 +23,7 @@ std::vector<Value> getLeaves(const Value &value) {
   return leaves;
 }
 
-/// Takes from the front of `leaves`.
+/// Builds a value of this structure; removes its leaves from the front of `leaves`.
 static Value rebuild(const Value &structure, llvm::ArrayRef<Value> &leaves) {
   if (!isTree(structure)) {
     assert(!leaves.empty() && "fewer leaves than the structure has");
@@ -43,7 +43,7 @@ Value withLeaves(const Value &structure, llvm::ArrayRef<Value> leaves) {
   return result;
 }
 
-/// The name of a part of a tree, behind that of the tree.
+/// The name of a part of a tree, appended to that of the tree.
 static std::string partName(const Value &tree, size_t i, llvm::StringRef prefix) {
   std::string part = tree.isStruct() ? std::string(tree.structDecl->fields[i].name.text) : std::to_string(i);
   return prefix.empty() ? part : prefix.str() + "." + part;

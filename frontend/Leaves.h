@@ -1,8 +1,8 @@
 //===- Leaves.h - values made of several arrays -----------------*- C++ -*-===//
 //
-// A tuple, a list or a struct is a tree whose leaves are arrays and numbers (JAX calls it a pytree). What works on
-// whole trees - carries of loops, arguments of gradients, the entry's parameters and results - takes them apart into
-// leaves and puts other leaves into the same structure:
+// A tuple, a list or a struct is a tree whose leaves are arrays and numbers (JAX calls it a pytree). Carries of loops,
+// arguments of gradients, and the entry's parameters and results flatten trees to leaves, and unflatten other leaves to
+// the same structure:
 //
 //     struct Layer { w: f32[8, 4], b: f32[4] }
 //
@@ -23,17 +23,17 @@ namespace spmdc {
 /// Whether the value has parts: a tuple, a list or a struct.
 bool isTree(const Value &value);
 
-/// What a value is made of, in order; a value that is no tree is its own leaf, be it an array or not.
+/// The leaves of a value, in order; a value that is not a tree is its own leaf, an array or not.
 std::vector<Value> getLeaves(const Value &value);
 
-/// The same structure with other leaves, as many as it has. Places and names stay those of `structure`.
+/// The same structure with other leaves, as many as it has. Ranges and names are those of `structure`.
 Value withLeaves(const Value &structure, llvm::ArrayRef<Value> leaves);
 
-/// The path to each leaf: fields by name, elements of tuples and lists by number, joined by dots.
+/// The path to each leaf: fields by name, elements of tuples and lists by number, separated by dots.
 std::vector<std::string> leafNames(const Value &value, llvm::StringRef prefix = "");
 
 /// Where the structures of two values differ first, as the end of a sentence (`a Layer against a tuple of 2`, with the
-/// path to it: `... at 1.w`); nothing where they are the same. Leaves are not compared.
+/// path to it: `... at 1.w`); nullopt if they are equal. Leaves are not compared.
 std::optional<std::string> structureDifference(const Value &left, const Value &right);
 
 } // namespace spmdc

@@ -5,14 +5,14 @@
 
 namespace spmdc {
 
-/// One array of a carry. A number that starts one is weak until the body has yielded what it becomes.
+/// One array of a carry. An initial number is weak until the body has yielded its type.
 struct CarriedLeaf {
   Value initial;
   std::string name; ///< `s`, `p.w`.
   DTypeClass type;
 };
 
-/// The carries of a loop, each taken apart into its leaves; in order.
+/// The carries of a loop, each flattened to its leaves; in order.
 struct LoopCarries {
   std::vector<Value> initials;
   std::vector<CarriedLeaf> leaves;

@@ -1,4 +1,4 @@
-//===- Parameters.cpp - which argument goes to which parameter ------------===//
+//===- Parameters.cpp - matches arguments and parameters ------------------===//
 
 #include "frontend/Parameters.h"
 #include "frontend/Suggest.h"
@@ -22,7 +22,7 @@ std::vector<Parameter> parseParameters(std::string_view text) {
   return parameters;
 }
 
-/// ` (x, axis, keepdims)`, or nothing where there are none.
+/// ` (x, axis, keepdims)`, or empty if there are none.
 static std::string listed(const std::vector<std::string_view> &names, std::string_view before, std::string_view after) {
   std::string list;
   for (std::string_view name : names)
@@ -42,7 +42,7 @@ matchArguments(Emitter &e, std::string_view function, const std::vector<Paramete
   for (const Argument &argument : call.arguments) {
     if (argument.name.text.empty()) {
       if (sawName)
-        e.fail(argument.value->range, "arguments without a name come before those with one");
+        e.fail(argument.value->range, "arguments without a name must come before those with one");
       if (next == parameters.size())
         e.fail(argument.value->range, quoted + " takes " + std::to_string(parameters.size()) +
                                           (parameters.size() == 1 ? " argument" : " arguments") +

@@ -1,4 +1,4 @@
-//===- Parameters.h - which argument goes to which parameter ----*- C++ -*-===//
+//===- Parameters.h - matches arguments and parameters ----------*- C++ -*-===//
 #pragma once
 
 #include "frontend/Emitter.h"
@@ -13,10 +13,10 @@ struct Parameter {
   bool mayBeFunction = false; ///< Takes a function, too: a parameter without a type.
 };
 
-/// The parameters of an operation as its table entry writes them (Builtin::parameters).
+/// Parses the parameters of an operation from its table entry (Builtin::parameters).
 std::vector<Parameter> parseParameters(std::string_view text);
 
-/// The arguments that each parameter takes, none for one that is left out. Reports what does not fit.
+/// The arguments of each parameter, empty for one that is left out. Reports arguments that match no parameter.
 std::vector<std::vector<const Argument *>>
 matchArguments(Emitter &e, std::string_view function, const std::vector<Parameter> &parameters, const CallExpr &call);
 

@@ -9,12 +9,13 @@ namespace {
 
 /// Longer windows are not reduced element by element.
 constexpr int64_t mostTaps = 12;
-/// But those are that no shorter spans make up: an element that is added to spans would be moved once more.
+/// Windows of a prime number of taps up to this length are, too: to add one element to spans would move it once more.
 constexpr int64_t mostTapsOfPrime = 64;
-/// How many spans become one where any number may.
+/// The number of spans that are combined into one, if any number would do.
 constexpr int64_t spansPerSpan = 8;
 
-/// Into how many spans of one length to cut `count` elements, as short ones as there may be; 1 where there are none.
+/// The number of equal spans to divide `count` elements into, with the shortest possible span; 1 if there is no
+/// divisor.
 int64_t findSpans(int64_t count) {
   for (int64_t spans = std::min(count, mostTaps); spans > 1; --spans)
     if (count % spans == 0)
@@ -25,10 +26,10 @@ int64_t findSpans(int64_t count) {
   return 1;
 }
 
-/// A window that gives the same and has no padding that lies in every window: of a short dimension under long windows
-/// that is most of it.
+/// An equivalent window without the padding that all windows contain: if a short dimension has long windows, most of a
+/// window is such padding.
 SlidingWindow withoutCommonPadding(SlidingWindow window, int64_t size) {
-  int64_t last = (window.count - 1) * window.stride; // How far the last window is from the first.
+  int64_t last = (window.count - 1) * window.stride; // Distance of the last window from the first.
   if (int64_t before = std::min(window.low - last, window.size - 1); before > 0) {
     window.low -= before;
     window.size -= before;
@@ -79,7 +80,8 @@ mlir::Value Pooling::reduceTaps(mlir::Value x, int64_t dim, const SlidingWindow 
 
 mlir::Value Pooling::reduceBlocks(mlir::Value x, int64_t dim, const SlidingWindow &window) const {
   int64_t stride = window.stride, whole = window.size / stride, rest = window.size % stride;
-  int64_t count = window.count + whole - (rest == 0 ? 1 : 0); // Of blocks. The last may end behind all windows.
+  int64_t count =
+      window.count + whole - (rest == 0 ? 1 : 0); // The number of blocks. The last may end after all windows.
   int64_t elements = std::min(count * stride, Emitter::typeOf(x).getDimSize(dim));
   SlidingWindow last;
   last.high = count * stride - elements;
@@ -108,7 +110,7 @@ mlir::Value Pooling::reduceSpans(mlir::Value x, int64_t dim, int64_t size) const
   int64_t span = 1;
   for (; size > mostTaps * span; span *= spansPerSpan)
     x = joinSpans(x, dim, spansPerSpan, span);
-  // The last span ends where the window does: a maximum may look at an element twice.
+  // The last span ends at the end of the window: a maximum may read an element twice.
   int64_t count = Emitter::typeOf(x).getDimSize(dim) - (size - span);
   mlir::Value most = e.sliceDim(x, dim, 0, count);
   for (int64_t end = 2 * span; end < size + span; end += span) {

@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// The standard prelude, which lies inside of the binary.
+/// The standard prelude, which is part of the binary.
 std::string_view preludeText();
 
 } // namespace spmdc

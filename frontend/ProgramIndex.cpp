@@ -1,4 +1,4 @@
-//===- ProgramIndex.cpp - what is known of each place in a program --------===//
+//===- ProgramIndex.cpp - values of places in a program -------------------===//
 
 #include "frontend/ProgramIndex.h"
 #include "frontend/Leaves.h"
@@ -10,7 +10,7 @@
 
 namespace spmdc {
 
-/// A type as a program could write it, or what else the value is.
+/// A type as a program could write it, or the kind of the value.
 static std::string describe(const Value &value) {
   constexpr size_t longest = 120;
   auto all = [&](llvm::StringRef open, llvm::StringRef close) {
@@ -75,7 +75,7 @@ void ProgramIndex::note(TextSpan place, std::vector<uint32_t> calls, const Value
   }
 }
 
-/// Without the dimension of a key's words, which programs do not know.
+/// Drops the dimension of a key's words, which programs do not see.
 static ArrayType withoutWords(ArrayType type) {
   ShardingAttr sharding = type.getShardingOrOpen();
   return ArrayType::get(type.getShape().drop_back(), type.getElementType(),

@@ -1,4 +1,4 @@
-//===- Promotion.cpp - which dtype an operation computes in ---------------===//
+//===- Promotion.cpp - type promotion -------------------------------------===//
 
 #include "frontend/Promotion.h"
 
@@ -40,7 +40,7 @@ std::optional<DTypeClass> promote(DTypeClass a, DTypeClass b) {
   if (b.dtype == DType::Bool)
     return a;
   bool aFloat = spmd::isFloat(a.dtype), bFloat = spmd::isFloat(b.dtype);
-  if (aFloat != bFloat) // Every float, float* too, lies above every integer.
+  if (aFloat != bFloat) // Every float, float* too, is above every integer.
     return aFloat ? a : b;
   if (a.isWeak != b.isWeak)
     return a.isWeak ? b : a;

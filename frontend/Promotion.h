@@ -1,7 +1,7 @@
-//===- Promotion.h - which dtype an operation computes in -------*- C++ -*-===//
+//===- Promotion.h - type promotion -----------------------------*- C++ -*-===//
 //
-// JAX's type promotion lattice over the dtypes of the language. A value is weak where its dtype comes from literals
-// alone; a weak integer or float takes the dtype of what it meets, as far as that can hold its kind:
+// JAX's type promotion lattice over the dtypes of the language. A value is weak if its dtype comes from literals alone;
+// a weak integer or float takes the dtype of the other operand, if that can hold its kind:
 //
 //     bool -> int* -> { u8 -> u32, i8 -> i32 } -> i64 -> float* -> { bf16, f16 } -> f32 -> f64
 //
@@ -23,13 +23,13 @@ struct DTypeClass {
   bool operator==(const DTypeClass &) const = default;
 };
 
-/// The least class that both can become; none for keys, which are no numbers.
+/// The least class that both promote to; nullopt for keys, which are not numbers.
 std::optional<DTypeClass> promote(DTypeClass a, DTypeClass b);
 
-/// What functions of real numbers compute in: integers and bools become f32.
+/// The class in which functions of real numbers compute: integers and bools become f32.
 DTypeClass toInexact(DTypeClass a);
 
-/// The integers that a dtype of integers holds, both ends included.
+/// The range of an integer dtype, both ends included.
 struct IntegerRange {
   int64_t low = 0, high = 0;
   bool contains(int64_t value) const { return low <= value && value <= high; }

@@ -1,12 +1,12 @@
-//===- RegionScope.h - being inside of a region that is emitted -*- C++ -*-===//
+//===- RegionScope.h - a region that is being emitted -----------*- C++ -*-===//
 #pragma once
 
 #include "frontend/Emitter.h"
 
 namespace spmdc {
 
-/// Emits at the end of a block for as long as it lives, and goes back to where it was. The region gets its operation
-/// only afterwards: until then the emitter remembers what lies around it.
+/// Emits at the end of a block while it lives, and then restores the insertion point. The region gets its operation
+/// only afterwards: until then the emitter keeps the regions around it.
 struct RegionScope {
   RegionScope(Emitter &e, mlir::Block &block) : e(e) {
     e.regions.push_back({block.getParent(), e.builder.saveInsertionPoint()});

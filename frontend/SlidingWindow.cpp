@@ -1,4 +1,4 @@
-//===- SlidingWindow.cpp - what convolution and pooling look at -----------===//
+//===- SlidingWindow.cpp - windows of convolution and pooling -------------===//
 
 #include "frontend/SlidingWindow.h"
 
@@ -46,7 +46,7 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
       window.high = pair.elements[1].constant.i;
     }
   } else if (llvm::StringRef(name).equals_insensitive("SAME")) {
-    // As many positions as strides fit; what is odd goes to the end.
+    // As many positions as strides fit; the extra element of odd padding goes to the end.
     for (auto [window, size] : llvm::zip(windows, sizes)) {
       int64_t count = (size + window.stride - 1) / window.stride;
       int64_t missing = std::max<int64_t>(addSaturated((count - 1) * window.stride, window.extent()) - size, 0);
@@ -78,7 +78,7 @@ mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> wind
 }
 
 mlir::Value tapOf(Emitter &e, mlir::Value x, int64_t dim, const SlidingWindow &window, int64_t tap) {
-  if (window.count == 0) // The place may be behind the end.
+  if (window.count == 0) // The position may be after the end.
     return e.sliceDim(x, dim, 0, 0);
   int64_t start = tap * window.dilation;
   return e.sliceDim(x, dim, start, start + (window.count - 1) * window.stride + 1, window.stride);

@@ -1,4 +1,4 @@
-//===- Suggest.cpp - the name that was probably meant ---------------------===//
+//===- Suggest.cpp - suggestions for unknown names ------------------------===//
 
 #include "frontend/Suggest.h"
 
@@ -58,7 +58,7 @@ std::string unknownName(std::string_view what, std::string_view name, const std:
   std::string code = "'" + std::string(foreign->code) + "'";
   switch (foreign->kind) {
   case ForeignKind::Module:
-    return unknown + "; there are no modules: functions and constants stand alone, as in 'tanh(x)'";
+    return unknown + "; there are no modules: functions and constants have plain names, as in 'tanh(x)'";
   case ForeignKind::Value:
     return unknown + "; write " + code;
   case ForeignKind::Idiom:

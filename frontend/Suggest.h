@@ -1,4 +1,4 @@
-//===- Suggest.h - the name that was probably meant -------------*- C++ -*-===//
+//===- Suggest.h - suggestions for unknown names ----------------*- C++ -*-===//
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace spmdc {
 
-/// The candidate that NumPy, JAX or Python call so (ForeignNames.def); else the nearest in edit distance, or nothing
-/// where none is near. Case and underscores do not count; the longer the names, the more letters may differ, and only
-/// letters too many, too few or in the wrong order in short ones. Ties go to the first candidate.
+/// The candidate with this name in NumPy, JAX or Python (ForeignNames.def); else the nearest in edit distance, or empty
+/// if none is near. Ignores case and underscores. Longer names may differ in more letters; short ones only by an added,
+/// missing or transposed letter. Ties go to the first candidate.
 std::string_view nearestName(std::string_view name, const std::vector<std::string_view> &candidates);
 
-/// `; did you mean 'relu'?` for the nearest name, or nothing where none is near.
+/// `; did you mean 'relu'?` for the nearest name, or empty if none is near.
 std::string didYouMean(std::string_view name, const std::vector<std::string_view> &candidates);
 
-/// The error about a name that stands for nothing (`what`: `function`, `name`), with the answer that ForeignNames.def
-/// has for it, or else the nearest candidate. Names of functions are answered where they are called.
+/// The error about an unknown name (`what`: `function`, `name`), with the suggestion of ForeignNames.def, or else the
+/// nearest candidate. `isCalled`: the name is that of a called function.
 std::string unknownName(std::string_view what, std::string_view name, const std::vector<std::string_view> &candidates,
                         bool isCalled);
 

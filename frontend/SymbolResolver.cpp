@@ -1,4 +1,4 @@
-//===- SymbolResolver.cpp - the walk that fills a SymbolTable -------------===//
+//===- SymbolResolver.cpp - fills a SymbolTable ---------------------------===//
 
 #include "frontend/SymbolResolver.h"
 #include "frontend/Builtins.h"
@@ -42,7 +42,7 @@ void SymbolResolver::declare() {
     declareFunction(fn);
 }
 
-/// Parameters are known before any body is read: calls give them by name.
+/// Declares parameters before any body is resolved, since calls name them.
 void SymbolResolver::declareFunction(const FnDecl &fn) {
   for (const ParamDecl &param : fn.params) {
     uint32_t end = param.defaultValue ? param.defaultValue->range.end
@@ -138,7 +138,7 @@ void SymbolResolver::block(const Block &body) {
       continue;
     if (stmt->type)
       type(*stmt->type);
-    // With its type, if that is written; the value may go over many lines.
+    // Includes the type, if written, but not the value, which may span many lines.
     TextSpan declaration = {stmt->range.begin, stmt->type ? stmt->type->range.end : stmt->pattern.range.end};
     bindPattern(stmt->pattern, declaration, std::max(stmt->range.end, declaration.end));
   }
@@ -172,7 +172,7 @@ void SymbolResolver::loop(const Identifier *counter, const std::vector<Carry> &c
 // Uses
 //===----------------------------------------------------------------------===//
 
-/// Names are parts of the text. The range of an expression may hold parentheses around one.
+/// The place of a name, which is a part of the text. The range of its expression may include parentheses.
 TextSpan SymbolResolver::placeOf(std::string_view name) const {
   auto begin = static_cast<uint32_t>(name.data() - program.source->getText().data());
   return {begin, begin + static_cast<uint32_t>(name.size())};
@@ -192,7 +192,7 @@ bool SymbolResolver::useLocal(std::string_view name) {
 
 void SymbolResolver::useValue(std::string_view name) {
   if (!useLocal(name) && !use(consts, name) && !use(structs, name))
-    useFunction(name); // An error, but a person may ask which function that is.
+    useFunction(name); // An error, but the user may ask for the declaration.
 }
 
 bool SymbolResolver::useFunctionParameter(std::string_view name) {
@@ -249,7 +249,7 @@ void SymbolResolver::call(const CallExpr &e) {
   if (!callee)
     expr(*e.callee);
   else if (!useFunction(callee->name))
-    useValue(callee->name); // `Layer(...)`, `x(...)`: errors about something that there is.
+    useValue(callee->name); // `Layer(...)`, `x(...)`: errors about a name that exists.
   std::string_view function = calledFunction(e);
   bool isOwn = functions.count(function);
   bool takesF = callee && takesFunction(function) && !isOwn;

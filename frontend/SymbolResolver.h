@@ -1,8 +1,8 @@
-//===- SymbolResolver.h - the walk that fills a SymbolTable -----*- C++ -*-===//
+//===- SymbolResolver.h - fills a SymbolTable -------------------*- C++ -*-===//
 //
-// Names are looked up as the Emitter does: inner scopes first, then consts and structs; what is called is the program's
-// function, then the prelude's, then an operation; behind `@`, in P(...) and for parameters that take axes stand those
-// of the mesh.
+// Looks names up as the Emitter does: inner scopes first, then consts and structs. A called name is the program's
+// function, then the prelude's, then an operation; after `@`, in P(...) and for parameters of axes, a name is a mesh
+// axis.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,7 +28,7 @@ private:
   void declareFunction(const FnDecl &fn);
   size_t declare(SymbolKind kind, const Identifier &name, TextSpan declaration, TextSpan scope,
                  std::optional<size_t> parent = std::nullopt);
-  /// In the innermost scope, for what follows `from`.
+  /// Declares a name in the innermost scope, visible from `from` on.
   void bind(SymbolKind kind, const Identifier &name, TextSpan declaration, uint32_t from, std::optional<size_t> parent);
   void bindPattern(const Pattern &pattern, TextSpan declaration, uint32_t from);
 
@@ -47,14 +47,14 @@ private:
   bool use(const Names &names, std::string_view name);
   bool useLocal(std::string_view name);
   void useValue(std::string_view name);
-  /// A parameter without a type may stand for a function.
+  /// Resolves a parameter without a type as a function.
   bool useFunctionParameter(std::string_view name);
   bool useFunction(std::string_view name);
-  /// What takes the names of axes: `a` or `(a, b)`.
+  /// Resolves names of axes: `a` or `(a, b)`.
   void axes(const Expr &e);
-  /// What takes the name of a function, or grad(f) of one.
+  /// Resolves an argument that is a function's name, or grad(f) of one.
   void functionArgument(const Expr &e);
-  /// The function whose parameters a call gives by name: f in `f(x)` and in `grad(f)(x)`.
+  /// The function whose parameters a call may name: f in `f(x)` and in `grad(f)(x)`.
   std::string_view calledFunction(const CallExpr &e) const;
 
   const Ast &program;

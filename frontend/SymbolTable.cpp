@@ -1,4 +1,4 @@
-//===- SymbolTable.cpp - what the names of a program stand for ------------===//
+//===- SymbolTable.cpp - names of a program and their uses ----------------===//
 
 #include "frontend/SymbolTable.h"
 #include "frontend/SymbolResolver.h"
@@ -49,7 +49,7 @@ std::vector<const Symbol *> SymbolTable::visibleAt(uint32_t offset) const {
   for (const Symbol &symbol : symbols) {
     if (symbol.scope.size() == 0 || !symbol.scope.touches(offset))
       continue;
-    // The one whose scope begins last hides the others.
+    // The symbol whose scope begins last hides the others.
     const Symbol *&known = visible[symbol.name];
     if (!known || known->scope.begin <= symbol.scope.begin)
       known = &symbol;

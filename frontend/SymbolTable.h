@@ -1,10 +1,10 @@
-//===- SymbolTable.h - what the names of a program stand for ----*- C++ -*-===//
+//===- SymbolTable.h - names of a program and their uses --------*- C++ -*-===//
 //
-// Every name that a program declares, and every place where one is used, by the scopes of the language. It follows from
-// the tree alone: nothing is evaluated, so that functions which nobody calls, and what stands beside an error, have
-// their names too. What depends on types (which struct a field is of) is added by ProgramIndex.
+// Every name that a program declares, and every use of it, by the scopes of the language. The table follows from the
+// tree alone: no expression is evaluated, so functions without calls, and code next to an error, have their names too.
+// ProgramIndex adds what depends on types (the struct of a field).
 //
-// Places are bytes of the program's text. The table owns all that it says.
+// Places are byte ranges of the program's text. The table owns its data.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,7 +25,7 @@ struct TextSpan {
   uint32_t begin = 0, end = 0;
 
   bool contains(uint32_t offset) const { return begin <= offset && offset < end; }
-  /// Also at its end, where a cursor behind a word stands.
+  /// Includes the end, for a cursor after a word.
   bool touches(uint32_t offset) const { return begin <= offset && offset <= end; }
   uint32_t size() const { return end - begin; }
   auto operator<=>(const TextSpan &) const = default;
@@ -38,17 +38,17 @@ enum class SymbolKind : uint8_t { Mesh, Axis, Const, Struct, Field, Function, Pa
 struct Symbol {
   SymbolKind kind;
   std::string name;
-  TextSpan place;       ///< The name where it is declared.
-  TextSpan declaration; ///< What says all about it: `const N = 8`, a function's head, `x: f32[8]`.
-  TextSpan scope;       ///< Where the name alone stands for it; empty for fields and axes, which need a struct or `@`.
+  TextSpan place;                              ///< The name where it is declared.
+  TextSpan declaration;                        ///< The full declaration: `const N = 8`, a function's head, `x: f32[8]`.
+  TextSpan scope;                              ///< Where the plain name refers to it; empty for fields and axes.
   std::optional<size_t> parent = std::nullopt; ///< The struct, function or mesh that it is part of.
-  TextSpan body = {};                          ///< Of a function.
+  TextSpan body = {};                          ///< Body of a function.
 };
 
-/// A name in the text. Where it is declared is a use too.
+/// An occurrence of a name in the text. Its declaration is a use, too.
 struct SymbolUse {
   TextSpan place;
-  std::optional<size_t> symbol; ///< None for a function that the program does not declare:
+  std::optional<size_t> symbol; ///< Nullopt for a function that the program does not declare:
   std::string operation;        ///< one of the prelude or of the table of operations.
 };
 
@@ -58,16 +58,16 @@ public:
   SymbolTable(const Ast &program, const Ast &prelude);
 
   const std::vector<Symbol> &getSymbols() const { return symbols; }
-  /// In the order of the text.
+  /// The uses in text order.
   const std::vector<SymbolUse> &getUses() const { return uses; }
-  /// The name at a place, or the one that ends there; null where there is none.
+  /// The name at a place, or the one that ends there; null if there is none.
   const SymbolUse *findUse(uint32_t offset) const;
-  /// What a name alone may stand for at a place; of several with one name the innermost.
+  /// The symbols that plain names may refer to at a place; only the innermost of several with one name.
   std::vector<const Symbol *> visibleAt(uint32_t offset) const;
 
   size_t add(Symbol symbol);
   void addUse(SymbolUse use) { uses.push_back(std::move(use)); }
-  /// More uses, each of what is declared at a place; for places where nothing is declared none.
+  /// Adds uses of the symbols declared at these places; ignores places without a declaration.
   void addUses(const std::map<TextSpan, TextSpan> &declaredPlaces);
 
 private:

@@ -1,10 +1,10 @@
-//===- UnusedNames.cpp - names that a program declares and does not use ---===//
+//===- UnusedNames.cpp - warns of unused names ----------------------------===//
 
 #include "frontend/UnusedNames.h"
 
 namespace spmdc {
 
-/// Counters and carries are declared by their names alone, a `let` by its keyword and what follows.
+/// The declaration of a counter or carry is its name, that of a `let` begins with the keyword.
 static bool isLet(const Symbol &symbol) {
   return symbol.kind == SymbolKind::Variable && symbol.declaration.begin != symbol.place.begin;
 }
@@ -12,7 +12,7 @@ static bool isLet(const Symbol &symbol) {
 void warnOfUnusedNames(const Ast &program, const Ast &prelude, Diagnostics &warnings) {
   SymbolTable table(program, prelude);
   const std::vector<Symbol> &symbols = table.getSymbols();
-  // A call that gives a parameter by name is no use of it: only the scope's uses count.
+  // A named argument of a call is not a use of the parameter: only uses in its scope count.
   std::vector<bool> isUsed(symbols.size());
   for (const SymbolUse &use : table.getUses())
     if (use.symbol && symbols[*use.symbol].scope.contains(use.place.begin))

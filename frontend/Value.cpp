@@ -1,4 +1,4 @@
-//===- Value.cpp - what an expression stands for --------------------------===//
+//===- Value.cpp - the value of an expression -----------------------------===//
 
 #include "frontend/Value.h"
 #include "frontend/FunctionValue.h"

@@ -1,8 +1,8 @@
-//===- Value.h - what an expression stands for ------------------*- C++ -*-===//
+//===- Value.h - the value of an expression ---------------------*- C++ -*-===//
 //
 // An array (an IR value), or something that exists only while compiling: a number, a string, a tuple, a struct (a tuple
-// whose parts have names), a type, P(...).
-// A poisoned value is one whose error is already reported; whatever uses it is silent.
+// whose parts have names), a type, P(...). The error of a poisoned value is already reported; uses of it report
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,28 +26,28 @@ struct FunctionValue;
 struct Value {
   ValueKind kind = ValueKind::Poison;
   Range range;         ///< The expression.
-  Range origin;        ///< Where the name that it was taken from is declared; without a source where it has none.
+  Range origin;        ///< Declaration of the name that it was read from; without a source if it has none.
   mlir::Value array;   ///< Array; Key: u32 with a last dimension of 2, which the shape leaves out.
   bool isWeak = false; ///< Array: the dtype comes from literals alone.
   Constant constant;
   std::string string;
-  std::vector<Value> elements;            ///< Tuple, List, and Struct (its fields in the order of the declaration).
-  const StructDecl *structDecl = nullptr; ///< Struct.
-  ArrayType type;                         ///< Type.
-  std::vector<DimShardingAttr> partition; ///< Partition: as many as are written.
-  std::shared_ptr<const FunctionValue> function; ///< Function: of a parameter that stands for one.
+  std::vector<Value> elements;                   ///< Tuple, List, and Struct (fields in declaration order).
+  const StructDecl *structDecl = nullptr;        ///< Struct.
+  ArrayType type;                                ///< Type.
+  std::vector<DimShardingAttr> partition;        ///< Partition: the written entries.
+  std::shared_ptr<const FunctionValue> function; ///< Function: the function of a parameter.
 
   bool isPoison() const { return kind == ValueKind::Poison; }
   bool isArray() const { return kind == ValueKind::Array; }
-  /// Random keys: nothing computes with them but what is made for them.
+  /// True for random keys: only operations for keys take them.
   bool isKey() const { return kind == ValueKind::Key; }
   bool isConstant() const { return kind == ValueKind::Constant; }
   bool isInt() const { return isConstant() && constant.kind == Constant::Kind::Int; }
   bool isFunction() const { return kind == ValueKind::Function; }
   bool isStruct() const { return kind == ValueKind::Struct; }
-  /// Something arithmetic can take.
+  /// True if arithmetic takes it.
   bool isNumeric() const { return isArray() || isConstant(); }
-  /// What carries, arguments and results are made of: arrays, numbers, random keys.
+  /// True for the leaves of carries, arguments and results: arrays, numbers, random keys.
   bool isData() const { return isNumeric() || isKey(); }
   bool isSequence() const { return kind == ValueKind::Tuple || kind == ValueKind::List; }
 
@@ -61,12 +61,12 @@ struct Value {
   spmd::DType dtype() const { return dtypeClass().dtype; }
   DTypeClass dtypeClass() const;
 
-  /// How it reads in a message: `f32[8, 4]`, `the integer 3`, `a tuple`.
+  /// The value in messages: `f32[8, 4]`, `the integer 3`, `a tuple`.
   std::string describe() const;
 
   static Value ofArray(mlir::Value array, bool isWeak, Range range);
   static Value ofKey(mlir::Value words, Range range);
-  /// An array where `like` is one or a number, keys where it is keys.
+  /// An array if `like` is one or a number, keys if it is keys.
   static Value ofSameKind(const Value &like, mlir::Value array, bool isWeak, Range range);
   static Value ofConstant(Constant constant, Range range);
 };

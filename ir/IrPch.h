@@ -1,4 +1,4 @@
-//===- IrPch.h - precompiled header of everything behind the IR -*- C++ -*-===//
+//===- IrPch.h - precompiled header of code that uses the IR ----*- C++ -*-===//
 #pragma once
 
 #include "ir/Pch.h"

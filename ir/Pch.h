@@ -1,4 +1,4 @@
-//===- Pch.h - precompiled header of everything that touches MLIR -*- C++ -*-===//
+//===- Pch.h - precompiled header of all code that uses MLIR ----*- C++ -*-===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

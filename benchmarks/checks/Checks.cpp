@@ -1,9 +1,9 @@
-//===- Checks.cpp - what it costs to notice that calls differ ---*- C++ -*-===//
+//===- Checks.cpp - cost of the comparison of calls -------------*- C++ -*-===//
 //
 // Times what the always-on comparison of calls adds to a collective between devices of one host: each device writes the
-// fingerprint and the text of its call beside its operand, and compares the fingerprints of all others before it reads
-// their data. Prints nanoseconds per call for groups of 2 to 64 devices. The lines that the others have written come
-// from another core in a job, together with their data; here they are this core's own.
+// fingerprint and the text of its call next to its operand, and compares the fingerprints of all others before it reads
+// their data. Prints nanoseconds per call for groups of 2 to 64 devices. In a job, the fingerprints of the other
+// devices arrive from another core, together with their data; here this core wrote them itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ int main() {
     int64_t same = 0;
     auto began = std::chrono::steady_clock::now();
     for (uint64_t call = 0; call != calls; ++call) {
-      for (int64_t peer = 0; peer != devices; ++peer) { // What others would do at the same time, and no check needs.
+      for (int64_t peer = 0; peer != devices; ++peer) { // In a job the peers do this in parallel.
         Record &record = page.slot(peer).ring[call % ringSize];
         record.sequence.store(call + 1, std::memory_order_release);
         page.slot(peer).announced.store(call + 1, std::memory_order_release);

@@ -1,8 +1,8 @@
 //===- LibraryBenchmark.cpp - sorts, scatters and products on a GPU -------===//
 //
-// Times the kernels of runtime/device/cuda/kernels beside a copy of device memory in the same run. Each line: the call,
-// microseconds, the bytes that it moves at least (for a sort, those of its passes) a second, and which part of the
-// copy's that is; for products, operations a second.
+// Times the kernels of runtime/device/cuda/kernels and a copy of device memory in the same run. Each line has the call,
+// microseconds, the least bytes that it moves (for a sort, those of its passes) per second, and the ratio to the copy's
+// rate; for products, operations per second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,8 +86,7 @@ void timeCopy(Bench &bench) {
   bench.gpu.free(target, bench.stream);
 }
 
-/// The bits of floats are the elements of every type: any of them is one. With a limit: i32 below it, as the numbers of
-/// experts.
+/// The elements of every type are random bits. With `limit`: i32 below it, as the numbers of experts.
 void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t inner, uint32_t limit = 0) {
   int64_t count = outer * size * inner, width = byteSize(dtype);
   std::vector<float> values = drawFloats((count * width + 3) / 4);
@@ -100,8 +99,8 @@ void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t in
   DevicePointer result = bench.gpu.allocate(4 * count, bench.stream);
   DevicePointer scratch = bench.gpu.allocate(std::max<int64_t>(bench.library.getScratchBytes(call), 256), bench.stream);
   double seconds = bench.time([&] { bench.library.run(call, bench.stream, {operand}, result, scratch); });
-  // A short line is read and written once. Of a long one the digits are counted; then each pass reads and writes keys
-  // and positions, but for the first one's positions and the last one's keys.
+  // A short line is read and written once. For a long one a pass counts the digits; then each pass reads and writes
+  // keys and positions, except the positions of the first read and the keys of the last write.
   bool isLong = size > (width == 8 ? 2048 : 4096);
   auto bytes =
       static_cast<double>(count * (isLong ? width + width * (2 * width - 1) + 4 * (2 * width - 1) : width + 4));
@@ -112,7 +111,7 @@ void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t in
     bench.gpu.free(pointer, bench.stream);
 }
 
-/// `hot`: one in so many updates goes to row 0, all others to any row; 1: all.
+/// `hot`: one of this many updates goes to row 0, the others to random rows; 1: all go to row 0.
 void timeScatter(Bench &bench, DType dtype, bool isAlong, int64_t outer, int64_t rows, int64_t count, int64_t inner,
                  int64_t hot) {
   int64_t width = byteSize(dtype), updateBytes = outer * count * inner * width;

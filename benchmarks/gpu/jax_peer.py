@@ -2,7 +2,7 @@
 
     jax_peer.py KERNELS.json [--gpu]
 
-With --gpu it ends where JAX has no GPU: times of a CPU would be no peer's.
+With --gpu it fails if JAX has no GPU, since times of a CPU cannot be compared.
 The file lists kernels: name, files of the arguments (.npy) and, where they are to be compared, of spmdc's results. Prints
 one line of JSON for each: `us`, the mean of calls that are queued one behind another, `blocking_us`, the median of calls that
 are waited for, `compile_ms`; and `errors`, for each result its largest difference as a share of its largest element.
@@ -68,7 +68,7 @@ def uniform(k):
     return jax.random.uniform(jax.random.wrap_key_data(k), (SHAPE,), jnp.float32)
 
 
-SHAPE = 0  # Elements that `uniform` makes, told by its result.
+SHAPE = 0  # Elements of `uniform`, from its result.
 
 
 def row_softmax(x):

@@ -1,6 +1,6 @@
 """The functions of kernels.spmd that tools/gpu-check measures: order, least bytes, floating-point operations, small sizes.
 
-The order is that of the table; where time runs out, the last rows are missing.
+The order is that of the table; if time runs out, the last rows are missing.
 """
 
 import math
@@ -26,10 +26,10 @@ def constants(source):
 
 
 def flops(name, sizes):
-    """Floating-point operations of the matrix products, by the type that they are of; nothing where there are none.
+    """Floating-point operations of the matrix products, by their type; empty if there are none.
 
-    A causal mask is not taken advantage of. A gradient's products are two for each of the forward pass, less those of
-    gradients that nothing asks for.
+    The count ignores a causal mask. A gradient has two products for each one of the forward pass, minus those of
+    gradients that are not needed.
     """
     s = sizes
     if name in ("product_bf16", "product_gelu_bf16"):
@@ -47,7 +47,7 @@ def flops(name, sizes):
 
 
 def least_bytes(name, plan):
-    """Each input read once, each result written once; of a table that is looked up, the rows that are taken."""
+    """Each input read once, each result written once; from a lookup table only the rows taken."""
     def size(value):
         return math.prod(value["shape"]) * ELEMENT_BYTES[value["dtype"]]
 
@@ -59,11 +59,11 @@ def least_bytes(name, plan):
 
 
 def index_limit(parameters):
-    """Indices are below this: the rows of the first parameter. A scalar index is a small one."""
+    """Indices are below this: the rows of the first parameter. A scalar index is a small number."""
     return parameters[0]["shape"][0]
 
 
-# Weights are normal numbers times these factors, about the square root of the number of elements that a sum goes over:
+# Weights are normal numbers times these factors, about the inverse square root of the number of elements in a sum:
 # otherwise every softmax is saturated, gradients are noise, and results cannot be compared.
 SCALES = {"mlp_step": {"w1": 2.0 ** -5, "w2": 2.0 ** -6},
           "block_step": {"query": 2.0 ** -5, "key": 2.0 ** -5, "value": 2.0 ** -5, "out": 2.0 ** -5, "up": 2.0 ** -5,

@@ -85,7 +85,7 @@ FUNCTIONS = {
     "block_step": lambda *a: gradients(block_loss, a[:8], a[8:]),
 }
 
-# Where Inductor writes code of its own. It takes seconds a kernel; elsewhere it calls what eager calls.
+# Inductor generates code for these kernels, in seconds each; for others it calls the same libraries as eager mode.
 COMPILED = ("tanh_exp gelu_bf16 softmax_1k softmax_4k softmax_32k softmax_128k layer_norm_4k row_sums column_sums "
             "row_sums_narrow column_sums_narrow sum_all transpose_f32 product_gelu_bf16 add_f32 embedding cumsum_columns "
             "mlp_step block_step").split()

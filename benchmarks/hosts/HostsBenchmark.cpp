@@ -1,4 +1,4 @@
-//===- HostsBenchmark.cpp - all_reduce between hosts, beside Gloo ---------===//
+//===- HostsBenchmark.cpp - compares all_reduce with Gloo -----------------===//
 //
 // Every process has one device and is one rank of Gloo; both sum the same floats, in turns, and the median over blocks
 // of calls is printed. Three hosts of two processes each, as network namespaces:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much of the sums of gradients between two hosts runs under the backward pass, and the same step in JAX.
+"""How much of the gradients' all_reduce between two hosts overlaps with the backward pass, and the same step in JAX.
 
     benchmarks/hosts/overlap.py [--build build/release] [--rates 1gbit 2gbit 5gbit] [--repeat 20] [--jax PYTHON]
 

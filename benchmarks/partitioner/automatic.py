@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What `spmdc compile --auto` finds for models of several kinds, beside the marks that people write for them.
+"""Compares the shardings that `spmdc compile --auto` finds for models of several kinds with annotations by hand.
 
     benchmarks/partitioner/automatic.py [--build build/release] [--tries N] [--rows 256] [--width 512] [--rates accelerator]
 
-Each model (models.py) on a mesh (a=4, b=2): its predicted time on one device of each of the usual strategies (data, tensor, fully
-sharded parallelism and so on), the least of which is the best that is written by hand, and without any mark after
-`--auto`. Predicted times are those of `spmdc inspect`, by the rates of a core or of an accelerator (compositions.py).
+Each model (models.py) on a mesh (a=4, b=2): its predicted time under each of the usual strategies (data, tensor, fully
+sharded parallelism and so on), the least of which is the best by hand, and without annotations after `--auto`.
+Predicted times are those of `spmdc inspect`, by the rates of a core or of an accelerator (compositions.py).
 """
 
 import json
@@ -35,7 +35,7 @@ def main():
     options = parser.parse_args()
     rates = RATES[options.rates]
     ratios = []
-    print("| model | nothing cut, ms | best by hand, ms | `--auto`, ms | of that by hand | programs tried | s |")
+    print("| model | replicated, ms | best by hand, ms | `--auto`, ms | of that by hand | programs tried | s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, template in models.TEMPLATES.items():
         def text(places):

@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""What spmdc sends beside what JAX does, with Shardy's propagation and XLA's partitioner, for the same programs.
+"""Compares the bytes that spmdc sends with those of JAX (Shardy's propagation, XLA's partitioner).
 
     .venv/bin/python benchmarks/partitioner/beside_jax.py [--build build/release] [--kinds contractions ...] [--cases 200]
         [--seed 1] [--worst 5] [--files FILE.spmd ...]
 
-Each program becomes a function of JAX operation by operation (jax_program.py), is compiled for as many CPU devices as its
-mesh has, and what the compiled HLO sends is counted (hlo.py). Kinds:
+Each program becomes a function of JAX operation by operation (jax_program.py), is compiled for as many CPU devices as
+its mesh has, and the bytes that the compiled HLO sends are counted (hlo.py). Kinds:
 
-    contractions     x @ y on mesh (a=2, b=4), every way in which the axes may cut x, y and the result (contractions.py)
+    contractions     x @ y on mesh (a=2, b=4), every sharding of x, y and the result over the axes (contractions.py)
     reshards         every pair of shardings of arrays of rank 1 to 3 on mesh (2, 4) (reshards.py)
     chains           products in a row (chains.py)
-    networks         training steps and forward passes, cut as data, tensor and fully sharded parallelism do, or at random
+    networks         training steps and forward passes, sharded by data, tensor and fully sharded parallelism, or at random
                      (versions.py)
-    models           gradients and steps of models of several kinds, cut as is usual or at random (models.py)
+    models           gradients and steps of models of several kinds, sharded as usual or at random (models.py)
     einsums          of three or four arrays, random layouts (einsums.py)
-    random           as the compiler's tests make them (`spmd-fuzz --print`), whose arrays are tiny: what is sent there is
-                     chosen by latencies, so both numbers say little
+    random           as in the compiler's tests (`spmd-fuzz --print`), with tiny arrays: latencies decide, so both
+                     numbers mean little
 
-A line for each kind: programs that both compile, where spmdc sends less, as much, and more, and the sum of all bytes
-beside JAX's, the geometric mean of the ratios (with ten bytes more on both sides, since one of them may send nothing), and
-of both how they lie beside the least that any partitioning sends, where that is known.
-spmdc sends more where that makes devices share work, if its model says that this is faster: `--rates` says by which rates.
-The requirement that a test makes: `--require RATIO` fails where one program sends more than so many times what JAX's does.
+A line for each kind: programs that both compile, where spmdc sends less, as much, and more, and the ratio of the sums
+of all bytes to JAX's, the geometric mean of the ratios (with ten bytes more on both sides, since one of them may send
+nothing), and for both the ratio to the least that any partitioning sends, if it is known.
+spmdc sends more if that lets devices share work, and its model predicts that this is faster: `--rates` selects the
+rates. For tests: `--require RATIO` fails if one program sends more than this many times JAX's bytes.
 """
 
 import collections
@@ -31,7 +31,7 @@ import math
 import pathlib
 import random
 
-import jax_program  # Before whatever imports jax.
+import jax_program  # Before any module that imports jax.
 
 import chains
 import compositions
@@ -89,13 +89,13 @@ def list_random(options):
     return [(text, None) for text in versions.random_programs(options.build, 1000 * options.seed, options.cases)]
 
 
-# Programs, and what counts the least bytes that any partitioning sends, where that is known.
+# Programs, and a function that counts the least bytes that any partitioning sends, if known.
 KINDS = {"contractions": list_contractions, "reshards": list_reshards, "chains": list_chains, "networks": list_networks,
          "models": list_models, "einsums": list_einsums, "random": list_random}
 
 
 def sent_by_jax(task):
-    """Bytes, or what JAX cannot do."""
+    """Bytes, or the reason why JAX cannot run the program."""
     build, text = task
     try:
         return hlo.wire_bytes_per_device(jax_program.compile(build, text).as_text())
@@ -108,7 +108,7 @@ def beside(values, least):
     if None in least:
         return "| | | "
     ratios = [programs.ratio(value, best) for value, best in zip(values, least)]
-    # Both may send where nothing has to be: a ratio of infinity, which no mean can have.
+    # If the least is zero and bytes are sent, the ratio is infinite, and the mean excludes it.
     return f"| {sum(r <= 1.001 for r in ratios)} | {programs.geometric_mean(ratios):.3f} | {max(ratios):.2f} "
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How many bytes spmdc's partitioner sends for products that follow one another, beside the least that is needed.
+"""How many bytes spmdc's partitioner sends for a chain of products, and the least that is needed.
 
     benchmarks/partitioner/chains.py [--build build/release] [--products 2 3] [--cases 200] [--seed 1] [--worst 10]
 
-`x @ w1 @ w2 ...` on mesh (a=2, b=4): random layouts of x, of each w and of the result are written down, those of what lies
-between are the compiler's choice. The optimum is found by brute force, knowing nothing of the compiler: over every layout
-of each array between, each product for itself by the search of contractions.py. As there, devices that repeat one
-another's work may save bytes; so there are two optima, over everything and over what divides each product among all
-devices, the latter beside the cases where spmdc divides all of them.
+`x @ w1 @ w2 ...` on mesh (a=2, b=4): random layouts of x, of each w and of the result are annotated, those of the
+intermediate products are the compiler's choice. The optimum is found by brute force, independently of the compiler:
+over every layout of each intermediate array, each product separately by the search of contractions.py. As there,
+devices that repeat one another's work may save bytes; so there are two optima, over everything and over what divides
+each product among all devices, the latter beside the cases where spmdc divides all of them.
 """
 
 import functools
@@ -38,7 +38,7 @@ def product(m, k, n, x, y, z, most_work):
 
 
 def optimum(sizes, layouts, isDivided):
-    """`layouts`: of x, of each w, of the result."""
+    """`layouts`: those of x, of each w, of the result."""
     costs = {layouts[0]: 0.0}
     devices = len(contractions.DEVICES)
     for i, w in enumerate(layouts[1:-1]):

@@ -4,30 +4,29 @@
     benchmarks/partitioner/compositions.py [--build build/release] [--layers 32]
 
 The strategies and their names are those of PartIR (Alabed et al. 2024), whose transformer T32 has 32 layers of nine
-parameters and an embedding: 289. `batch` cuts the data (BP), `model` heads and hidden features (MP, Megatron-LM), Z2 the
-optimiser's state over `batch`, Z3 the parameters too. A step of gradient descent with
-momentum; whatever has no mark follows. "As described" are the collectives by which the strategies are
-defined:
+parameters and an embedding: 289. `batch` shards the data (BP), `model` heads and hidden features (MP, Megatron-LM), Z2
+the optimiser's state over `batch`, Z3 the parameters, too. A step of gradient descent with momentum; propagation
+decides all other shardings. "As described" are the collectives that define the strategies:
 
     BP   an all_reduce for each gradient, and one for the loss
     MP   two all_reduces of activations for each layer in the forward pass, and two in the backward pass
-    Z2   of a gradient whose state is cut a reduce_scatter in place of the all_reduce, and an all_gather of the parameter
+    Z2   for a gradient with a sharded state, a reduce_scatter instead of the all_reduce, and an all_gather of the parameter
     Z3   the parameter gathered before it is used, in the forward and in the backward pass
 
-Bytes are those of bandwidth-optimal algorithms, of each device. spmdc chooses for accelerators (RATES); for its default,
-cores of a CPU, it sends more here and there, because to update whole parameters on every device takes longer than to
-send those that were updated in pieces (`--default-rates`). Exit status 1 where it sends more than is described.
+Bytes are those of bandwidth-optimal algorithms, of each device. spmdc chooses for accelerators (RATES); for its
+default, cores of a CPU, it sends more in some cases, because to update replicated parameters on every device takes
+longer than to gather sharded ones (`--default-rates`). Exit status 1 if it sends more than is described.
 """
 
 import programs
 
-# Of one device: a link of 70 GB/s, memory of 900 GB/s, 100 TFLOP/s.
+# Rates of one device: a link of 70 GB/s, memory of 900 GB/s, 100 TFLOP/s.
 RATES = {"latency_us": 5, "bytes_per_second": 7e10, "flops_per_second": 1e14, "memory_bytes_per_second": 9e11}
 
 BATCH, MODEL = 4, 2
 ROWS, POSITIONS, WIDTH, HEADS, HIDDEN, VOCABULARY = 16, 512, 2048, 16, 8192, 32768
 
-# The shape of each parameter of a layer, and the dimension that MP cuts.
+# The shape of each parameter of a layer, and the dimension that MP shards.
 LAYER = {
     "before": ((WIDTH,), None),
     "query": ((WIDTH, HEADS, WIDTH // HEADS), 1),
@@ -58,7 +57,7 @@ fn step(p, m, g) {
 
 
 def cut(shape, dims, over_batch):
-    """The dimensions with their axes: `dims` over `model`, and where asked for the first that is left over `batch`."""
+    """The dimensions with their axes: `dims` over `model`, and if requested the first remaining one over `batch`."""
     axes = [["model"] if dim in dims else [] for dim in range(len(shape))]
     if over_batch:
         free = [dim for dim in range(len(shape)) if not axes[dim]]
@@ -152,7 +151,7 @@ def main():
         *expected, described = step.described()
         print(f"| {name} | {', '.join(map(str, counts))} | {sent / 2**20:,.0f} | {', '.join(map(str, expected))} | "
               f"{described / 2**20:,.0f} |", flush=True)
-        failed |= sent > described + 64  # The loss is a number.
+        failed |= sent > described + 64  # The loss is a scalar.
     raise SystemExit(failed)
 
 

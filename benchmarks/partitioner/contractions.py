@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""How many bytes spmdc's partitioner sends for one contraction, beside the least that any partitioning can send.
+"""How many bytes spmdc's partitioner sends for one contraction, and the least that any partitioning can send.
 
     benchmarks/partitioner/contractions.py [--build build/release] [--shape 4096,4096,4096 ...] [--worst 10] [--every 7]
 
-`x: f32[M, K] @ y: f32[K, N]` on mesh (a=2, b=4): every way in which either axis may cut x, y and the result, 729 cases,
-grouped into the kinds that differ. The optimum is found here, by brute force over what a program may do, knowing nothing
+`x: f32[M, K] @ y: f32[K, N]` on mesh (a=2, b=4): every sharding of x, y and the result over these axes, 729 cases,
+grouped into the kinds that differ. The optimum is found here, by brute force over all possible programs, independently
 of the compiler:
 
 - the product is computed with each axis on M, K, N or none of them (each device then repeats work), axes of one
   dimension in either order;
-- moving an array costs what devices must receive that they do not hold: one exchange can do that;
-- partial sums over a group of g devices are reduced, whole (all_reduce, 2 (g-1)/g of their bytes) or into pieces
-  (reduce_scatter, (g-1)/g), one axis after the other or together; what the result does not need is cut off first.
+- a reshard costs the bytes that devices must receive because they do not hold them: one exchange reaches that;
+- partial sums over a group of g devices are reduced to a replicated array (all_reduce, 2 (g-1)/g of their bytes) or to
+  shards (reduce_scatter, (g-1)/g), one axis after the other or together; elements that the result does not need are
+  sliced off first.
 
 Bytes are those that a device sends, averaged over the devices. A device that repeats the work of others may save bytes;
-spmdc weighs that by its cost model. So there are two optima: over everything, and over what computes no more on a device
-than spmdc's choice does. With `--bytes-only` work costs nothing, and spmdc's choice is to be the first.
+spmdc weighs that by its cost model. So there are two optima: over everything, and over programs that compute no more on
+a device than spmdc's choice. With `--bytes-only` work costs nothing, and spmdc's choice should be the first.
 """
 
 import functools
@@ -28,7 +29,7 @@ import programs
 AXES = {"a": 2, "b": 4}
 DEVICES = list(itertools.product(*(range(size) for size in AXES.values())))
 ELEMENT = 4
-# What `spmdc --minimize bytes` chooses by.
+# The option of `spmdc --minimize bytes`.
 BYTES_ONLY = {"minimize": "bytes"}
 
 
@@ -38,7 +39,7 @@ def group(axes):
 
 @functools.cache
 def box(shape, layout, device):
-    """What a device holds: one (begin, end) for each dimension. `layout`: a tuple of axes per dimension, major first."""
+    """A device's shard: one (begin, end) for each dimension. `layout`: a tuple of axes per dimension, major first."""
     result = []
     for size, axes in zip(shape, layout):
         begin, length = 0, size
@@ -66,7 +67,7 @@ def local_bytes(shape, layout):
 
 @functools.cache
 def finish(shape, layout, partial, target):
-    """The cheapest way from a result with partial sums over the axes `partial` to the target."""
+    """The least cost from a result with partial sums over the axes `partial` to the target."""
     queue, done = [(0.0, layout, partial)], set()
     best = math.inf
     while queue:
@@ -79,12 +80,12 @@ def finish(shape, layout, partial, target):
         if not partial:
             best = min(best, cost + move(shape, layout, target))
         used = set(itertools.chain(*layout))
-        for axis in AXES:  # Cutting is free.
+        for axis in AXES:  # Slicing is free.
             if axis not in used and axis not in partial:
                 for d in range(len(shape)):
                     cut = layout[:d] + (layout[d] + (axis,),) + layout[d + 1:]
                     heapq.heappush(queue, (cost, cut, partial))
-        # Moving before reducing: partial sums are as large as what they sum to.
+        # Reshard before reducing: partial sums are as large as their sum.
         if partial:
             for axis in used:
                 without = tuple(tuple(x for x in axes if x != axis) for axes in layout)
@@ -115,7 +116,7 @@ def optimum(m, k, n, x, y, z, most_work):
 
 
 def layouts():
-    """Every way to lay two axes on two dimensions (major first in the mesh's order), or nowhere."""
+    """Every assignment of two axes to two dimensions (major first in the mesh's order), or to none."""
     for places in itertools.product((0, 1, None), repeat=len(AXES)):
         yield tuple(tuple(axis for axis, place in zip(AXES, places) if place == d) for d in range(2))
 

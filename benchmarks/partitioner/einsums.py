@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""An einsum of several arrays, beside every order in which a person could have written it as products of two.
+"""An einsum of several arrays, compared with every order in which a user could write it as products of two.
 
     benchmarks/partitioner/einsums.py [--build build/release] [--cases 100] [--seed 1] [--worst 10] [--bytes-only]
 
 Random einsums of three or four arrays on mesh (a=2, b=4), with random layouts of the arrays and of the result. Each is
-compiled as it is, and once for every order of its products, as nested einsums of two. What is compared is what
-`spmdc inspect` predicts, or with `--bytes-only` the bytes, where work costs nothing. `--require R`: exit status 1 where the
-einsum is more than R times the best order.
+compiled as it is, and once for every order of its products, as nested einsums of two. Compares the times that `spmdc
+inspect` predicts, or with `--bytes-only` the bytes, when work costs nothing. `--require R`: exit status 1 if the einsum
+costs more than R times the best order.
 """
 
 import random

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Whether what spmdc sends to share work pays: programs executed as it chooses by default, and as if only bytes counted.
+"""Does communication that shares work pay? Runs programs as spmdc chooses by default, and as if only bytes counted.
 
     benchmarks/partitioner/executed.py [--build build/release] [--kinds contractions ...] [--cases 60] [--seed 1]
         [--processes 2] [--worst 5]
 
-Devices that repeat one another's work may send less than those that share it. spmdc weighs the one against the other by
-its cost model; the least bytes that contractions.py and chains.py find beside it do not. Here both are executed, on a mesh of
-as many devices as there are processes, each of one device and (on a machine of so many cores) one core, that talk over TCP:
+Devices that repeat one another's work may send less than those that share it. spmdc compares both by its cost model;
+the least bytes that contractions.py and chains.py find do not. Here both are executed, on a mesh of as many devices as
+there are processes, each of one device and (on a machine of so many cores) one core, that talk over TCP:
 
-    contractions     x @ y, every way in which an axis may cut x, y and the result, four shapes
-    chains           products in a row, cut at random (chains.py)
+    contractions     x @ y, every sharding of x, y and the result over an axis, four shapes
+    chains           chains of products, sharded at random (chains.py)
     networks         training steps and forward passes (versions.py)
     models           gradients and steps of models of several kinds (models.py)
 
 A line for each kind: how many programs there are, for how many the two choices send different bytes, and of those the
-geometric means of bytes and of measured time of the default beside the choice by bytes, how many
-take less time by more than a twentieth and how many more, and the worst. The two run in turn, the least of several medians counts.
+geometric means of bytes and of measured time, default / choice by bytes, how many are faster by more than 5% and how
+many slower, and the worst. The two run alternately; the least of several medians counts.
 """
 
 import itertools
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--worst", type=int, default=0, help="print so many programs that sharing work makes slower")
     options = parser.parse_args()
-    # One axis cuts; the other is there for the programs that name two.
+    # One axis shards; the other, of size 1, is for programs that name two.
     versions.MESHES = models.MESHES = [{"a": options.processes, "b": 1}, {"a": 1, "b": options.processes}]
     contractions.AXES = chains.AXES = {"a": options.processes}
     print("| programs | all | differ | bytes | measured time | faster | slower | worst |")

@@ -3,8 +3,8 @@
 
     benchmarks/partitioner/goals.py [--build build/release] [--cases 60] [--seed 1] [--require]
 
-Models of several kinds (models.py) and networks cut at random (versions.py). `--require`: exit status 1 where the goal of
-bytes sends more than the default does.
+Models of several kinds (models.py) and networks sharded at random (versions.py). `--require`: exit status 1 if
+`--minimize bytes` sends more than the default.
 """
 
 import itertools

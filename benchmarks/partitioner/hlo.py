@@ -1,8 +1,8 @@
-"""What a program that XLA has compiled sends: the bytes of each device, read from the text of its HLO.
+"""The bytes that each device sends in a program compiled by XLA, from the text of its HLO.
 
-Counted as `spmdc inspect` counts (the contract of `wire_bytes_per_device`): bandwidth-optimal algorithms, loops as often as
-they run, of a conditional the arm that sends most. In XLA's favour: an all_reduce of which each device only uses a slice
-counts as the reduce_scatter that XLA makes of it for accelerators, though not for CPUs.
+Counted as `spmdc inspect` counts (the contract of `wire_bytes_per_device`): bandwidth-optimal algorithms, loops times
+their iterations, for a conditional the branch that sends most. In XLA's favour: an all_reduce of which each device only
+uses a slice counts as the reduce_scatter that XLA makes of it for accelerators, though not for CPUs.
 """
 
 import math
@@ -10,7 +10,7 @@ import re
 
 BITS = {"pred": 8, "s4": 4, "u4": 4, "s8": 8, "u8": 8, "s16": 16, "u16": 16, "f16": 16, "bf16": 16, "s32": 32, "u32": 32,
         "f32": 32, "s64": 64, "u64": 64, "f64": 64, "token": 0}
-# What stands between an all_reduce and the slice of it that a device uses.
+# Operations that may be between an all_reduce and the slice of it that a device uses.
 VIEWS = {"bitcast", "copy", "reshape", "transpose", "convert"}
 
 COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\) -> .* \{$")
@@ -36,7 +36,7 @@ def group_size(attributes, devices):
         return int(match.group(1))
     if match := re.search(r"replica_groups=mesh\[(.*?)\].*? \{(.*?)\}", attributes):
         mesh = {name: int(number) for name, number in re.findall(r"'(\w+)'=(\d+)", match.group(1))}
-        # A part of an axis is written 'axis':(before)size.
+        # A part of an axis is written as 'axis':(before)size.
         parts = re.findall(r"'(\w+)'(?::\(\d+\)(\d+))?", match.group(2))
         return math.prod(int(part) if part else mesh[name] for name, part in parts)
     if match := re.search(r"replica_groups=\{\{([\d,]*)\}", attributes):
@@ -67,7 +67,7 @@ class Module:
         return [other for other in body.values() if name in other.operands]
 
     def largest_use(self, body, name):
-        """The elements of the largest slice that is used of a value, or None where all of it is."""
+        """The number of elements of the largest used slice of a value, or None if all of it is used."""
         largest = 0
         for user in self.users(body, name):
             if user.opcode == "dynamic-slice" and user.operands[0] == name:

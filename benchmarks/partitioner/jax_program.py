@@ -1,8 +1,8 @@
 """A program of the language as a function of JAX: its operations one by one, its annotations as JAX's shardings.
 
-What spmdc's front end makes of a program, derivatives taken, in MLIR's generic form is read by MLIR's own parser (which
-jaxlib brings) and evaluated by JAX as it traces. So JAX, with Shardy and XLA's partitioner, gets the same operations under
-the same annotations; where JAX cannot say or do what the program says, `Unsupported` tells what that is.
+spmdc prints the program after differentiation in MLIR's generic form; MLIR's parser (part of jaxlib) reads it, and JAX
+evaluates it while tracing. So JAX, with Shardy and XLA's partitioner, gets the same operations under the same
+annotations; if JAX cannot express or run the program, `Unsupported` names the reason.
 
 Import this before jax: it asks for DEVICES CPU devices, of which a mesh may take some.
 """
@@ -16,7 +16,7 @@ import subprocess
 DEVICES = 32
 os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={DEVICES}")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA warns of each array that it gathers whole.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA warns of each array that it fully gathers.
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
@@ -49,11 +49,11 @@ ELEMENTWISE = {
 
 
 class Unsupported(Exception):
-    """What JAX has no words for, or refuses."""
+    """A program that JAX cannot express or refuses."""
 
 
 class Type:
-    """`f32[8@a, 4]`: dtype, shape, and of each dimension its axes, or None where propagation may choose them."""
+    """`f32[8@a, 4]`: dtype, shape, and for each dimension its axes, or None where propagation may choose them."""
 
     def __init__(self, text):
         match = re.fullmatch(r"!spmd\.array<(\w+)\[(.*?)\](.*)>", str(text))
@@ -72,7 +72,7 @@ class Type:
 
 
 def axes(text):
-    text = text.strip('"').removesuffix("!0")  # The priority that everything has.
+    text = text.strip('"').removesuffix("!0")  # The default priority.
     if not text or text == "?":
         return None
     if re.search(r"[?!:]", text):
@@ -85,7 +85,7 @@ def parse(build, text, function="main"):
     command = ["spmdc", "compile", "/dev/stdin", "--emit=array", "--fn", function]
     array = run(build, command, text)
     generic = run(build, ["spmd-opt", "-", "--spmdc-differentiate", "--canonicalize", "--cse", "--mlir-print-op-generic"], array)
-    # Unregistered operations have no properties: `<{...}>` in front of regions goes where attributes stand.
+    # Unregistered operations have no properties: `<{...}>` before regions moves to the attributes.
     generic = re.sub(r'"array\.for"(\(.*?\)) <\{lower = (-?\d+) : i64, upper = (-?\d+) : i64\}> \(\{',
                      r'"array.for \2 \3"\1 ({', generic)
     generic = re.sub(r'"func\.func"\(\) <\{.*\}> \(\{', '"func.func"() ({', generic)
@@ -116,7 +116,7 @@ class Evaluator:
         return NamedSharding(self.mesh, type.spec())
 
     def block(self, block, values, arguments):
-        """What the block yields. `values`: those from outside, by MLIR value."""
+        """The yielded values of the block. `values`: those from outside, by MLIR value."""
         values = dict(values)
         values.update(zip(block.arguments, arguments))
         for view in block.operations:
@@ -238,7 +238,7 @@ class Evaluator:
     def scatter_add(self, attributes, type, x, indices, updates):
         dim = attributes.number("dim")
         at = (slice(None),) * dim + (indices,)
-        # Indices outside are dropped, negative ones too, which JAX would count from the end.
+        # Indices out of range are dropped, also negative ones, which JAX would count from the end.
         indices = jnp.where(indices < 0, x.shape[dim], indices)
         at = at[:-1] + (indices,)
         return x.at[at].max(updates, mode="drop") if x.dtype == bool else x.at[at].add(updates, mode="drop")
@@ -270,7 +270,7 @@ class Attributes:
 
 
 def splat(attribute, dtype):
-    """The value of one element; MLIR writes what decimals cannot say as bits."""
+    """The value of one element; MLIR prints values that decimals cannot express as bits."""
     text = str(attribute).split(" : ")[0]
     if text.startswith("0x"):
         bits = np.array(int(text, 16)).astype(f"uint{dtype.itemsize * 8}")
@@ -293,7 +293,7 @@ def compile(build, text, function="main"):
     results = [Type(operand.type) for operand in body.operations[len(body.operations) - 1].operation.operands]
 
     def place(type):
-        """JAX wants a sharding of the whole or none; axes have to divide sizes."""
+        """JAX needs a sharding of all dimensions or none; axes have to divide sizes."""
         if not type.isMarked() and type.shape:
             return None
         marked = [dim or () for dim in type.axes]

@@ -1,4 +1,4 @@
-"""Models as people train them, their parameters and data cut over the axes (a, b) of a mesh at random or as is usual."""
+"""Typical models, their parameters and data sharded over the axes (a, b) of a mesh at random or as usual."""
 
 import re
 
@@ -6,7 +6,8 @@ import programs
 
 MESHES = [{"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
 
-# In a template `#NAME` is the mark of a dimension: of the batch (rows), the model's width, hidden features, heads, words.
+# In a template `#NAME` is the place of a dimension's annotation: of the batch (rows), the model's width, hidden
+# features, heads, words.
 ATTENTION = """struct Block { norm: f32[D#width], q: f32[D#width, H#heads, K], k: f32[D#width, H#heads, K], v: f32[D#width, H#heads, K],
   o: f32[H#heads, K, D#width], up: f32[D#width, F#hidden], down: f32[F#hidden, D#width] }
 fn net(p, x) {
@@ -74,7 +75,7 @@ fn main(p: Model, x: f32[B#rows, 32#heads, 32, C], n: i32[B#rows]) { return grad
 TEMPLATES = {"attention": ATTENTION, "scanned layers": SCANNED, "accumulated gradients": ACCUMULATED, "language model": LANGUAGE,
              "optimizer": OPTIMIZER, "experts": EXPERTS, "images": IMAGES}
 
-# What is usual, by the names of marks; the rest is whole.
+# The usual strategies, by the names of places; other dimensions are replicated.
 STRATEGIES = [
     {"rows": "@(a, b)"},
     {"rows": "@a", "hidden": "@b", "heads": "@b", "words": "@b"},
@@ -87,7 +88,7 @@ ANYHOW = ["", "@_", "@a", "@b", "@(a, b)"]
 
 
 def write(template, places, mesh, width, rows):
-    """The text of a program with a model of this kind. `places`: what stands at each mark; at others nothing does."""
+    """The text of a program with a model of this kind. `places`: the annotation at each place; others get none."""
     # No axis twice in one array.
     def cut(match):
         used, dims = set(), []
@@ -111,7 +112,7 @@ def marks(template):
 
 
 def model(choose, template):
-    """Such a program, small or large, its marks as is usual or anyhow."""
+    """Such a program, small or large, with usual or random annotations."""
     if choose.random() < 0.5:
         strategy = choose.choice(STRATEGIES)
         places = {mark: strategy.get(mark, "@_") for mark in marks(template)}

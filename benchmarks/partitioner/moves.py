@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What programs that move elements send over cut dimensions, beside what devices need of the parameters and do not hold.
+"""Compares the bytes of moves along sharded dimensions with those that devices need but do not hold.
 
     benchmarks/partitioner/moves.py [--build build/release] [--cases 100] [--seed 1] [--kinds roll flip] [--run]
 
-Random sizes and meshes of 2 to 8 devices: one operation of a kind behind another of any kind, of one or two parameters that
-are cut along one or two dimensions; half of the programs add what two such expressions give. The bound is counted element by
-element: which elements of the parameters each device's piece of the result is made of, and which of those it holds.
+Random sizes and meshes of 2 to 8 devices: one operation of a kind after another of any kind, on one or two parameters
+that are sharded along one or two dimensions; half of the programs add two such expressions. The bound is counted
+element by element: the elements of the parameters that each device's shard of the result consists of, minus those that
+it holds.
 `--run` executes every program on its devices, and on one: the results are the same.
 """
 
@@ -19,7 +20,7 @@ KINDS = ["slice", "pad", "roll", "flip", "concatenate", "update", "tile", "repea
 
 
 class Array:
-    """An expression, and for each of its elements the elements of the parameters that it is made of."""
+    """An expression, and for each of its elements the elements of the parameters that it depends on."""
 
     def __init__(self, text, shape, elements):
         self.text, self.shape, self.elements = text, shape, elements
@@ -29,7 +30,7 @@ class Array:
         return Array(name, shape, {at: frozenset([(name, at)]) for at in places(shape)})
 
     def made(self, text, shape, source):
-        """`source`: from a place to the place in this array that is there; none where it is a number."""
+        """`source` maps a position of the result to a position in this array; None for a constant."""
         elements = {}
         for at in places(shape):
             before = source(at)
@@ -86,7 +87,7 @@ def moved(choose, kind, x, others):
         for at, element in x.elements.items():
             joined.elements[at] = element
         return joined
-    # An update by a part of the other.
+    # An update by a slice of the other.
     length = choose.randint(1, min(size, y.shape[dim]))
     start, first = choose.randint(0, size - length), choose.randint(0, y.shape[dim] - length)
     part = ", ".join([":"] * dim + [f"{first}:{first + length}"])
@@ -99,7 +100,7 @@ def moved(choose, kind, x, others):
 
 
 def pieces(size, axes, mesh):
-    """From where to where each piece lies, by nested ceilings, with its place along the axes."""
+    """Begin and end of each shard, by nested ceilings, with its position along the axes."""
     ranges = [((), 0, size)]
     for axis in axes:
         length = -(-(ranges[0][2] - ranges[0][1]) // mesh[axis])

@@ -1,12 +1,12 @@
-"""Bytes that each device sends for orders along cut dimensions, from `spmdc inspect`, as a table.
+"""Bytes that each device sends for sorts along sharded dimensions, from `spmdc inspect`, as a table.
 
     orders.py --build DIR [--other DIR] [--require]
 
-`other` is a build to compare with. `--require` fails where spread data send more than gathering, others 1/64 more, or a sort of
-a million elements on up to eight devices more than 1.11 times the bound. Where a program has a branch, `spread` is what is sent where data are spread over the
-pieces, as random ones are, and `other data` what is sent otherwise. `gathered` is the whole operand brought to each
-device. The bound is for random data: an element is where it belongs once in P times, and has to travel otherwise; of an
-argsort its position has to, or all elements to every device.
+`other` is a build to compare with. `--require` fails if spread data send more than gathering, others 1/64 more, or a sort of
+a million elements on up to eight devices more than 1.11 times the bound. If a program has a branch, `spread` are the
+bytes when data are spread over the shards, as random ones are, and `other data` the bytes otherwise. `gathered` is the
+cost of an all_gather of the operand. The bound is for random data: an element is in its place once in P times, and has
+to be sent otherwise; for an argsort its position has to, or all elements to every device.
 """
 
 import argparse
@@ -36,17 +36,17 @@ def collectives(build, kind, dtype, size, mesh, folder):
 
 
 def sent(build, *case):
-    """Of spread data and of others; the same where there is no branch."""
+    """Bytes for spread data and for others; equal if there is no branch."""
     found = collectives(build, *case)
     total = lambda some: sum(each["wire_bytes_per_device"] * each["trip_count"] for each in some)
     skipped = [i for i, each in enumerate(found) if not each.get("counted", True)]
     if not skipped:
         return total(found), total(found)
-    # In front of the branch: up to the counts of all devices for all.
+    # Before the branch: up to the all_gather of the counts.
     front = [i for i, each in enumerate(found) if each["op"] == "all_gather"][1] + 1
     first, last = skipped[0], skipped[-1] + 1
     one, other = found[first:last], [each for i, each in enumerate(found) if i >= front and not first <= i < last]
-    if first > front:  # The first arm counts.
+    if first > front:  # The first branch counts.
         one, other = other, one
     return total(found[:front]) + total(one), total(found[:front]) + total(other)
 
@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--other", type=pathlib.Path)
     parser.add_argument("--require", action="store_true")
     options = parser.parse_args()
-    print("| order | mesh | gathered |" + (" before |" if options.other else "") + " spread | other data | bound | spread / bound |")
+    print("| sort | mesh | gathered |" + (" before |" if options.other else "") + " spread | other data | bound | spread / bound |")
     print("| --- " * (8 if options.other else 7) + "|")
     failed = False
     with tempfile.TemporaryDirectory() as folder:

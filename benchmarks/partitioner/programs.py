@@ -1,4 +1,4 @@
-"""Programs of the language as text, and what spmdc makes of them: what the measurements of this folder share."""
+"""Common code of this folder's measurements: programs of the language as text, and spmdc's output for them."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-# What is measured is made anew, and leaves nothing behind.
+# Every measurement compiles from scratch, and leaves no files.
 os.environ["SPMD_NO_CACHE"] = "1"
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
@@ -28,7 +28,7 @@ def mesh(axes):
 
 
 def array(shape, layout):
-    """The type of an f32 array. `layout`: a tuple of the axes of each dimension, the major first; one without is whole."""
+    """The type of an f32 array. `layout`: a tuple of the axes of each dimension, the major first; () is replicated."""
     def dim(size, axes):
         return f"{size}@{'(' + ','.join(axes) + ')' if len(axes) > 1 else axes[0] if axes else '_'}"
     return f"f32[{', '.join(map(dim, shape, layout))}]"
@@ -46,7 +46,7 @@ def spmdc(build, command, text, *options):
 
 
 def inspect(build, text, rates=None):
-    """`main` as `spmdc inspect --json` describes it. `rates`: what a cost model's file says; spmdc's own without."""
+    """`main` as `spmdc inspect --json` describes it. `rates`: the contents of a cost model file."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(rates or {}, file)
         file.flush()
@@ -67,7 +67,7 @@ def ratio(ours, least):
 
 
 def geometric_mean(ratios):
-    """Of those that are finite."""
+    """The geometric mean of the finite values."""
     finite = [value for value in ratios if math.isfinite(value)]
     return math.exp(sum(map(math.log, finite)) / len(finite))
 

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""The communication of published ways to partition a transformer's layer, beside what spmdc makes of their annotations.
+"""Compares the communication of published strategies for a transformer's layer with spmdc's for their annotations.
 
     benchmarks/partitioner/published.py [--build build/release]
 
-The bytes on the other side follow from the collectives that are described, for bandwidth-optimal algorithms. Megatron-LM
-(Shoeybi et al. 2019): heads and the hidden dimension over `t`; one all_reduce for attention and one for the MLP in the
-forward pass, and as many in the backward pass (for the gradients of the activations; those of weights over `d` are
-counted by data parallelism). ZeRO (Rajbhandari et al. 2020, section 7), with psi parameters: 2 psi where the optimiser's
-state and the gradients are cut, 3 psi where the parameters are cut too. GSPMD (Xu et al. 2021), weights and activations over both axes: gathers of weights within
-a column of the mesh, a gather and a reduce_scatter of activations. Data parallelism: an all_reduce for each gradient.
-Exit status 1 where spmdc sends more bytes than are published.
+The bytes on the other side follow from the collectives that are described, for bandwidth-optimal algorithms.
+Megatron-LM (Shoeybi et al. 2019): heads and the hidden dimension over `t`; one all_reduce for attention and one for the
+MLP in the forward pass, and as many in the backward pass (for the gradients of the activations; those of weights over
+`d` are counted by data parallelism). ZeRO (Rajbhandari et al. 2020, section 7), with psi parameters: 2 psi if the
+optimiser's state and the gradients are sharded, 3 psi if the parameters are, too. GSPMD (Xu et al. 2021), weights and
+activations over both axes: gathers of weights within a column of the mesh, a gather and a reduce_scatter of
+activations. Data parallelism: an all_reduce for each gradient. Exit status 1 if spmdc sends more bytes than are
+published.
 """
 
 import programs
@@ -67,7 +68,7 @@ def all_reduce(elements, group):
 
 
 def all_gather(elements, group):
-    """Of the whole of what is gathered in a group."""
+    """Bytes of an all_gather; `count` is the size of the gathered array."""
     return (group - 1) / group * elements * 4
 
 
@@ -78,7 +79,7 @@ HEAD_GRADIENTS = ("(f32[{D}@_, {HEADS}@t, {K}@_], f32[{D}@_, {HEADS}@t, {K}@_], 
                   "f32[{HEADS}@t, {K}@_, {D}@_], f32[{B}@d, {S}@_, {D}@_])")
 X = "f32[{B}@d, {S}@_, {D}@_]"
 
-# name, program, what counts (axes), published bytes of each device
+# name, program, the axes that count, published bytes of each device
 CASES = [
     ("Megatron-LM, MLP, forward", MLP, X, "block(w, v, x)", "t", all_reduce(ACTIVATION, 4)),
     ("Megatron-LM, MLP, forward and backward", MLP, GRADIENTS, "grad(loss, wrt=(0, 1, 2))(w, v, x)", "t",
@@ -87,11 +88,11 @@ CASES = [
     ("Megatron-LM, attention, forward and backward", ATTENTION, HEAD_GRADIENTS,
      "grad(loss, wrt=(0, 1, 2, 3, 4))(q, k, v, o, x)", "t", 2 * all_reduce(ACTIVATION, 4)),
     ("data parallelism, gradients of an MLP", DATA, "", "", "d", 2 * all_reduce(WEIGHT, 8)),
-    # A device sends 2 psi with state and gradients cut, as data parallelism does, and 3 psi with parameters cut too: these
-    # are gathered for the forward and again for the backward pass. Here they are kept in between.
-    ("ZeRO, optimiser's state and gradients cut (2 psi)", ZERO, "", "", "d", 2 * all_gather(2 * WEIGHT, 8)),
-    ("ZeRO, parameters cut too (3 psi)", ZERO3, "", "", "d", 3 * all_gather(2 * WEIGHT, 8)),
-    # Of the weights' rows over x within a column of the mesh, and of activations over y on both sides of the layer.
+    # A device sends 2 psi with state and gradients sharded, as in data parallelism, and 3 psi with parameters sharded,
+    # too: these are gathered for the forward and again for the backward pass. Here they are kept in between.
+    ("ZeRO, optimiser's state and gradients sharded (2 psi)", ZERO, "", "", "d", 2 * all_gather(2 * WEIGHT, 8)),
+    ("ZeRO, parameters sharded, too (3 psi)", ZERO3, "", "", "d", 3 * all_gather(2 * WEIGHT, 8)),
+    # Gathers the weights' rows over x within a column of the mesh, and activations over y on both sides of the layer.
     ("GSPMD, 2D finalized, MLP", FINALIZED, "", "", "xy",
      2 * all_gather(WEIGHT / 4, 2) + 2 * all_gather(ACTIVATION, 4)),
 ]
@@ -105,7 +106,7 @@ def main():
     for name, program, result, body, axes, published in CASES:
         text = program.format(result=result.format(**sizes), body=body, **sizes)
         counted = [c for c in programs.inspect(options.build, text)["collectives"] if set(c["axes"]) <= set(axes)]
-        # A scalar (the loss) is no part of the comparison.
+        # A scalar (the loss) is not part of the comparison.
         counted = [c for c in counted if c["wire_bytes_per_device"] > 64]
         sent = sum(c["wire_bytes_per_device"] * c.get("trip_count", 1) for c in counted)
         kinds = {}

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How many bytes spmdc sends to bring an array from one sharding to another, beside the bound that no way can undercut.
+"""How many bytes spmdc sends to reshard an array, compared with a lower bound.
 
     benchmarks/partitioner/reshards.py [--build build/release] [--mesh 2,4 ...] [--shape 64,64 ...] [--require]
 
-Every pair of shardings of the shape on the mesh, axes of one dimension in either order. The bound: what each device must
-receive because it does not hold it, averaged over the devices. One general exchange reaches it; a sequence of named
-collectives may cost more.
+Every pair of shardings of the shape on the mesh, axes of one dimension in either order. The bound: the bytes that each
+device must receive because it does not hold them, averaged over the devices. One general exchange reaches it; a
+sequence of named collectives may cost more.
 """
 
 import itertools
@@ -17,7 +17,7 @@ ELEMENT = 4
 
 
 def owned(size, pieces, mesh, device):
-    """[begin, end) by nested ceilings, major to minor: all blocks are cut into pieces of one size."""
+    """[begin, end) by nested ceilings, major to minor: all blocks are divided into shards of one size."""
     begin, end, length = 0, size, size
     for axis in pieces:
         length = -(-length // mesh[axis])
@@ -38,7 +38,7 @@ def bound(mesh, shape, source, target):
 
 
 def layouts(mesh, rank):
-    """Every way to lay axes on dimensions or nowhere."""
+    """Every assignment of axes to dimensions, or to none."""
     seen = {}
     for order in itertools.permutations(mesh):
         for places in itertools.product([None, *range(rank)], repeat=len(mesh)):
@@ -56,9 +56,9 @@ def main():
     parser = programs.arguments(__doc__)
     parser.add_argument("--mesh", action="append", help="sizes of the axes")
     parser.add_argument("--shape", action="append")
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst pairs")
+    parser.add_argument("--worst", type=int, default=0, help="print this many of the worst pairs")
     parser.add_argument("--every", type=int, default=1, help="only every n-th pair")
-    parser.add_argument("--require", action="store_true", help="fail where a pair is above the bound")
+    parser.add_argument("--require", action="store_true", help="fail if a pair is above the bound")
     options = parser.parse_args()
     print("| mesh | shape | pairs | at the bound | by one exchange | geometric mean | worst |")
     print("| --- | --- | --- | --- | --- | --- | --- |")

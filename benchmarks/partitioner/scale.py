@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long a 48-layer transformer takes from text to the partitioned program, and how much memory, on large meshes.
+"""Time and memory from text to the partitioned program, for a 48-layer transformer on large meshes.
 
     benchmarks/partitioner/scale.py [--build build/release] [--layers 48] [--devices 8 64 512 4096 65536] [--seconds 2]
 
-Megatron's split: rows of the batch over `data`, heads and the hidden dimension over `model`. Once with its layers as a
-list and a loop over it (`[Block; 48]`), once with a parameter and a call for each. Exit status 1 where one takes more
-than `--seconds`, or where the collectives are not the two all_reduces that each layer needs.
+Megatron's strategy: rows of the batch over `data`, heads and the hidden dimension over `model`. Once with its layers as
+a list and a loop over it (`[Block; 48]`), once with a parameter and a call for each. Exit status 1 if one takes more
+than `--seconds`, or if the collectives are not the two all_reduces that each layer needs.
 """
 
 import resource

@@ -1,7 +1,7 @@
-"""Random programs of several kinds, beside a bound that is counted element by element: what windows.py and moves.py share.
+"""Common code of windows.py and moves.py: random programs of several kinds, and a bound counted element by element.
 
-A case has a `mesh`, the `text(channels)` of its program, the `inputs` of that, its `bound()`, and `isJoint`, where two axes
-cut one dimension.
+A case has a `mesh`, the `text(channels)` of its program, the `inputs` of that, its `bound()`, and `isJoint`, true if
+two axes shard one dimension.
 """
 
 import math
@@ -10,7 +10,7 @@ import random
 import programs
 
 MESHES = [{"a": 2}, {"a": 4}, {"a": 5}, {"a": 8}, {"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
-CHANNELS = 4096  # So many that bytes weigh more than the latency of an exchange.
+CHANNELS = 4096  # Bytes must weigh more than the latency of an exchange.
 
 
 def arguments(description, kinds):
@@ -18,14 +18,14 @@ def arguments(description, kinds):
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
-    parser.add_argument("--require", type=float, help="fail where the geometric mean is more than so many times the bound")
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst cases")
+    parser.add_argument("--require", type=float, help="fail if the geometric mean is more than this many times the bound")
+    parser.add_argument("--worst", type=int, default=0, help="print this many of the worst cases")
     parser.add_argument("--run", action="store_true", help="compare the results with those of one device")
     return parser
 
 
 def values(build, case, mesh):
-    """What the program gives on its mesh; without one, on one device."""
+    """The results of the program on its mesh; without a mesh, on one device."""
     options = ["--print"] + [option for name in case.inputs for option in ("--input", f"{name}=iota")]
     if mesh:
         options += ["--devices-per-process", str(math.prod(mesh.values()))]
@@ -38,7 +38,7 @@ def values(build, case, mesh):
 def survey(options, exactly, make):
     """Prints a table with a line for each kind. `make`: a case, from a random generator and a kind. Ends the program."""
     failed = False
-    print(f"| kind | cases | exactly {exactly} | geometric mean | worst | sends where nothing is needed |")
+    print(f"| kind | cases | exactly {exactly} | geometric mean | worst | sends although nothing is needed |")
     print("| --- | --- | --- | --- | --- | --- |")
     for kind in options.kinds:
         choose = random.Random(f"{kind} {options.seed}")
@@ -53,7 +53,7 @@ def survey(options, exactly, make):
                 failed = True
         for ratio, text in sorted(zip(ratios, texts), key=lambda pair: -pair[0])[:options.worst]:
             print(f"{ratio:.2f} times the bytes:\n{text}")
-        for isJoint, name in [(False, kind), (True, f"{kind}, one dimension cut by two axes")]:
+        for isJoint, name in [(False, kind), (True, f"{kind}, one dimension sharded over two axes")]:
             chosen = [ratio for ratio, case in zip(ratios, cases) if case.isJoint == isJoint]
             finite = [ratio for ratio in chosen if math.isfinite(ratio)]
             if not finite:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What two builds of spmdc send, take and need for the same programs: whether a change of the partitioner is one for the better.
+"""Compares bytes, predicted time and memory of two builds of spmdc for the same programs.
 
     benchmarks/partitioner/versions.py --before BUILD [--build build/release] [--random 300] [--seed 1] [--worst 3]
 
-Random programs as the compiler's tests make them (`spmd-fuzz --print`), whose arrays are tiny, models of several kinds
-(models.py), and training steps and forward passes of networks with biases, norms and weights of 16 bits, their parameters cut as data, tensor and fully sharded
-parallelism do, or at random. A line for each kind: bytes that a device sends, predicted time, memory, each as geometric mean
-of the ratios and with the numbers of programs that became better and worse.
+Random programs as in the compiler's tests (`spmd-fuzz --print`), with tiny arrays, models of several kinds (models.py),
+and training steps and forward passes of networks with biases, norms and weights of 16 bits, their parameters sharded as
+in data, tensor and fully sharded parallelism, or at random. A line for each kind: bytes that a device sends, predicted
+time, memory, each as geometric mean of the ratios, with the numbers of programs that became better and worse.
 """
 
 import itertools
@@ -19,7 +19,8 @@ import models
 import programs
 
 MESHES = [{"a": 2, "b": 2}, {"a": 2, "b": 4}, {"a": 4, "b": 2}]
-# Of the batch, the input's dimension of the first weight and the second one's result, the hidden dimension, the bias.
+# Annotations of the batch, of the first weight's input and the second one's result, of the hidden dimension, of the
+# bias.
 STRATEGIES = {
     "data": ("@a", "@_", "@_", "@_"),
     "data, open": ("@a", "", "", ""),
@@ -80,13 +81,13 @@ def main():
     parser.add_argument("--before", type=pathlib.Path, required=True)
     parser.add_argument("--random", type=int, default=300, help="programs of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--worst", type=int, default=0, help="print so many of the worst programs, for each kind and size")
+    parser.add_argument("--worst", type=int, default=0, help="print this many of the worst programs, for each kind and size")
     options = parser.parse_args()
     choose = random.Random(options.seed)
     strategies = itertools.cycle(STRATEGIES.values())
     kinds = {"random": random_programs(options.build, 1000 * options.seed, options.random),
              "networks": [network(choose, next(strategies)) for _ in range(options.random)],
-             "networks, cut at random": [network(choose, None) for _ in range(options.random)],
+             "networks, sharded at random": [network(choose, None) for _ in range(options.random)],
              "models": [models.model(choose, template)
                         for template in itertools.islice(itertools.cycle(models.TEMPLATES.values()), options.random)]}
     print("| programs | size | better | worse | geometric mean | worst |\n| --- | --- | --- | --- | --- | --- |")
@@ -94,7 +95,7 @@ def main():
         before, now = ([sizes(function) for function in programs.inspect_all(build, texts)]
                        for build in (options.before, options.build))
         for index, size in enumerate(SIZES):
-            # Ten of each more: a few bytes for nothing are no large ratio.
+            # Adds ten to both: a few bytes against none must not be a large ratio.
             ratios = [(new[index] + 10) / (old[index] + 10) for old, new in zip(before, now)]
             better, worse = sum(ratio < 0.999 for ratio in ratios), sum(ratio > 1.001 for ratio in ratios)
             print(f"| {kind} ({len(texts)}) | {size} | {better} | {worse} | {programs.geometric_mean(ratios):.3f} | "

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""What convolutions, pools and sums of slices send over cut dimensions, beside what devices look at and do not hold.
+"""Compares the bytes of convolutions and pools along sharded dimensions with those that devices read but do not hold.
 
     benchmarks/partitioner/windows.py [--build build/release] [--cases 100] [--seed 1] [--kinds conv2d "conv2d gradient"] [--run]
 
-Random sizes, windows, strides, dilations, paddings and meshes of 2 to 8 devices: arrays of one to three positions (rank 1 to
-5), one or two of them cut, by one axis or two, arrays and results alike, as many channels in as out. The bound is counted
-element by element, from the meaning of the operations and of shardings alone: what each device looks at and does not hold.
-The gradient by the array that is looked at, for a cotangent that lies as the result does, has the same bound: what a device
-adds up for elements that it does not hold. Pools may send less than that, what they have reduced along one dimension before the other. Where two axes cut one
-dimension, pieces may be uneven in the middle of an array, too: a line of its own. `--run` executes every program on its
-devices, and on one: the results are the same.
+Random sizes, windows, strides, dilations, paddings and meshes of 2 to 8 devices: arrays of one to three positions (rank
+1 to 5), one or two of them sharded, over one axis or two, arrays and results alike, as many channels in as out. The
+bound is counted element by element, from the meaning of the operations and of shardings alone: what each device reads
+and does not hold. The gradient by the array that is read, for a cotangent that is sharded like the result, has the same
+bound: a device adds up contributions for elements that it does not hold. Pools may send less, since they reduce along
+one dimension before the other. If two axes shard one dimension, shards may be uneven in the middle of an array, too:
+these have a line of their own. `--run` executes every program on its devices, and on one: the results are the same.
 """
 
 import itertools
@@ -23,7 +23,7 @@ KINDS = ["conv1d", "conv2d", "max_pool", "avg_pool", "slices", "conv1d gradient"
 
 
 class Dim:
-    """One position: its window, and which elements the pieces of the result look at."""
+    """One position: its window, and the elements that the shards of the result read."""
 
     def __init__(self, choose, kind, axes, mesh):
         self.size, self.axes, self.mesh = choose.randint(7, 70 if axes else 20), axes, mesh
@@ -41,7 +41,7 @@ class Dim:
         self.count = (self.size + self.low + self.high - extent) // self.stride + 1
 
     def pieces(self, size):
-        """From where to where each piece lies, by nested ceilings."""
+        """Begin and end of each shard, by nested ceilings."""
         ranges = [(0, size)]
         for axis in self.axes:
             length = -(-(ranges[0][1] - ranges[0][0]) // self.mesh[axis])
@@ -50,7 +50,7 @@ class Dim:
         return ranges
 
     def looked(self, taps):
-        """For each piece: the elements that it looks at through these taps, and the range that it holds."""
+        """For each shard: the elements that it reads through these taps, and the range that it holds."""
         for (first, last), held in zip(self.pieces(self.count), self.pieces(self.size)):
             elements = {i * self.stride + tap * self.dilation - self.low for i in range(first, last) for tap in taps}
             yield {element for element in elements if 0 <= element < self.size}, held
@@ -68,7 +68,7 @@ class Case:
         names = list(self.mesh)
         self.isJoint = len(names) == 2 and (positions == 1 or choose.random() < 0.15)
         if self.isJoint:
-            names = [names]  # Both cut one dimension.
+            names = [names]  # Both shard one dimension.
         for dim, axes in zip(choose.sample(range(positions), len(names)), names):
             layout[dim] = tuple(axes)
         self.dims = [Dim(choose, self.kind, axes, self.mesh) for axes in layout]
@@ -95,7 +95,7 @@ class Case:
         options += f", padding=[{', '.join(f'({dim.low}, {dim.high})' for dim in self.dims)}]"
         if self.kind.startswith("conv"):
             options += f", dilation={both([dim.dilation for dim in self.dims])}"
-            if len(self.dims) == 2:  # A window of 8 x 3 could be 8 filters of another layout.
+            if len(self.dims) == 2:  # A window of 8 x 3 could also be 8 filters in another layout.
                 options += ', dimension_numbers=("NHWC", "HWIO", "NHWC")'
             return f"{self.kind}(x, k, {options})"
         return f"{self.kind}(x, {both([dim.window for dim in self.dims])}, {options})"
@@ -117,7 +117,7 @@ class Case:
         """Bytes that each device receives, the mean over the devices."""
         missing = 0
         if self.kind == "slices":
-            # Not every combination of rows and columns is looked at.
+            # Not every combination of rows and columns is read.
             views = [[list(dim.looked([tap])) for dim, tap in zip(self.dims, taps)] for taps in self.taps]
             for place in itertools.product(*(range(len(looked)) for looked in views[0])):
                 ranges = [looked[i][1] for looked, i in zip(views[0], place)]
@@ -135,7 +135,7 @@ class Case:
 
 
 def main():
-    survey(arguments(__doc__, KINDS).parse_args(), "what is looked at",
+    survey(arguments(__doc__, KINDS).parse_args(), "what is read",
            lambda choose, kind: Case(choose, [kind]))
 
 

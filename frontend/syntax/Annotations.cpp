@@ -1,4 +1,4 @@
-//===- Annotations.cpp - where shardings are written ----------------------===//
+//===- Annotations.cpp - the places of shardings in a program -------------===//
 
 #include "frontend/syntax/Annotations.h"
 
@@ -19,7 +19,7 @@ AnnotatedDim dimOf(const DimShardingSyntax &sharding) {
   return dim;
 }
 
-/// The types that make up these, fields of structs included.
+/// These types and all types in them, including fields of structs.
 std::set<const TypeSyntax *> partsOf(const Ast &ast, std::vector<const TypeSyntax *> pending) {
   std::map<std::string_view, const StructDecl *> structs;
   for (const StructDecl &decl : ast.structs)

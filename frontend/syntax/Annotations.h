@@ -1,7 +1,7 @@
-//===- Annotations.h - where shardings are written --------------*- C++ -*-===//
+//===- Annotations.h - the places of shardings ------------------*- C++ -*-===//
 //
-// The places of a program where a sharding stands or could stand: the dimensions of array types, and the entries of
-// `shard(x, P(...))`. Those of a shard_map are none: they say what the program computes, not where.
+// The places of a program with a sharding, or where one may be added: the dimensions of array types, and the entries of
+// `shard(x, P(...))`. Those of a shard_map are not listed: they determine what the program computes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,7 +15,7 @@ namespace spmdc {
 
 struct AnnotatedDim {
   Range whole;  ///< `2048@b`; in a P(...) the entry.
-  Range suffix; ///< From behind the size: `@b`, empty where nothing is written; in a P(...) the entry.
+  Range suffix; ///< After the size: `@b`, empty if nothing is written; in a P(...) the entry.
   std::vector<std::string> axes;
   bool isOpen = true;
   int64_t priority = -1;
@@ -29,11 +29,11 @@ struct Annotation {
   std::vector<AnnotatedDim> dims;
 };
 
-/// In the order of the text.
+/// Lists the annotations in text order.
 std::vector<Annotation> listAnnotations(const Ast &ast, std::string_view entry);
 
-/// One dimension's sharding as it is written behind the size of a type (`@(a, b)`, empty where it says nothing) or as
-/// an entry of P(...).
+/// The text of one dimension's sharding: after the size in a type (`@(a, b)`, empty if there is none), or as an entry
+/// of P(...).
 std::string writeDim(const std::vector<std::string> &axes, bool isOpen, int64_t priority, bool isPartition);
 
 } // namespace spmdc

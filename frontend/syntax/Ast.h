@@ -1,10 +1,10 @@
-//===- Ast.h - what a program says, as a tree -------------------*- C++ -*-===//
+//===- Ast.h - the syntax tree of a program ---------------------*- C++ -*-===//
 //
 // Plain data. Nodes point to one another and are owned by the Ast, so that a tree of any depth is destroyed without
 // recursion. Names are resolved later: an identifier may turn out to be a variable, a const, a mesh axis or a dtype.
 //
-// Chains of left-associative operators (`a + b + c ...`) are as deep as they are long; whoever walks them must go down
-// the left side with a loop. Everything else nests at most `maxNesting` deep: the parser refuses more.
+// Chains of left-associative operators (`a + b + c ...`) are as deep as they are long; a traversal must iterate along
+// the left side. All other nodes nest at most `maxNesting` deep, which the parser checks.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace spmdc {
 
-/// A name where it stands.
+/// A name and its range in the text.
 struct Identifier {
   std::string_view text;
   Range range;
@@ -30,12 +30,12 @@ struct Identifier {
 
 struct Expr;
 
-/// What stands behind `@` in a dimension, or one entry of `P(...)`.
+/// The text after `@` in a dimension, or one entry of `P(...)`.
 struct DimShardingSyntax {
   Range range;
   std::vector<Identifier> axes; ///< Major to minor.
-  bool isOpen = true;           ///< `?`, or nothing written.
-  int64_t priority = -1;        ///< `!1`; -1 where none is written.
+  bool isOpen = true;           ///< `?`, or nothing is written.
+  int64_t priority = -1;        ///< `!1`; -1 if none is written.
 };
 
 struct DimSyntax {
@@ -57,7 +57,7 @@ struct TypeSyntax {
   std::vector<DimSyntax> dims;        ///< Array.
   bool hasBrackets = false;           ///< Array: `f32[]` rather than `f32`.
   std::vector<TypeSyntax *> elements; ///< Tuple, and one for Fixed.
-  std::vector<Expr *> sizes;          ///< Named: the generic sizes, `Linear<D, H>`; empty where none are written.
+  std::vector<Expr *> sizes;          ///< Named: the generic sizes, `Linear<D, H>`; may be empty.
   Expr *count = nullptr;              ///< Fixed.
 };
 
@@ -112,7 +112,7 @@ enum class BinaryOp : uint8_t {
   Power,
 };
 
-/// The operator as it is written.
+/// The text of the operator.
 std::string_view spelling(BinaryOp op);
 std::string_view spelling(UnaryOp op);
 
@@ -137,7 +137,7 @@ template <typename T> const T *dynAs(const Expr &expr) {
 }
 
 struct IntegerExpr : ExprOf<ExprKind::Integer> {
-  std::optional<int64_t> value; ///< Nothing where it does not fit, which is reported.
+  std::optional<int64_t> value; ///< Nullopt if it does not fit, which is reported.
   using ExprOf::ExprOf;
 };
 struct FloatExpr : ExprOf<ExprKind::Float> {
@@ -231,12 +231,12 @@ struct PartitionExpr : ExprOf<ExprKind::Partition> {
 };
 
 struct Stmt;
-/// Statements, then in the arm of an `if` a value.
+/// Statements, followed by a value in a branch of an `if`.
 struct Block {
   Range range;
   std::vector<Stmt *> statements;
   Expr *value = nullptr;
-  bool isBroken = false; ///< A statement in it was not understood.
+  bool isBroken = false; ///< A statement in it has a syntax error.
 };
 
 struct IfExpr : ExprOf<ExprKind::If> {
@@ -280,8 +280,8 @@ struct Stmt {
   StmtKind kind;
   Range range;
   Pattern pattern;            ///< Let.
-  TypeSyntax *type = nullptr; ///< Let, where one is written.
-  Expr *value = nullptr;      ///< Null in a `let` whose value was not understood.
+  TypeSyntax *type = nullptr; ///< Let: the written type, if any.
+  Expr *value = nullptr;      ///< Null in a `let` whose value has a syntax error.
 };
 
 //===- Declarations -------------------------------------------------------===//
@@ -332,16 +332,16 @@ struct FnDecl {
 /// One parsed file.
 struct Ast {
   const Source *source = nullptr;
-  /// Names of declarations that were not understood; their uses are no further errors.
+  /// Names of declarations with syntax errors; uses of them are not reported again.
   std::vector<std::string_view> brokenNames;
   bool hasBrokenMesh = false;
   std::vector<MeshDecl> meshes; ///< More than one is an error, reported by the parser.
   std::vector<ConstDecl> consts;
-  std::vector<BudgetItem> budget; ///< Of all `budget` lines.
+  std::vector<BudgetItem> budget; ///< Items of all `budget` lines.
   std::vector<StructDecl> structs;
   std::vector<FnDecl> functions;
 
-  /// All nodes, in the order in which they were made.
+  /// All nodes, in the order of their creation.
   const std::vector<std::unique_ptr<Expr>> &getExpressions() const { return expressions; }
   const std::vector<std::unique_ptr<TypeSyntax>> &getTypes() const { return types; }
 

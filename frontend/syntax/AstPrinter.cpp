@@ -1,4 +1,4 @@
-//===- AstPrinter.cpp - the tree as text ----------------------------------===//
+//===- AstPrinter.cpp - prints the syntax tree ----------------------------===//
 
 #include "frontend/syntax/AstPrinter.h"
 
@@ -162,7 +162,7 @@ private:
     out += '\n';
   }
 
-  /// A block inside an expression: its statements on lines of their own, one step in.
+  /// A block inside an expression: its statements on separate lines, indented by one level.
   void nested(const Block &block) {
     out += "{\n";
     ++indent;
@@ -216,7 +216,7 @@ private:
     }
   }
 
-  /// Goes down the left side with a loop: such chains may be longer than the stack is deep.
+  /// Iterates along the left side: recursion over a long chain would overflow the stack.
   void binaryChain(const Expr &chain) {
     std::vector<const BinaryExpr *> spine;
     const Expr *left = &chain;

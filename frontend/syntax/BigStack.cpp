@@ -1,4 +1,4 @@
-//===- BigStack.cpp - deep recursion without fear -------------------------===//
+//===- BigStack.cpp - a large stack for deep recursion --------------------===//
 
 #include "frontend/syntax/BigStack.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t stackBytes = size_t(512) << 20;
 
-/// Whether this thread has the big stack already.
+/// True if this thread has the big stack already.
 thread_local bool isOnBigStack = false;
 
 struct Job {
@@ -39,7 +39,7 @@ void runOnBigStack(const std::function<void()> &body) {
   pthread_attr_t attributes;
   pthread_t thread;
   pthread_attr_init(&attributes);
-  // Where address space is limited the caller's own stack must do.
+  // If address space is limited, runs on the caller's stack.
   bool isStarted = pthread_attr_setstacksize(&attributes, stackBytes) == 0 &&
                    pthread_create(&thread, &attributes, runJob, &job) == 0;
   pthread_attr_destroy(&attributes);

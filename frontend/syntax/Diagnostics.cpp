@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - what is wrong with a program ---------------------===//
+//===- Diagnostics.cpp - errors of a program ------------------------------===//
 
 #include "frontend/syntax/Diagnostics.h"
 
@@ -15,7 +15,7 @@ constexpr size_t shownBefore = 80;
 constexpr size_t shownAfter = 80;
 constexpr std::string_view replacementCharacter = "\xEF\xBF\xBD";
 
-/// The characters of a line, as a terminal may see them: what is no valid UTF-8 or controls the terminal is replaced.
+/// The characters of a line, as a terminal may show them: invalid UTF-8 and control characters are replaced.
 std::vector<std::string_view> printableCharacters(std::string_view text) {
   std::vector<std::string_view> characters;
   for (size_t i = 0; i < text.size();) {
@@ -35,7 +35,7 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-/// The source line and, under it, `^~~~` for what the range covers of that line.
+/// Appends the source line and, under it, a caret and tildes for the part of the range in that line.
 void appendExcerpt(std::string &out, const Range &where) {
   std::string_view line = where.source->lineAt(where.begin);
   size_t lineBegin = line.data() - where.source->getText().data();

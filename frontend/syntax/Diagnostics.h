@@ -1,4 +1,4 @@
-//===- Diagnostics.h - what is wrong with a program -------------*- C++ -*-===//
+//===- Diagnostics.h - errors of a program ----------------------*- C++ -*-===//
 //
 // Collects the errors (or the warnings) of one compilation, and owns the sources that they point into. It neither
 // prints nor decides how the process ends: a tool asks for the text and chooses.
@@ -14,7 +14,7 @@
 
 namespace spmdc {
 
-/// Names the second place of an error, or the fix.
+/// The second location of an error, or its fix.
 struct DiagnosticNote {
   Range where;
   std::string message;
@@ -30,30 +30,29 @@ struct Diagnostic {
 
 class Diagnostics {
 public:
-  /// Errors beyond this many are counted, not kept: a file of garbage must not fill the memory.
+  /// Errors beyond this many are counted, not stored: a file of garbage must not exhaust memory.
   static constexpr size_t maxErrors = 200;
 
   Diagnostics() = default;
-  /// Collects something else: `warning`.
+  /// Collects diagnostics of another severity: `warning`.
   explicit Diagnostics(std::string severity) : severity(std::move(severity)) {}
   Diagnostics(const Diagnostics &) = delete;
   Diagnostics &operator=(const Diagnostics &) = delete;
 
   const Source &addSource(std::string name, std::string text);
 
-  /// Records an error. What a terminal must not see (a message may quote the program) is replaced. The same message at
-  /// the same place is recorded once (a function body is checked anew at each call). The reference is good until the
-  /// next call.
+  /// Records an error. Characters that a terminal must not show are replaced (a message may quote the program). The
+  /// same message at the same location is recorded once (a function body is checked again at each call). The reference
+  /// is valid until the next call.
   Diagnostic &error(Range where, std::string message);
 
-  /// The error recorded last, to note more about it. There is one.
+  /// The last recorded error, to add notes. There must be one.
   Diagnostic &last() { return lastIsDropped ? dropped : errors.back(); }
 
   bool hasErrors() const { return !errors.empty(); }
-  /// Whether all errors are in what a command line says (sources with the name of an option: `--mesh`), not in a
-  /// program.
+  /// True if all errors are in the command line (sources with the name of an option: `--mesh`), not in a program.
   bool areInOptions() const;
-  /// In the order of their places within a source, sources in the order they were added.
+  /// Sorted by location within a source; sources in the order in which they were added.
   std::vector<Diagnostic> getErrors() const;
 
   /// `file:line:col: error: message`, the source line and a caret, then the notes in the same form; for all errors.
@@ -63,7 +62,7 @@ private:
   std::string severity = "error";
   std::vector<std::unique_ptr<Source>> sources;
   std::vector<Diagnostic> errors;
-  Diagnostic dropped; ///< Takes what is not kept.
+  Diagnostic dropped; ///< Receives errors that are not stored.
   size_t droppedCount = 0;
   bool lastIsDropped = false;
 };

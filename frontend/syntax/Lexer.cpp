@@ -120,7 +120,7 @@ private:
   void lexNumber(uint32_t begin) {
     TokenKind kind = TokenKind::Integer;
     skipDigits();
-    // `0..8` is a range and `x.0` never a float: a point belongs to a number only before a digit.
+    // `0..8` is a range, and `x.0` is never a float: a point is part of a number only before a digit.
     if (peek() == '.' && isDigit(peek(1))) {
       kind = TokenKind::Float;
       ++position;
@@ -180,9 +180,9 @@ private:
     add(TokenKind::String, begin);
   }
 
-  /// The quote at `begin` is taken. A string to its end, so that what it holds is no error of its own.
+  /// Consumes a single-quoted string after the quote at `begin`, so that its text causes no further errors.
   void lexSingleQuoted(uint32_t begin) {
-    error(begin, "a string stands in double quotes");
+    error(begin, "a string is written in double quotes");
     size_t close = text.find_first_of("'\n", position);
     if (close == std::string_view::npos || text[close] == '\n')
       return;
@@ -197,11 +197,11 @@ private:
     add(TokenKind::String, begin);
   }
 
-  /// As other languages have them: an error, and read over.
+  /// A block comment of other languages is an error, and skipped.
   void lexBlockComment(uint32_t begin) {
     position += 2;
-    error(begin, "a comment begins with '//' and ends with its line");
-    // Asked once: many of them in a large text must not be searched for each.
+    error(begin, "a comment begins with '//' and ends at the end of its line");
+    // Remembers a failed search: many comments in a large text must not each search to its end.
     size_t close = mayCloseComment ? text.find("*/", position) : std::string_view::npos;
     mayCloseComment = close != std::string_view::npos;
     if (!mayCloseComment)
@@ -216,7 +216,7 @@ private:
     position = close + 2;
   }
 
-  /// A run of bytes that are no text, or one character that begins no token.
+  /// Consumes a run of bytes that are not text, or one character that begins no token.
   void lexStray() {
     uint32_t begin = position;
     if (text[position] == '\0') {

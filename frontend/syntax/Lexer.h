@@ -78,14 +78,14 @@ struct Token {
   uint32_t end = 0;
 };
 
-/// All tokens of a source; the last one is `End`. What is no token is reported (invalid UTF-8, NUL bytes, open strings,
-/// malformed numbers, stray characters) and left out.
+/// All tokens of a source; the last one is `End`. Text that is not a token is reported (invalid UTF-8, NUL bytes, open
+/// strings, malformed numbers, stray characters) and skipped.
 std::vector<Token> lex(const Source &source, Diagnostics &diagnostics);
 
-/// `mesh`, `const` and all other words that are no names.
+/// `mesh`, `const` and all other reserved words.
 std::vector<std::string_view> keywordNames();
 
-/// How a kind of token reads in a message: `';'`, `identifier`.
+/// A kind of token in messages: `';'`, `identifier`.
 std::string_view describe(TokenKind kind);
 
 /// The value of a string token, escapes (`\n \t \" \\`) resolved. `token` includes the quotes.

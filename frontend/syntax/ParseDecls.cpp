@@ -20,7 +20,7 @@ void Parser::declaration() {
     if (atBudget())
       return budgetDecl();
     if (at(TokenKind::Let))
-      fail(here(), "'let' stands inside of functions; outside of them 'const N = ...;' names a number");
+      fail(here(), "'let' is only allowed in functions; outside, 'const N = ...;' names a number");
     failExpected("a declaration ('mesh', 'const', 'struct', 'fn' or 'budget')");
   }
 }
@@ -61,8 +61,8 @@ void Parser::budgetDecl() {
   take();
   do {
     BudgetItem item;
-    item.name = expectIdentifier("what the budget is of: 'wire', 'collectives' or 'memory'");
-    expect(TokenKind::Assign, "after what the budget is of");
+    item.name = expectIdentifier("the budget's quantity: 'wire', 'collectives' or 'memory'");
+    expect(TokenKind::Assign, "after the budget's quantity");
     if (!at(TokenKind::Integer) && !at(TokenKind::Float) && !at(TokenKind::Bytes))
       failExpected("a number, or bytes such as 64MiB");
     item.value = rangeOf(take());
@@ -71,7 +71,7 @@ void Parser::budgetDecl() {
   endStatement();
 }
 
-/// `<B, D>` behind the name of a function or a struct, or nothing.
+/// `<B, D>` after the name of a function or a struct, optional.
 std::vector<Identifier> Parser::genericSizes() {
   std::vector<Identifier> generics;
   if (accept(TokenKind::Less))
@@ -102,7 +102,7 @@ ParamDecl Parser::param() {
   param.name = expectIdentifier("a parameter's name");
   bind(param.name.text);
   if (isDTypeName(param.name.text) && (at(TokenKind::LeftBracket) || at(TokenKind::Identifier)))
-    fail(param.name.range, "a parameter's name stands before its type, as in 'x: f32[8]'");
+    fail(param.name.range, "a parameter's name comes before its type, as in 'x: f32[8]'");
   if (accept(TokenKind::Colon))
     param.type = type();
   if (accept(TokenKind::Assign))
@@ -123,19 +123,19 @@ void Parser::fnDecl() {
   else if (!at(TokenKind::LeftBrace))
     failExpected("'->' before the result's type, or '{' before the function's body");
   if (at(TokenKind::Comma))
-    fail(here(), "several results stand in parentheses, as in '-> (f32, f32)'");
+    fail(here(), "write several results in parentheses, as in '-> (f32, f32)'");
   fn.range = since(begin);
   fn.body = block(BlockKind::Function);
   ast->functions.push_back(std::move(fn));
 }
 
-/// An error, but it is understood, so that what uses it is none.
+/// Reports a nested declaration, but parses it, so that its uses are not errors.
 void Parser::nestedDeclaration() {
-  diagnostics.error(
-      here(), at(TokenKind::Fn) ? "functions are declared beside one another, not inside of one: move it out, and give "
-                                  "it what it uses of this one as arguments"
-              : at(TokenKind::Const) ? "a const is declared outside of functions; inside, 'let' names a value"
-                                     : found() + " is declared outside of functions");
+  diagnostics.error(here(),
+                    at(TokenKind::Fn)      ? "functions cannot be declared inside of a function: move it out, and give "
+                                             "it the values that it uses as arguments"
+                    : at(TokenKind::Const) ? "a const is only allowed outside of functions; inside, 'let' names a value"
+                                           : found() + " is only allowed outside of functions");
   auto bound = boundTypes;
   declaration();
   boundTypes = bound;
@@ -149,11 +149,11 @@ Block Parser::block(BlockKind kind) {
   expect(TokenKind::LeftBrace, kind == BlockKind::Function ? "before the function's body" : "before the block");
   while (!at(TokenKind::RightBrace) && !block.value) {
     bool isDeclaration = at(TokenKind::Fn) || at(TokenKind::Struct) || at(TokenKind::Mesh) || at(TokenKind::Const);
-    // At the beginning of a line it is the next declaration of the file, and this block was not closed.
+    // A declaration at the beginning of a line belongs to the file, and this block was not closed.
     bool beginsLine = peek().begin == 0 || source.getText()[peek().begin - 1] == '\n';
     if (at(TokenKind::End) || (isDeclaration && beginsLine)) {
       report(here(), "expected '}' at the end of the block, found " + found());
-      // A function is understood as far as it goes; what an inner block is part of is not.
+      // An unclosed function is kept; the statement around an unclosed inner block is not.
       if (kind != BlockKind::Function)
         throw SyntaxError();
       block.isBroken = true;
@@ -178,7 +178,7 @@ Block Parser::block(BlockKind kind) {
   return block;
 }
 
-/// What a block must end in, and what may stand only there. Where a statement was not understood, nothing is missed.
+/// Checks the end of a block, and statements that are only allowed there. A block with syntax errors may lack its end.
 void Parser::checkBlockEnd(const Block &block, BlockKind kind) {
   Range end = here();
   if (kind == BlockKind::Function && block.value)
@@ -186,17 +186,17 @@ void Parser::checkBlockEnd(const Block &block, BlockKind kind) {
   if (kind == BlockKind::Loop && block.value)
     diagnostics.error(block.value->range, "a loop's next carries are yielded: write 'yield ...;'");
   if (kind == BlockKind::Arm && !block.value && !block.isBroken)
-    diagnostics.error(end, "an arm of 'if' ends in a value without ';'");
+    diagnostics.error(end, "a branch of 'if' must end in a value without ';'");
   bool yields = std::any_of(block.statements.begin(), block.statements.end(),
                             [](const Stmt *stmt) { return stmt->kind == StmtKind::Yield; });
   if (kind == BlockKind::Loop && !yields && !block.value && !block.isBroken)
-    diagnostics.error(end, "the body of a loop ends in 'yield ...;'");
+    diagnostics.error(end, "the body of a loop must end in 'yield ...;'");
 
   for (const Stmt *stmt : block.statements) {
     if (stmt->kind == StmtKind::Return && kind != BlockKind::Function)
-      diagnostics.error(stmt->range, "'return' stands at the end of a function only");
+      diagnostics.error(stmt->range, "'return' is only allowed at the end of a function");
     if (stmt->kind == StmtKind::Yield && kind != BlockKind::Loop)
-      diagnostics.error(stmt->range, "'yield' stands at the end of a loop only");
+      diagnostics.error(stmt->range, "'yield' is only allowed at the end of a loop");
     bool isEnd = stmt->kind == StmtKind::Return || stmt->kind == StmtKind::Yield;
     if (isEnd && stmt != block.statements.back()) {
       const Stmt *following = *(std::find(block.statements.begin(), block.statements.end(), stmt) + 1);
@@ -220,7 +220,7 @@ void Parser::statement(Block &block) {
     Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
     stmt->pattern = pattern();
     if (at(TokenKind::Comma)) {
-      report(here(), "several names stand in parentheses, as in 'let (x, y) = ...'");
+      report(here(), "write several names in parentheses, as in 'let (x, y) = ...'");
       Pattern all;
       all.elements.push_back(std::move(stmt->pattern));
       while (accept(TokenKind::Comma))
@@ -234,12 +234,12 @@ void Parser::statement(Block &block) {
       expect(TokenKind::Assign, "after the name");
       stmt->value = expression();
     } catch (const SyntaxError &) {
-      // The names are known, only not what they stand for.
+      // The names are declared, but their values are unknown.
       stmt->type = nullptr;
       block.statements.push_back(stmt);
       throw;
     }
-    // Bound behind the value: `let key = key[0];` shadows only what follows.
+    // Binds after the value: `let key = key[0];` shadows only later uses.
     auto bindAll = [&](auto &self, const Pattern &pattern) -> void {
       bind(pattern.name);
       for (const Pattern &element : pattern.elements)
@@ -253,18 +253,18 @@ void Parser::statement(Block &block) {
     take();
     stmt->value = expression();
     if (at(TokenKind::Comma))
-      fail(here(), "several values stand in parentheses, as in '(x, y)'");
+      fail(here(), "write several values in parentheses, as in '(x, y)'");
     return finish(stmt);
   }
   Expr *value = expression();
   if (at(TokenKind::Assign)) {
     const auto *name = dynAs<NameExpr>(*value);
     if (!name && dynAs<SubscriptExpr>(*value))
-      fail(here(), "arrays do not change: update(x, v, start=[..]), scatter_add or where give one that differs");
+      fail(here(), "arrays do not change: update(x, v, start=[..]), scatter_add or where return a changed copy");
     report(here(), "a name gets its value once: write 'let' before it");
     if (!name)
       throw SyntaxError();
-    // As if it were there.
+    // Parses on as if 'let' were there.
     take();
     Stmt *stmt = ast->makeStmt(StmtKind::Let, since(begin));
     stmt->pattern.name = name->name;
@@ -281,7 +281,7 @@ void Parser::statement(Block &block) {
   finish(stmt);
 }
 
-/// The `;` of a statement. Where it is missing and the next line goes on sensibly, only that is reported.
+/// The `;` of a statement. If it is missing and the next line parses, only that is reported.
 void Parser::endStatement() {
   if (accept(TokenKind::Semicolon))
     return;

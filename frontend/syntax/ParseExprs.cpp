@@ -17,7 +17,7 @@ struct BinaryRule {
 
 constexpr unsigned comparisonPrecedence = 3;
 
-/// The left-associative operators, loosest first. `**` binds tighter than unary minus and has a rule of its own.
+/// The left-associative operators, loosest first. `**` binds tighter than unary minus and has its own rule.
 std::optional<BinaryRule> binaryRule(TokenKind kind) {
   switch (kind) {
   case TokenKind::OrOr:
@@ -65,7 +65,7 @@ std::optional<BinaryRule> binaryRule(TokenKind kind) {
 
 } // namespace
 
-/// Operators of at least this precedence. In a dimension `@` ends the size: what follows is its sharding.
+/// Parses operators of at least this precedence. In a dimension, `@` ends the size: its sharding follows.
 Expr *Parser::binary(unsigned minPrecedence, bool inDimension) {
   Expr *left = unary();
   bool isComparison = false;
@@ -187,7 +187,7 @@ Expr *Parser::primary() {
     fail(here(), "'not' is written '!'");
   if (textOf(peek()) == "P" && peek(1).kind == TokenKind::LeftParen)
     return partition();
-  // A struct's name, or a field and a colon behind the brace: no block begins like this, so `if c { x }` stays a
+  // A struct's name, or a field and a colon after the brace: no block begins like this, so `if c { x }` is still a
   // condition.
   bool isStruct = peek(1).kind == TokenKind::LeftBrace &&
                   ((peek(2).kind == TokenKind::Identifier && peek(3).kind == TokenKind::Colon) ||
@@ -232,7 +232,7 @@ Expr *Parser::parenthesised() {
   }
   expect(TokenKind::RightParen, "to close the parenthesis");
   if (elements.size() == 1 && !hasComma) {
-    // The expression now begins at its parenthesis; so does whatever it is the left side of.
+    // The expression now begins at its parenthesis; so does an expression whose left side it is.
     elements[0]->range = since(begin);
     return elements[0];
   }
@@ -287,7 +287,7 @@ Expr *Parser::structLiteral() {
       fields.push_back(field);
     });
   } catch (const SyntaxError &) {
-    // Its brace must not be taken for that of the block.
+    // Skips to the struct's brace, so that it does not close the block.
     while (!at(TokenKind::RightBrace) && !at(TokenKind::Semicolon) && !at(TokenKind::LeftBrace) && !at(TokenKind::End))
       take();
     accept(TokenKind::RightBrace);
@@ -357,7 +357,7 @@ Expr *Parser::ifExpr() {
   uint32_t begin = take().begin;
   Expr *condition = expression();
   Block thenBlock = block(BlockKind::Arm);
-  expect(TokenKind::Else, "after the first arm: an 'if' is an expression and has two");
+  expect(TokenKind::Else, "after the first branch: an 'if' is an expression and needs both");
   Block elseBlock;
   if (at(TokenKind::If)) {
     elseBlock.value = ifExpr();

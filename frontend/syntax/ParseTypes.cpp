@@ -4,15 +4,15 @@
 
 namespace spmdc {
 
-/// The names of structs are known before the first declaration is read, since `Linear<D, H>` reads as a comparison
-/// where `Linear` is a value.
+/// Finds the names of structs before it reads the first declaration, since `Linear<D, H>` would be a comparison if
+/// `Linear` were a value.
 void Parser::findStructs() {
   for (size_t i = 0; i + 1 < tokens.size(); ++i)
     if (tokens[i].kind == TokenKind::Struct && tokens[i + 1].kind == TokenKind::Identifier)
       structNames.insert(textOf(tokens[i + 1]));
 }
 
-/// The name of a dtype or a struct that no variable hides, before `[` or `<`.
+/// True at the name of a dtype or a struct that no variable hides, before `[` or `<`.
 bool Parser::atType() const {
   if (!at(TokenKind::Identifier))
     return false;
@@ -78,7 +78,7 @@ DimShardingSyntax Parser::dimSharding() {
     commaList(TokenKind::RightParen, "after the axes", [&] {
       Identifier axis = expectIdentifier("an axis name");
       if (axis.text == "_")
-        diagnostics.error(axis.range, "'_' (replicated) stands alone, not beside axes");
+        diagnostics.error(axis.range, "'_' (replicated) cannot be combined with axes");
       else
         result.axes.push_back(axis);
     });

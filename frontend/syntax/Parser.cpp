@@ -35,7 +35,7 @@ std::string Parser::found() const {
 
 Diagnostic &Parser::report(Range where, std::string message) {
   Diagnostic &error = diagnostics.error(where, std::move(message));
-  // What ends as code does behind `//` was probably meant as such.
+  // Text after `//` that ends like code was probably not meant as a comment.
   if (next == 0)
     return error;
   uint32_t begin = tokens[next - 1].end;
@@ -60,15 +60,15 @@ void Parser::failExpected(std::string_view what) {
   fail(here(), "expected " + std::string(what) + ", found " + found());
 }
 
-/// Where an expression ends, what other languages go on with.
+/// Reports operators of other languages at the end of an expression.
 void Parser::refuseForeignOperator() {
   std::string_view text = textOf(peek());
   constexpr std::string_view choice =
-      "a choice is written 'if c { x } else { y }', and where(c, x, y) where it is one for each element";
+      "write 'if c { x } else { y }' for one condition, and where(c, x, y) for one in each element";
   if (at(TokenKind::Identifier) && (text == "and" || text == "or"))
     fail(here(), "'" + std::string(text) + "' is written '" + (text == "and" ? "&&" : "||") + "'");
   if (at(TokenKind::Identifier) && text == "as")
-    fail(here(), "a dtype is changed by cast(x, f32)");
+    fail(here(), "cast(x, f32) changes a dtype");
   bool isOnItsLine = next > 0 && source.position(tokens[next - 1].end).line == here().start().line;
   if (at(TokenKind::Question) || (at(TokenKind::If) && isOnItsLine))
     fail(here(), std::string(choice));
@@ -114,14 +114,14 @@ std::unique_ptr<Ast> Parser::run() {
   return std::move(ast);
 }
 
-/// `mesh`, `const`, `struct` and `fn` are keywords and stand only where a declaration begins.
+/// `mesh`, `const`, `struct` and `fn` are keywords that only begin declarations.
 void Parser::skipToDeclaration() {
   while (!at(TokenKind::End) && !at(TokenKind::Mesh) && !at(TokenKind::Const) && !at(TokenKind::Struct) &&
          !at(TokenKind::Fn))
     take();
 }
 
-/// To behind the next `;` of this block, or to what ends the block or cannot be inside of it.
+/// Skips to after the next `;` of this block, or to a token that ends the block or cannot be in it.
 void Parser::skipStatement() {
   unsigned braces = 0;
   while (true) {

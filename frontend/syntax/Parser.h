@@ -13,8 +13,8 @@ namespace spmdc {
 /// Brackets, blocks, unary operators and postfix operators may nest this deep.
 constexpr unsigned maxNesting = 1000;
 
-/// Parses the full grammar. After an error it goes on with the next statement or declaration, so that one run reports
-/// all that is wrong; the tree then holds what could be understood.
+/// Parses the full grammar. After an error it continues with the next statement or declaration, so that one run reports
+/// all errors; the tree then holds the parts without errors.
 std::unique_ptr<Ast> parse(const Source &source, Diagnostics &diagnostics);
 
 /// The names of the dtypes, `key` included.

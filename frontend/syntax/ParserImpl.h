@@ -1,8 +1,8 @@
 //===- ParserImpl.h - the parser's state and rules --------------*- C++ -*-===//
 //
-// A recursive descent with precedence climbing. A rule that cannot go on reports the error and throws SyntaxError,
-// which only the loops over statements and declarations catch: they skip to where the next one begins. The rules live
-// in ParseDecls.cpp, ParseTypes.cpp and ParseExprs.cpp.
+// A recursive descent with precedence climbing. A rule that cannot continue reports the error and throws SyntaxError,
+// which only the loops over statements and declarations catch: they skip to the next one. The rules are in
+// ParseDecls.cpp, ParseTypes.cpp and ParseExprs.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,7 +48,7 @@ private:
   std::string_view textOf(const Token &token) const {
     return source.getText().substr(token.begin, token.end - token.begin);
   }
-  /// How the next token reads in a message: `'x'`, `end of file`.
+  /// The next token in messages: `'x'`, `end of file`.
   std::string found() const;
 
   /// Records an error at the next token, or before it.
@@ -59,7 +59,7 @@ private:
   Identifier expectIdentifier(std::string_view what);
   std::optional<int64_t> integerValue(const Token &token);
 
-  /// Items up to the closing token, separated by commas; one may follow the last.
+  /// Parses items up to the closing token, separated by commas; a trailing comma is allowed.
   template <typename Item> void commaList(TokenKind close, std::string_view where, Item item) {
     while (!at(close)) {
       item();
@@ -70,7 +70,7 @@ private:
       failExpected("',' or " + std::string(describe(close)) + " " + std::string(where));
   }
 
-  /// Counts one level of nesting for as long as it lives.
+  /// Counts one level of nesting while it lives.
   class Nested {
   public:
     Nested(Parser &parser, unsigned levels = 1) : parser(parser), levels(levels) {
@@ -91,7 +91,7 @@ private:
   void declaration();
   void meshDecl();
   void constDecl();
-  /// No keyword: `budget` is a name everywhere but where a declaration begins.
+  /// `budget` is not a keyword: it is a name except at the beginning of a declaration.
   bool atBudget() const { return at(TokenKind::Identifier) && textOf(peek()) == "budget"; }
   void budgetDecl();
   void structDecl();
@@ -102,7 +102,7 @@ private:
   void skipToDeclaration();
   void skipStatement();
 
-  /// What a block belongs to decides what may stand in it.
+  /// The kind of a block decides which statements it may have.
   enum class BlockKind { Function, Loop, Arm };
   Block block(BlockKind kind);
   void statement(Block &block);
@@ -123,7 +123,7 @@ private:
     return result;
   }
   void refuseForeignOperator();
-  static constexpr unsigned sizePrecedence = 8; ///< `+`: what binds tighter than shifts and comparisons.
+  static constexpr unsigned sizePrecedence = 8; ///< `+`: operators that bind tighter than shifts and comparisons.
   Expr *binary(unsigned minPrecedence, bool inDimension);
   Expr *unary();
   Expr *power();

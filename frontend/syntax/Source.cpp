@@ -1,4 +1,4 @@
-//===- Source.cpp - one text and the places in it -------------------------===//
+//===- Source.cpp - a text and its lines ----------------------------------===//
 
 #include "frontend/syntax/Source.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 constexpr uint32_t checkpointBytes = 4096;
 
-/// Every byte but a continuation byte begins a character; a stray byte counts as one, so that columns stay useful in
-/// texts that are not UTF-8.
+/// Every byte except a continuation byte begins a character; a stray byte counts as one, so that columns remain useful
+/// in texts that are not UTF-8.
 bool beginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
 } // namespace
@@ -91,7 +91,7 @@ size_t utf8Length(std::string_view text) {
   for (size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xC0) != 0x80)
       return 0;
-  // Overlong forms, surrogates, and what lies past U+10FFFF.
+  // Overlong forms, surrogates, and code points beyond U+10FFFF.
   if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) || (first == 0xF0 && byte(1) < 0x90) ||
       (first == 0xF4 && byte(1) > 0x8F))
     return 0;

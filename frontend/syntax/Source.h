@@ -1,7 +1,7 @@
-//===- Source.h - one text and the places in it -----------------*- C++ -*-===//
+//===- Source.h - a text and its lines --------------------------*- C++ -*-===//
 //
-// A text with a name, and the arithmetic between byte offsets and what a person counts: lines and columns from 1,
-// columns in characters (UTF-8 code points). Knows nothing of the language.
+// A text with a name, and the conversion between byte offsets and lines and columns, which count from 1, columns in
+// characters (UTF-8 code points). Independent of the language.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace spmdc {
 
-/// A place as a person counts it: both from 1, the column in characters.
+/// A line and a column, both from 1; the column counts characters.
 struct LineColumn {
   uint32_t line = 1;
   uint32_t column = 1;
@@ -23,7 +23,7 @@ struct LineColumn {
 
 class Source {
 public:
-  /// Texts are addressed with 32-bit offsets; a longer one is refused by whoever reads the file (`maxBytes`).
+  /// Texts are addressed with 32-bit offsets; the code that reads the file refuses a longer one (`maxBytes`).
   static constexpr size_t maxBytes = size_t(64) << 20;
 
   Source(std::string name, std::string text);
@@ -31,11 +31,12 @@ public:
   const std::string &getName() const { return name; }
   std::string_view getText() const { return text; }
 
-  /// Constant time but for a search over lines, also in lines of many megabytes.
+  /// Takes a binary search over lines plus constant time, even in lines of many megabytes.
   LineColumn position(uint32_t offset) const;
   /// The line that holds the offset, without its end.
   std::string_view lineAt(uint32_t offset) const;
-  /// The line that a location (`file:line:column`) in this source names, without its indentation; else nothing.
+  /// The line that a location (`file:line:column`) in this source names, without its indentation; empty for another
+  /// source.
   std::string_view lineOf(std::string_view location) const;
 
 private:
@@ -58,14 +59,15 @@ struct Range {
   std::string_view text() const { return source->getText().substr(begin, end - begin); }
   /// `file:line:column`.
   std::string str() const;
-  /// From the beginning of this range to the end of the other, which lies in the same source and not before it.
+  /// From the beginning of this range to the end of the other, which is in the same source and does not begin before
+  /// it.
   Range to(const Range &last) const { return {source, begin, last.end}; }
 };
 
-/// The line that a location (`file:line:column`) in this file names; 0 for one that lies elsewhere.
+/// The line that a location (`file:line:column`) in this file names; 0 for a location elsewhere.
 size_t lineNumberIn(std::string_view file, std::string_view location);
 
-/// Length in bytes of the UTF-8 character at the beginning of a text, or 0 where there is no valid one.
+/// Length in bytes of the UTF-8 character at the beginning of a text, or 0 if it is not valid.
 size_t utf8Length(std::string_view text);
 
 } // namespace spmdc

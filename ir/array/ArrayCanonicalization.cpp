@@ -1,8 +1,8 @@
-//===- ArrayCanonicalization.cpp - empty arrays, and reductions of nothing -===//
+//===- ArrayCanonicalization.cpp - empty arrays and trivial sums ----------===//
 //
-// A reduction over dimensions of size 1 only drops them: a reshape. Arrays without elements are worth nothing and cost
-// every later station a case of its own: what computes one becomes a constant, and what only reads one becomes what is
-// left without it. After canonicalization the only operations on empty arrays are constants, constraints and
+// A reduction over dimensions of size 1 only drops them: it is a reshape. Arrays without elements would be a special
+// case in every later stage: an operation that computes one becomes a constant, and an operation that reads one is
+// rewritten without it. After canonicalization the only operations on empty arrays are constants, constraints and
 // collectives.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ namespace {
 
 bool isEmpty(Value value) { return cast<ArrayType>(value.getType()).getNumElements() == 0; }
 
-/// Whatever computes an empty array.
+/// An operation that computes an empty array becomes a constant.
 struct EmptyResult : RewritePattern {
   explicit EmptyResult(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
 
@@ -37,7 +37,7 @@ struct EmptyResult : RewritePattern {
   }
 };
 
-/// A reduction of nothing is its identity.
+/// A reduction over no elements is the neutral value.
 struct ReduceOfEmpty : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -50,14 +50,14 @@ struct ReduceOfEmpty : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// One element is its own reduction.
+/// A reduction over one element is that element.
 struct ReduceOfOne : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ReduceOp op, PatternRewriter &rewriter) const override {
     ArrayType operand = op.getOperand().getType();
     bool isOne = llvm::all_of(op.getDims(), [&](int64_t dim) { return operand.getDimSize(dim) == 1; });
-    // Between propagation and partitioning a dimension of size 1 may hold partial results: there it stays.
+    // Between propagation and partitioning a dimension of size 1 may hold partial results: such a reduction is kept.
     if (!isOne || operand.getSharding() || op.getType().getSharding() ||
         operand.getElementType() != op.getType().getElementType())
       return failure();
@@ -66,7 +66,7 @@ struct ReduceOfOne : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// A sum of no products is zero.
+/// A sum over no products is zero.
 struct DotOfEmpty : OpRewritePattern<DotGeneralOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -78,7 +78,7 @@ struct DotOfEmpty : OpRewritePattern<DotGeneralOp> {
   }
 };
 
-/// Only the padding is there.
+/// A padded empty array is only padding.
 struct PadOfEmpty : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -90,7 +90,7 @@ struct PadOfEmpty : OpRewritePattern<PadOp> {
   }
 };
 
-/// Empty parts add nothing.
+/// A concatenation drops its empty operands.
 struct ConcatenateOfEmpty : OpRewritePattern<ConcatenateOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -109,8 +109,8 @@ struct ConcatenateOfEmpty : OpRewritePattern<ConcatenateOp> {
   }
 };
 
-/// x where it is larger, else the maximum: the maximum, in every bit. So is `relu` written, whose derivative at 0 is
-/// not that of a maximum.
+/// select(x > y, x, max(x, y)) is max(x, y), in every bit. `relu` is written so, because its derivative at 0 is not
+/// that of a maximum.
 struct SelectOfMaximum : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -1,7 +1,7 @@
-//===- ArrayEvaluation.cpp - array operations by definition ---------------===//
+//===- ArrayEvaluation.cpp - reference evaluation of array ops ------------===//
 //
-// The reference that compiled code is checked against: each function is the definition of its operation, element by
-// element, in double precision rounded once to the result's type.
+// The reference for compiled code: each function is the definition of its operation, element by element, in double
+// precision rounded once to the result's type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ Tensor generate(ArrayType type, function_ref<Scalar(ArrayRef<int64_t>)> element)
   return result;
 }
 
-/// Half precision sums are kept in f32; every other type accumulates in itself (floats: in double, rounded once).
+/// Sums of half precision stay in f32; every other type accumulates in itself (floats: in double, rounded once).
 Scalar finish(Type type, Scalar value) { return roundTo(value, type); }
 
 } // namespace

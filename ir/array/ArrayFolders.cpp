@@ -1,4 +1,4 @@
-//===- ArrayFolders.cpp - what an operation folds to ----------------------===//
+//===- ArrayFolders.cpp - folders of array operations ---------------------===//
 
 #include "ir/array/ArrayOps.h"
 
@@ -21,7 +21,7 @@ static bool isIota(ArrayRef<int64_t> dims) {
 }
 
 OpFoldResult BroadcastInDimOp::fold(FoldAdaptor adaptor) {
-  // Unsharded splats only: a splat under a sharding belongs to partitioning.
+  // Only splats without sharding fold: those with a sharding are left to partitioning.
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getOperand()))
     return splat.resizeSplat(getType().getTensorType());
   return foldIdentity(getOperand(), getType(), isIota(getDims()));

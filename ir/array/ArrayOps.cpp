@@ -59,7 +59,7 @@ LogicalResult verifySameArray(Operation *op) {
   return success();
 }
 
-/// Prints the one type that all have, or `(operands) -> result` where shardings differ.
+/// Prints the common type of all, or `(operands) -> result` if shardings differ.
 static void printSameTypes(OpAsmPrinter &printer, ArrayRef<Type> operands, Type result) {
   auto print = [&](Type type) { cast<ArrayType>(type).print(printer); };
   if (llvm::all_of(operands, [&](Type type) { return type == result; }))
@@ -175,25 +175,25 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state, ArrayType type
 LogicalResult ConstantOp::verify() {
   auto tensor = dyn_cast<RankedTensorType>(getValue().getType());
   if (!tensor || !isa<DenseElementsAttr>(getValue()))
-    return emitOpError("holds a dense value of tensor type");
+    return emitOpError("requires a dense value of tensor type");
   return verifyResult(*this, tensor.getShape(), tensor.getElementType());
 }
 
 LogicalResult IotaOp::verify() {
   if (getType().getElementType().isInteger(1) || isa<KeyType>(getType().getElementType()))
-    return emitOpError("counts in numbers, not in ") << getType().str();
+    return emitOpError("requires an element type of numbers, got ") << getType().str();
   return verifyDims(*this, {static_cast<int64_t>(getDim())}, getType().getRank(), "dimension");
 }
 
 LogicalResult BroadcastInDimOp::verify() {
   ArrayType operand = getOperand().getType(), result = getType();
   if (static_cast<int64_t>(getDims().size()) != operand.getRank())
-    return emitOpError("names one result dimension for each operand dimension");
+    return emitOpError("requires one result dimension for each operand dimension");
   if (failed(verifyDims(*this, getDims(), result.getRank(), "dimension")))
     return failure();
   for (auto [index, dim] : llvm::enumerate(getDims())) {
     if (index && getDims()[index - 1] >= dim)
-      return emitOpError("dimensions must increase");
+      return emitOpError("requires increasing dimensions");
     int64_t size = operand.getDimSize(index);
     if (size != 1 && size != result.getDimSize(dim))
       return emitOpError() << "operand dimension " << index << " of size " << size << " cannot become " << dim
@@ -221,7 +221,7 @@ void TransposeOp::build(OpBuilder &builder, OperationState &state, Value operand
 LogicalResult TransposeOp::verify() {
   ArrayType operand = getOperand().getType();
   if (static_cast<int64_t>(getPerm().size()) != operand.getRank())
-    return emitOpError("permutes every dimension");
+    return emitOpError("requires a permutation of all dimensions");
   if (failed(verifyDims(*this, getPerm(), operand.getRank(), "dimension")))
     return failure();
   SmallVector<int64_t> shape;
@@ -246,7 +246,7 @@ LogicalResult SliceOp::verify() {
   ArrayType operand = getOperand().getType();
   auto rank = static_cast<size_t>(operand.getRank());
   if (getStarts().size() != rank || getLimits().size() != rank || getStrides().size() != rank)
-    return emitOpError("gives start, limit and step for each dimension");
+    return emitOpError("requires start, limit and step for each dimension");
   SmallVector<int64_t> shape;
   for (auto [dim, start, limit, stride] : llvm::enumerate(getStarts(), getLimits(), getStrides())) {
     if (stride < 1 || start < 0 || start > limit || limit > operand.getDimSize(dim))
@@ -270,7 +270,7 @@ LogicalResult PadOp::verify() {
   ArrayType operand = getOperand().getType(), value = getValue().getType();
   auto rank = static_cast<size_t>(operand.getRank());
   if (getLow().size() != rank || getHigh().size() != rank || getInterior().size() != rank)
-    return emitOpError("gives low, high and interior for each dimension");
+    return emitOpError("requires low, high and interior for each dimension");
   if (value.getRank() != 0 || value.getElementType() != operand.getElementType())
     return emitOpError() << "pads " << operand.str() << " with a scalar of its dtype, got " << value.str();
   SmallVector<int64_t> shape;
@@ -280,7 +280,7 @@ LogicalResult PadOp::verify() {
     int64_t size = operand.getDimSize(dim);
     int64_t padded = low + high + (size ? (size - 1) * (interior + 1) + 1 : 0);
     if (padded < 0)
-      return emitOpError() << "cuts more of dimension " << dim << " than its " << size << " elements";
+      return emitOpError() << "removes more of dimension " << dim << " than its " << size << " elements";
     shape.push_back(padded);
   }
   return verifyResult(*this, shape, operand.getElementType());
@@ -288,7 +288,7 @@ LogicalResult PadOp::verify() {
 
 LogicalResult ConcatenateOp::verify() {
   if (getOperands().empty())
-    return emitOpError("joins at least one array");
+    return emitOpError("requires at least one operand");
   ArrayType first = arrayTypeOf(getOperands()[0]);
   auto dim = static_cast<int64_t>(getDim());
   if (failed(verifyDims(*this, {dim}, first.getRank(), "dimension")))
@@ -301,7 +301,8 @@ LogicalResult ConcatenateOp::verify() {
     if (type.getRank() == first.getRank())
       expected[dim] = type.getDimSize(dim);
     if (type.getShape() != ArrayRef<int64_t>(expected) || type.getElementType() != first.getElementType())
-      return emitOpError() << "cannot join " << first.str() << " and " << type.str() << " along dimension " << dim;
+      return emitOpError() << "cannot concatenate " << first.str() << " and " << type.str() << " along dimension "
+                           << dim;
     shape[dim] += type.getDimSize(dim);
   }
   return verifyResult(*this, shape, first.getElementType());
@@ -351,7 +352,7 @@ LogicalResult DotGeneralOp::verify() {
       failed(verifyDims(*this, rhsDims, rhs.getRank(), "rhs dimension")))
     return failure();
   if (getLhsContract().size() != getRhsContract().size() || getLhsBatch().size() != getRhsBatch().size())
-    return emitOpError("pairs dimensions of lhs with dimensions of rhs");
+    return emitOpError("requires as many dimensions of lhs as of rhs");
   for (auto [left, right] : llvm::zip(lhsDims, rhsDims))
     if (lhs.getDimSize(left) != rhs.getDimSize(right))
       return emitOpError() << "dimension " << left << " of " << lhs.str() << " and dimension " << right << " of "
@@ -382,7 +383,7 @@ LogicalResult ReduceOp::verify() {
   ArrayType operand = getOperand().getType();
   if (failed(verifyDims(*this, getDims(), operand.getRank(), "dimension")))
     return failure();
-  // Partial sums keep the digits that their sum is rounded to.
+  // Partial sums may have a wider element type than the sum.
   bool isWide = mayHoldPartialSums(getType(), operand.getElementType());
   return verifyResult(*this, withoutDims(operand, getDims()), (isWide ? getType() : operand).getElementType());
 }
@@ -393,7 +394,7 @@ LogicalResult ArgReduceOp::verify() {
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")))
     return failure();
   if (operand.getDimSize(dim) == 0)
-    return emitOpError() << "dimension " << dim << " of " << operand.str() << " is empty: there is no answer";
+    return emitOpError() << "dimension " << dim << " of " << operand.str() << " is empty: it has no extreme element";
   if (failed(verifyPositions(*this, operand.getDimSize(dim))))
     return failure();
   return verifyResult(*this, withoutDims(operand, {dim}), getType().getElementType());

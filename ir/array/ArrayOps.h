@@ -1,4 +1,4 @@
-//===- ArrayOps.h - the global-view array operations ------------*- C++ -*-===//
+//===- ArrayOps.h - the operations of the array dialect ---------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/OpInterfaces.h"
@@ -15,12 +15,12 @@
 
 namespace spmdc {
 
-/// The operands and the result are arrays of one shape.
+/// Verifies that the operands and the result are arrays of one shape.
 mlir::LogicalResult verifySameArrayShape(mlir::Operation *op);
-/// ... and of one element type. Shardings may differ: they are reconciled by partitioning.
+/// The same, and of one element type. Shardings may differ: partitioning inserts reshards.
 mlir::LogicalResult verifySameArray(mlir::Operation *op);
 
-/// Whether a value is a constant whose elements are all +0, as exchanges leave it where nothing is.
+/// True if the value is a constant whose elements are all +0, as an exchange fills elements without a source.
 bool isPlainZero(mlir::Value value);
 
 template <typename ConcreteType> class SameArrayShape : public mlir::OpTrait::TraitBase<ConcreteType, SameArrayShape> {

@@ -1,7 +1,7 @@
 //===- ArrayOps.td - the global-view array operations ---------*- tablegen -*-===//
 //
-// Names and semantics are StableHLO's, shapes are static, results are inferred. Before partitioning shapes are global,
-// afterwards they are one device's.
+// Names and semantics are StableHLO's, shapes are static, results are inferred. Shapes are global before partitioning,
+// and local to one device afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -164,14 +164,14 @@ def Array_DotGeneralOp : Array_Op<"dot_general", [DeclareOpInterfaceMethods<Diff
 def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue"]>]> {
-  let summary = "Sum of products of arrays whose dimensions have labels, in no order";
+  let summary = "Sum of products of arrays whose dimensions have labels, in any order";
   let description = [{
     As NumPy's einsum of any number of operands: an element of the result is the sum, over all labels that the result
     lacks, of the product of one element of each operand. Each label is in the result or in two operands, and in none
     twice. The order of the products is chosen when the shardings of the operands are known
-    (`spmdc-order-contractions`); two operands alone are a `dot_general`. As in every order that JAX takes, roundings,
-    the signs of zeros, and what becomes of infinities are those of the order. `array.einsum %x, %y, %z labels [[0, 1],
-    [1, 2], [2, 3]] -> [0, 3] : ...` is `x @ y @ z`.
+    (`spmdc-order-contractions`); two operands alone are a `dot_general`. As in JAX, that order determines roundings,
+    the signs of zeros, and the results with infinities. `array.einsum %x, %y, %z labels [[0, 1], [1, 2], [2, 3]] ->
+    [0, 3] : ...` is `x @ y @ z`.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands, ArrayAttr:$labels, DenseI64ArrayAttr:$resultLabels);
   let builders = [OpBuilder<(ins "ArrayType":$type, "::mlir::ValueRange":$operands,
@@ -179,7 +179,7 @@ def Array_EinsumOp : Array_Op<"einsum", [DeclareOpInterfaceMethods<Differentiabl
                              "::llvm::ArrayRef<int64_t>":$resultLabels)>];
   let assemblyFormat = "$operands `labels` custom<LabelLists>($labels) `->` $resultLabels attr-dict `:` type($operands) `->` type($result)";
   let extraClassDeclaration = [{
-    /// Of an operand's dimensions, in order.
+    /// The labels of an operand's dimensions, in order.
     ::llvm::ArrayRef<int64_t> getLabelsOf(unsigned operand);
   }];
   let hasVerifier = 1;
@@ -189,9 +189,8 @@ def Array_ReduceOp : Array_Op<"reduce", [withLinearOperands,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPaddingValue", "getReductionKind"]>]> {
-  let summary = "Combines all elements along dimensions, which disappear";
-  let description = [{
-    bf16 and f16 are accumulated in f32, which is the element type of partial sums (unreduced) that they leave.
+  let summary = "Combines all elements along dimensions, which the result lacks";
+  let description = [{ bf16 and f16 are accumulated in f32, which is the element type of their partial sums (unreduced).
     `array.reduce sum %x dims [1] : <f32[8, 4]> -> <f32[8]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, DenseI64ArrayAttr:$dims);
@@ -204,7 +203,7 @@ def Array_ReduceOp : Array_Op<"reduce", [withLinearOperands,
 def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
-  let summary = "Index (i32 or i64) of the first largest or smallest element along a dimension, which disappears";
+  let summary = "Index (i32 or i64) of the first largest or smallest element along a dimension, which the result lacks";
   let description = "A NaN counts as largest and smallest at once: the first NaN is the answer, as in JAX.";
   let arguments = (ins Spmd_ArrayType:$operand, BoolAttr:$isMax, I64Attr:$dim);
   let assemblyFormat = "$operand `max` `=` $isMax `dim` $dim attr-dict `:` type($operand) `->` type($result)";
@@ -214,7 +213,7 @@ def Array_ArgReduceOp : Array_Op<"arg_reduce", [ZeroDerivative,
 def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
-  let summary = "Running combination along a dimension, from its beginning or from its end";
+  let summary = "Inclusive scan along a dimension, from its beginning or from its end";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, UnitAttr:$reversed);
   let assemblyFormat =
       "$kind $operand `dim` $dim (`reversed` $reversed^)? attr-dict `:` type($operand) `->` type($result)";

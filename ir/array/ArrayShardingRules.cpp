@@ -1,7 +1,7 @@
-//===- ArrayShardingRules.cpp - how array operations connect dimensions ---===//
+//===- ArrayShardingRules.cpp - sharding rules of array operations --------===//
 //
-// The sharding rule of every operation that is not element-wise, what padding must hold where a reduction runs over an
-// uneven dimension, and how operations whose attributes speak of sizes look on one device.
+// The sharding rule of every operation that is not element-wise, the padding values of reductions over uneven
+// dimensions, and the local form of operations whose attributes contain sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,16 @@ ValueFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, FactorKind 
   return value;
 }
 
-/// Whether the sizes of two dimensions are so near that elements which move between them mostly stay where they are.
+/// True if the sizes of two dimensions are so close that most elements which move between them stay on their device.
 bool isComparable(int64_t x, int64_t y) { return std::min(x, y) > 1 && 8 * std::min(x, y) >= std::max(x, y); }
 
-/// How an operation treats a dimension.
+/// The role of a dimension in an operation.
 enum class DimRole { PassesThrough, IsWhole, Moves };
 
-/// Rule of an operation whose operand and result agree in all dimensions that pass through. Dimensions that move
-/// elements are cut alike all the same, so that neighbours stay neighbours, unless one is a small part of the other,
-/// which may lie on one device: `scale` elements of the operand for each of the result, which are `dilation` apart.
+/// The rule of an operation whose operand and result agree in all dimensions that pass through. Dimensions along which
+/// elements move get the same sharding, too, so that adjacent elements stay on one device, unless one is a small part
+/// of the other: then both are replicated. Each element of the result stands for `scale` elements of the operand, which
+/// are `dilation` apart.
 ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimRole(int64_t)> roleOf,
                           ArrayRef<int64_t> scales = {}, ArrayRef<int64_t> dilations = {}) {
   ShardingRule rule;
@@ -56,7 +57,7 @@ ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimR
   return rule;
 }
 
-/// Every element is that of the operand at the same place.
+/// Moves in which every element keeps its position.
 std::vector<spmd::DimMove> stayingMoves(ArrayType type) {
   std::vector<spmd::DimMove> dims;
   for (int64_t size : type.getShape())
@@ -67,7 +68,7 @@ std::vector<spmd::DimMove> stayingMoves(ArrayType type) {
 } // namespace
 
 ShardingRule ConstantOp::getShardingRule() {
-  // Only a splat is made anew on each device; another constant is whole everywhere and cut without traffic.
+  // Each device materializes a splat in any sharding; another constant is replicated and sliced without communication.
   bool isSplat = cast<DenseElementsAttr>(getValue()).isSplat();
   ShardingRule rule;
   rule.results.push_back(
@@ -93,7 +94,7 @@ Value IotaOp::createLocal(OpBuilder &builder, ValueRange, ArrayType globalResult
   ArrayRef<AxisRefAttr> axes = sharding.getDims()[getDim()].getAxes();
   if (axes.empty())
     return builder.create<IotaOp>(getLoc(), localResult, getDimAttr());
-  // Counts in integers and converts at the end: position + start in a narrow float would round twice.
+  // Counts in integers and converts at the end: position + start in a narrow float would be rounded twice.
   int64_t size = globalResult.getDimSize(getDim());
   ArrayType counts = localResult.withElementType(getPositionType(getContext(), size));
   LocalBuilder local(builder, getLoc());
@@ -114,14 +115,14 @@ ShardingRule BroadcastInDimOp::getShardingRule() {
 }
 
 ShardingRule ReshapeOp::getShardingRule() {
-  // Walks both shapes from the major end and cuts off common factors. Where the sizes left over have no common
-  // divisor (6, 4 against 4, 6 after the common 2), everything up to the next point where the products agree must be
-  // whole.
+  // Iterates over both shapes from the major end and splits off common factors. If the remaining sizes have no common
+  // divisor (6, 4 against 4, 6 after the common 2), all dimensions up to the next point where the products agree must
+  // be replicated.
   ShardingRule rule;
   ArrayRef<int64_t> from = getOperand().getType().getShape(), to = getType().getShape();
   ValueFactors operand(from.size()), result(to.size());
   size_t i = 0, j = 0;
-  int64_t in = 1, out = 1; // what is left of dimensions i - 1 and j - 1
+  int64_t in = 1, out = 1; // the remaining sizes of dimensions i - 1 and j - 1
   auto addWhole = [&](DimFactors &dim, int64_t size) {
     if (size > 1)
       dim.push_back(rule.addFactor(size, FactorKind::NeedReplication));
@@ -198,7 +199,7 @@ ArrayMoves SliceOp::getMoves() {
   return {{{getOperand(), dims}}, Value()};
 }
 
-/// Copies of one array are a broadcast to a kernel: no choice between operands for each element.
+/// For a kernel, copies of one array are a broadcast: no selection of an operand for each element.
 Value ConcatenateOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, ArrayType localResult) {
   if (operands.size() == 1 || !llvm::all_equal(operands))
     return builder.create<ConcatenateOp>(getLoc(), localResult, operands, getDim());
@@ -253,7 +254,7 @@ ShardingRule ConcatenateOp::getShardingRule() {
   for (Value operand : getOperands()) {
     int64_t size = cast<ArrayType>(operand.getType()).getDimSize(joined);
     ValueFactors &factors = rule.operands.emplace_back(result);
-    // Single elements and other small parts may lie on one device, or on all.
+    // Single elements and other small operands are replicated.
     if (!isComparable(size * static_cast<int64_t>(getOperands().size()), getType().getDimSize(joined)) || size <= 1)
       factors[joined] = {rule.addFactor(size, FactorKind::NeedReplication)};
   }

@@ -1,7 +1,7 @@
-//===- CollectiveDerivatives.cpp - cotangents of what devices do together -===//
+//===- CollectiveDerivatives.cpp - cotangents of collectives --------------===//
 //
-// Transposes as JAX's varying types have them. The operand varies over the axes (a value that does not is taken for one
-// that does, and its cotangent summed by the sweep); the result of a reduction does not vary, nor does its cotangent.
+// Transposes as in JAX's varying types. The operand varies over the axes (the sweep treats a value that does not as one
+// that does, and sums its cotangent); the result of a reduction does not vary, nor does its cotangent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ namespace spmdc {
 
 static ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
 
-/// Each device's part of a sum counts once; devices that have the extreme share.
+/// Each device's addend of a sum counts once; devices that have the extreme share its cotangent.
 SmallVector<Value> AllReduceOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   if (getKind() == ReductionKind::sum)
     return {cotangent};
@@ -23,8 +23,10 @@ SmallVector<Value> AllReduceOp::buildCotangents(OpBuilder &builder, Location loc
     Term isExtreme =
         convert(equal(Term(builder, loc, getOperand()), Term(builder, loc, getResult())), type.getElementType());
     Term count(builder, loc,
-               builder.create<AllReduceOp>(loc, type, isExtreme, ReductionKind::sum, getAxes(),
-                                           builder.getStringAttr("devices that have the extreme share its cotangent")));
+               builder.create<AllReduceOp>(
+                   loc, type, isExtreme, ReductionKind::sum, getAxes(),
+                   builder.getStringAttr(
+                       "backward pass of pmax and pmin: devices with the extreme element share its cotangent")));
     return {isExtreme * (Term(builder, loc, cotangent) / count)};
   }
   return {};
@@ -35,15 +37,15 @@ SmallVector<Value> ReduceScatterOp::buildCotangents(OpBuilder &builder, Location
     return {};
   return {builder.create<AllGatherOp>(
       loc, plainTypeOf(getOperand()), cotangent, getDim(), getAxes(),
-      builder.getStringAttr("the cotangent of 'psum_scatter' is gathered: each device has a part of all pieces"))};
+      builder.getStringAttr("backward pass of psum_scatter: each device contributed to all shards"))};
 }
 
-/// The gathered array is the same on all devices, and so is its cotangent: each has its own piece of it.
+/// The gathered array is the same on all devices, and so is its cotangent: each device slices its own shard of it.
 SmallVector<Value> AllGatherOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   return {builder.create<AllSliceOp>(loc, plainTypeOf(getOperand()), cotangent, getDim(), getAxes())};
 }
 
-/// Zero but for the device's own piece.
+/// Zero except for the device's own shard.
 SmallVector<Value> AllSliceOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   ArrayType type = plainTypeOf(getOperand()), indexType = ArrayType::get({}, builder.getI32Type());
   auto dim = static_cast<int64_t>(getDim());
@@ -57,7 +59,7 @@ SmallVector<Value> AllSliceOp::buildCotangents(OpBuilder &builder, Location loc,
 
 SmallVector<Value> AllToAllOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   return {builder.create<AllToAllOp>(loc, plainTypeOf(getOperand()), cotangent, getConcat(), getSplit(), getAxes(),
-                                     builder.getStringAttr("the cotangent of 'all_to_all' goes back"))};
+                                     builder.getStringAttr("backward pass of all_to_all"))};
 }
 
 SmallVector<Value> CollectivePermuteOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent,
@@ -66,7 +68,7 @@ SmallVector<Value> CollectivePermuteOp::buildCotangents(OpBuilder &builder, Loca
   for (size_t i = 0; i < getPairs().size(); i += 2)
     back.append({getPairs()[i + 1], getPairs()[i]});
   return {builder.create<CollectivePermuteOp>(loc, plainTypeOf(getOperand()), cotangent, back, getAxes(),
-                                              builder.getStringAttr("the cotangent of 'ppermute' goes back"))};
+                                              builder.getStringAttr("backward pass of ppermute"))};
 }
 
 } // namespace spmdc

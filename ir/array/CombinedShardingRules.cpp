@@ -1,7 +1,7 @@
-//===- CombinedShardingRules.cpp - runs and positions along cut dimensions -===//
+//===- CombinedShardingRules.cpp - scans on sharded dimensions ------------===//
 //
-// cumulative and arg_reduce along a dimension that is cut: each device does its piece, and what the devices tell one
-// another is as large as one element of that dimension, not as the array.
+// cumulative and arg_reduce along a sharded dimension: each device computes its shard, and the devices exchange as much
+// data as one element of that dimension has, not the entire array.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,11 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// `NAME runs over a dimension that is cut over 'a': WHAT`.
+/// `NAME runs along a dimension sharded over 'a': WHAT`.
 StringAttr reason(OpBuilder &b, StringRef name, AxesAttr axes, StringRef what) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << name << " runs over a dimension that is cut over " << spmd::quotedNames(axes.toValues()) << ": " << what;
+  os << name << " runs along a dimension sharded over " << spmd::quotedNames(axes.toValues()) << ": " << what;
   return b.getStringAttr(text);
 }
 
@@ -51,7 +51,7 @@ TypedAttr ArgReduceOp::getPaddingValue(unsigned) {
 }
 
 double ArgReduceOp::getCombiningBytes(int64_t group, ArrayType localResult) {
-  // Two all_reduces: of the extreme element, and of its index.
+  // Two all_reduces: one for the extreme element, one for its index.
   auto elements = static_cast<double>(localResult.getNumElements());
   auto bytes =
       static_cast<double>(spmd::byteSize(getOperand().getType().getDType()) + spmd::byteSize(localResult.getDType()));
@@ -65,19 +65,19 @@ Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
   AxesAttr axes = AxesAttr::get(getContext(), axesOf(getOperand(), dim));
   if (axes.getAxes().empty())
     return index;
-  // The first of the devices whose extreme is that of all answers; the others' index is too large.
+  // The first device with the extreme element contributes its index; the index of every other device is too large.
   LocalBuilder local(b, getLoc());
   ReductionKind kind = getIsMax() ? ReductionKind::max : ReductionKind::min;
   Value own = createReduce(b, getLoc(), x, kind, {dim});
   Value all = b.create<AllReduceOp>(getLoc(), own.getType(), own, kind, axes,
-                                    reason(b, "arg_reduce", axes, "which device has the extreme element"));
+                                    reason(b, "arg_reduce", axes, "the devices find the extreme element"));
   Value isHere = local.compare(own, all, ComparisonDirection::eq);
   if (isa<FloatType>(getOperand().getType().getElementType())) {
     Value isNan = b.create<AndOp>(getLoc(), local.compare(own, own, ComparisonDirection::ne),
                                   local.compare(all, all, ComparisonDirection::ne));
     isHere = b.create<OrOp>(getLoc(), isHere, isNan);
   }
-  // A position of a long dimension has been i64 from the beginning: `holdsPositions`.
+  // Positions of a long dimension are i64 in the program already: `holdsPositions`.
   Value start =
       b.create<ShardStartOp>(getLoc(), localResult.withShape({}), getOperand().getType().getDimSize(dim), axes);
   index = local.offset(index, start);
@@ -85,8 +85,9 @@ Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
       local.select(isHere, index,
                    b.create<ConstantOp>(getLoc(), localResult,
                                         getReductionIdentity(localResult.getElementType(), ReductionKind::min)));
-  return b.create<AllReduceOp>(getLoc(), localResult, answer, ReductionKind::min, axes,
-                               reason(b, "arg_reduce", axes, "where the extreme element is first"));
+  return b.create<AllReduceOp>(
+      getLoc(), localResult, answer, ReductionKind::min, axes,
+      reason(b, "arg_reduce", axes, "the devices find the first index of the extreme element"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +108,7 @@ ShardingRule CumulativeOp::getShardingRule() {
 
 TypedAttr CumulativeOp::getPaddingValue(unsigned) {
   Type elementType = getType().getElementType();
-  // -0 + x is x, for -0 too.
+  // The neutral value of a float sum is -0: -0 + x is x, for -0 too.
   bool isFloatSum = getKind() == ReductionKind::sum && isa<FloatType>(elementType);
   return scalarAttr(elementType, isFloatSum ? Scalar::ofFloat(-0.0) : getReductionIdentity(elementType, getKind()));
 }
@@ -128,13 +129,13 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   if (axes.getAxes().empty() || size == 0)
     return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim(), getReversed());
   LocalBuilder local(b, getLoc());
-  // Narrow floats are rounded once, at the end.
+  // Half precision is rounded once, at the end.
   bool isNarrow = isHalfFloat(localResult.getElementType());
   ArrayType type = isNarrow ? localResult.withElementType(b.getF32Type()) : localResult;
   Value x = isNarrow ? b.create<ConvertOp>(getLoc(), type, operands[0]).getResult() : operands[0];
   Value own = b.create<CumulativeOp>(getLoc(), type, x, getKind(), getDim(), getReversed());
 
-  // The element that comes last is the total of the piece, since padding changes nothing.
+  // The last element is the total of the shard, since padding has the neutral value.
   SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
   starts[dim] = getReversed() ? 0 : size - 1;
   limits[dim] = starts[dim] + 1;
@@ -142,10 +143,11 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   totalShape[dim] = 1;
   totalsShape[dim] = static_cast<int64_t>(groupSize(getMesh(getOperation()), axes));
   Value total = b.create<SliceOp>(getLoc(), type.withShape(totalShape), own, starts, limits, strides);
-  Value totals = b.create<AllGatherOp>(
-      getLoc(), type.withShape(totalsShape), total, dim, axes,
-      reason(b, "cumulative", axes,
-             getReversed() ? "what the pieces behind this one come to" : "what the pieces before this one come to"));
+  Value totals =
+      b.create<AllGatherOp>(getLoc(), type.withShape(totalsShape), total, dim, axes,
+                            reason(b, "cumulative", axes,
+                                   getReversed() ? "each device needs the totals of the shards after its own"
+                                                 : "each device needs the totals of the shards before its own"));
   Value sums = b.create<CumulativeOp>(getLoc(), totals.getType(), totals, getKind(), getDim(), getReversed());
 
   Value index = b.create<AxisIndexOp>(getLoc(), local.indexType(), axes);

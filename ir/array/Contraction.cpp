@@ -1,4 +1,4 @@
-//===- Contraction.cpp - sums of products over labelled dimensions --------===//
+//===- Contraction.cpp - products of arrays with labels -------------------===//
 
 #include "ir/array/Contraction.h"
 
@@ -12,7 +12,7 @@ int64_t Labelled::sizeOf(int64_t label) const {
 }
 
 SmallVector<int64_t> labelsOfPair(ArrayRef<int64_t> x, ArrayRef<int64_t> y, function_ref<bool(int64_t)> isNeeded) {
-  // An element-wise product keeps the order of what has all dimensions: only the other side moves.
+  // An element-wise product has the order of the side with all dimensions: only the other side is transposed.
   bool isSum = llvm::any_of(x, [&](int64_t label) { return llvm::is_contained(y, label) && !isNeeded(label); });
   auto hasAllOf = [](ArrayRef<int64_t> all, ArrayRef<int64_t> some) {
     return llvm::all_of(some, [&](int64_t label) { return llvm::is_contained(all, label); });
@@ -42,7 +42,7 @@ Value transposeTo(OpBuilder &builder, Location loc, const Labelled &x, ArrayRef<
   return builder.create<TransposeOp>(loc, typeOf(order), x.array, perm);
 }
 
-/// The array with the dimensions of `target` in its order, repeated along those that it lacks.
+/// The array with the dimensions of `target` in its order, broadcast along those that it lacks.
 static Value spreadTo(OpBuilder &builder, Location loc, const Labelled &x, ArrayRef<int64_t> target,
                       TypeOfLabels typeOf) {
   SmallVector<int64_t> order, dims;

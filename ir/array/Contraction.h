@@ -1,11 +1,11 @@
-//===- Contraction.h - sums of products over labelled dimensions -*- C++ -*-===//
+//===- Contraction.h - products of arrays with labels -----------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
 
 namespace spmdc {
 
-/// An array whose dimensions have labels; the same label is the same index. None is twice in one array.
+/// An array whose dimensions have labels; the same label is the same index. No label occurs twice in one array.
 struct Labelled {
   mlir::Value array;
   llvm::SmallVector<int64_t> labels;
@@ -14,17 +14,17 @@ struct Labelled {
   int64_t sizeOf(int64_t label) const;
 };
 
-/// The labels of the product of two arrays, as `contractPair` has them: what both have, what x has, what y has, but for
-/// those that both have and nothing else needs, over which it sums. Where it sums over none, and one side has all, that
-/// side's.
+/// The labels of the product that `contractPair` builds: those of both arrays, then those of x alone, then those of y
+/// alone. It sums over the labels that both have and no other array or the result needs, which are left out. If it sums
+/// over none, and one side has all labels, the result has that side's order.
 llvm::SmallVector<int64_t> labelsOfPair(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> y,
                                         llvm::function_ref<bool(int64_t)> isNeeded);
 
-/// The type of an array with these labels. Who builds contractions knows the sizes, and how the array is to lie.
+/// Returns the type of an array with these labels. The caller knows the sizes and the sharding.
 using TypeOfLabels = llvm::function_ref<ArrayType(llvm::ArrayRef<int64_t> labels)>;
 
-/// The product of two arrays, summed over the labels that both have and nothing else needs: a dot_general, or, where
-/// there is no such label, an element-wise product, which fuses with what is around it.
+/// The product of two arrays, summed over the labels that both have and `isNeeded` denies: a dot_general, or, without
+/// such a label, an element-wise product, which fuses with its neighbours.
 Labelled contractPair(mlir::OpBuilder &builder, mlir::Location loc, const Labelled &x, const Labelled &y,
                       llvm::function_ref<bool(int64_t)> isNeeded, TypeOfLabels typeOf);
 

@@ -15,15 +15,15 @@ bool isScalar(Value value, Type elementType) {
   return arrayTypeOf(value).getRank() == 0 && arrayTypeOf(value).getElementType() == elementType;
 }
 
-/// The operands of the region's array.yield; a diagnostic where it ends otherwise.
+/// The operands of the region's array.yield; emits an error if it has another terminator.
 FailureOr<OperandRange> getYielded(Operation *op, Region &region, StringRef name) {
   auto yield = dyn_cast_if_present<YieldOp>(region.front().empty() ? nullptr : &region.front().back());
   if (!yield)
-    return op->emitOpError() << "the " << name << " ends in array.yield";
+    return op->emitOpError() << "the " << name << " must end in array.yield";
   return yield.getOperands();
 }
 
-/// One shape and element type, pair by pair; shardings may differ.
+/// Verifies that each pair has one shape and element type; shardings may differ.
 LogicalResult verifySameValues(Operation *op, StringRef what, ValueRange values, ValueRange results) {
   if (values.size() != results.size())
     return op->emitOpError() << what << ": " << values.size() << " values for " << results.size() << " results";
@@ -38,7 +38,7 @@ LogicalResult verifySameValues(Operation *op, StringRef what, ValueRange values,
 
 LogicalResult verifyCounter(Operation *op, int64_t bound) {
   if (bound < INT32_MIN || bound > INT32_MAX)
-    return op->emitOpError() << "bound " << bound << " is no i32";
+    return op->emitOpError() << "bound " << bound << " is not an i32";
   return success();
 }
 
@@ -49,7 +49,7 @@ LogicalResult ForOp::verify() {
       failed(verifyCounter(*this, static_cast<int64_t>(getUpper()))))
     return failure();
   if (getBody().getNumArguments() == 0 || !isScalar(getCounter(), IntegerType::get(getContext(), 32)))
-    return emitOpError("the body takes its counter, an i32[], first");
+    return emitOpError("the first argument of the body must be its counter, an i32[]");
   FailureOr<OperandRange> yielded = getYielded(*this, getBody(), "body");
   if (failed(yielded))
     return failure();
@@ -65,7 +65,7 @@ LogicalResult WhileOp::verify() {
   if (failed(condition) || failed(yielded))
     return failure();
   if (condition->size() != 1 || !isScalar((*condition)[0], IntegerType::get(getContext(), 1)))
-    return emitOpError("the condition yields one bool[]");
+    return emitOpError("the condition must yield one bool[]");
   return failure(failed(verifySameValues(*this, "inits", getInitials(), getOutputs())) ||
                  failed(verifySameValues(*this, "condition arguments", getCondition().getArguments(), getOutputs())) ||
                  failed(verifySameValues(*this, "body arguments", getBody().getArguments(), getOutputs())) ||
@@ -74,9 +74,9 @@ LogicalResult WhileOp::verify() {
 
 LogicalResult IfOp::verify() {
   if (!isScalar(getPredicate(), IntegerType::get(getContext(), 1)))
-    return emitOpError() << "the predicate is a bool[], not " << getPredicate().getType().withoutSharding().str();
+    return emitOpError() << "the predicate must be a bool[], got " << getPredicate().getType().withoutSharding().str();
   if (getThenRegion().getNumArguments() != 0 || getElseRegion().getNumArguments() != 0)
-    return emitOpError("branches take no arguments");
+    return emitOpError("branches must not take arguments");
   FailureOr<OperandRange> thenValues = getYielded(*this, getThenRegion(), "first branch");
   FailureOr<OperandRange> elseValues = getYielded(*this, getElseRegion(), "second branch");
   if (failed(thenValues) || failed(elseValues))
@@ -88,9 +88,9 @@ LogicalResult IfOp::verify() {
 LogicalResult PrintOp::verify() {
   if (getTexts().size() != getValues().size() + 1)
     return emitOpError() << "has " << getTexts().size() << " texts around " << getValues().size()
-                         << " values; there is one more text than there are values";
+                         << " values; expected one text more than values";
   if (getGlobals() && getGlobals()->size() != getValues().size())
-    return emitOpError("has one global type for each value, or none");
+    return emitOpError("requires one global type for each value, or none");
   return success();
 }
 
@@ -103,10 +103,10 @@ SmallVector<Region *> WhileOp::getLoopRegions() { return {&getCondition(), &getB
 
 namespace {
 
-/// Whether these values may take the places of the results: the same types, shardings included.
+/// True if these values can replace the results: the same types, shardings included.
 bool haveSameTypes(ValueRange values, ValueRange results) { return llvm::equal(values.getTypes(), results.getTypes()); }
 
-/// Moves the body of a region before the operation and puts what it yields in the place of the results.
+/// Moves the body of a region before the operation and replaces the results by the yielded values.
 void inlineRegion(PatternRewriter &rewriter, Operation *op, Region &region, ValueRange arguments) {
   Operation *yield = region.front().getTerminator();
   SmallVector<Value> values(yield->getOperands());
@@ -119,7 +119,7 @@ void inlineRegion(PatternRewriter &rewriter, Operation *op, Region &region, Valu
   rewriter.eraseOp(yield);
 }
 
-/// A loop that never runs is worth its inits, one that runs once its body.
+/// A loop without iterations becomes its inits, one with a single iteration its body.
 struct ForOfFewTrips : OpRewritePattern<ForOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -143,7 +143,7 @@ struct ForOfFewTrips : OpRewritePattern<ForOp> {
   }
 };
 
-/// A carry that the body hands on as it is, is no carry.
+/// Removes a carry that the body yields unchanged.
 struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -186,7 +186,7 @@ struct ForOfInvariantCarry : OpRewritePattern<ForOp> {
   }
 };
 
-/// Puts an operation in the place of one that has some results more; nobody uses those.
+/// Replaces an operation by one with fewer results; the dropped results have no users.
 void replaceKept(PatternRewriter &rewriter, Operation *old, Operation *kept, const llvm::BitVector &isDropped) {
   auto next = kept->result_begin();
   SmallVector<Value> values(old->getResults());
@@ -196,7 +196,7 @@ void replaceKept(PatternRewriter &rewriter, Operation *old, Operation *kept, con
   rewriter.replaceOp(old, values);
 }
 
-/// A carry that neither a result in use nor an effect of the body depends on.
+/// Removes a carry on which neither a used result nor an effect of the body depends.
 struct ForOfDeadCarry : OpRewritePattern<ForOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -255,7 +255,7 @@ struct ForOfDeadCarry : OpRewritePattern<ForOp> {
   }
 };
 
-/// A result that nobody uses need not be yielded.
+/// Removes results without users.
 struct IfOfUnusedResults : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -281,7 +281,7 @@ struct IfOfUnusedResults : OpRewritePattern<IfOp> {
   }
 };
 
-/// A branch on a constant is the one or the other.
+/// Replaces a branch on a constant by the region that runs.
 struct IfOfConstant : OpRewritePattern<IfOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -1,7 +1,8 @@
 //===- ControlOps.td - loops, branches and prints -------------*- tablegen -*-===//
 //
 // Regions of one block that may use values from outside. A loop's carries are its inits, then its body's arguments,
-// then what the body yields, then its results: four values of one shape and element type. Before partitioning their
+// then the values that the body yields, then its results: four values of one shape and element type. Before
+// partitioning their
 // shardings may differ; afterwards they are equal.
 //
 //===----------------------------------------------------------------------===//
@@ -38,7 +39,7 @@ def Array_ForOp : Array_ControlOp<"for", [DeclareOpInterfaceMethods<LoopLikeOpIn
   let assemblyFormat = "$lower `to` $upper `(` $initials `)` $body attr-dict `:` functional-type($initials, $outputs)";
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
-    /// How often the body runs.
+    /// The number of iterations.
     int64_t getTripCount() {
       auto low = static_cast<int64_t>(getLower()), high = static_cast<int64_t>(getUpper());
       return high > low ? high - low : 0;
@@ -49,7 +50,7 @@ def Array_ForOp : Array_ControlOp<"for", [DeclareOpInterfaceMethods<LoopLikeOpIn
 }
 
 def Array_WhileOp : Array_ControlOp<"while", [DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
-  let summary = "A loop over carried values while a condition holds";
+  let summary = "A loop over carried values that runs while a condition holds";
   let description = [{
     `condition` yields bool[], `body` the next carries; both take the carries as arguments.
     - C1: the condition yields one bool[].

@@ -25,9 +25,9 @@ ArrayRef<int64_t> EinsumOp::getLabelsOf(unsigned operand) {
 
 LogicalResult EinsumOp::verify() {
   if (getNumOperands() < 2)
-    return emitOpError("multiplies two operands or more");
+    return emitOpError("requires at least two operands");
   if (getLabels().size() != getNumOperands() || !llvm::all_of(getLabels(), llvm::IsaPred<DenseI64ArrayAttr>))
-    return emitOpError("needs a list of labels for each operand");
+    return emitOpError("requires a list of labels for each operand");
   auto isTwice = [](ArrayRef<int64_t> labels) {
     SmallVector<int64_t> sorted(labels);
     llvm::sort(sorted);
@@ -39,7 +39,7 @@ LogicalResult EinsumOp::verify() {
     auto type = cast<ArrayType>(operand.getType());
     ArrayRef<int64_t> labels = getLabelsOf(index);
     if (type.getRank() != static_cast<int64_t>(labels.size()) || isTwice(labels))
-      return emitOpError() << "operand " << index << " needs one label for each of its dimensions, none twice";
+      return emitOpError() << "operand " << index << " requires one label for each of its dimensions, none twice";
     if (type.getElementType() != elementType)
       return emitOpError() << "element types differ: " << type.str() << " and " << getType().str();
     for (auto [label, size] : llvm::zip(labels, type.getShape())) {
@@ -50,16 +50,16 @@ LogicalResult EinsumOp::verify() {
     }
   }
   if (isTwice(getResultLabels()))
-    return emitOpError("has a label twice in its result");
+    return emitOpError("has the same label twice in its result");
   SmallVector<int64_t> shape;
   for (int64_t label : getResultLabels()) {
     if (!sizes.count(label))
-      return emitOpError() << "has the label " << label << " in its result, and in no operand";
+      return emitOpError() << "has the label " << label << " in its result, but in no operand";
     shape.push_back(sizes[label]);
   }
   for (auto [label, count] : users)
     if (count == 1 && !llvm::is_contained(getResultLabels(), label))
-      return emitOpError() << "has the label " << label << " in one operand only: that is to be summed before";
+      return emitOpError() << "has the label " << label << " in one operand only: reduce that dimension first";
   return verifyResult(*this, shape, elementType);
 }
 
@@ -82,7 +82,7 @@ ShardingRule EinsumOp::getShardingRule() {
 }
 
 TypedAttr EinsumOp::getPaddingValue(unsigned) {
-  // All operands: 0 times what another's padding may hold (infinity, NaN) is not 0.
+  // All operands: 0 times the padding of another operand (infinity, NaN) may not be 0.
   return scalarAttr(getType().getElementType(), Scalar());
 }
 
@@ -95,7 +95,7 @@ Tensor EinsumOp::evaluate(ArrayRef<Tensor> operands) {
         order.push_back(label);
         shape.push_back(size);
       }
-  // Of each operand, at which of these places each of its dimensions is.
+  // For each operand: the position of each of its dimensions in this list.
   SmallVector<SmallVector<int64_t>> places;
   for (size_t index = 0; index < operands.size(); ++index) {
     places.emplace_back();
@@ -116,7 +116,7 @@ Tensor EinsumOp::evaluate(ArrayRef<Tensor> operands) {
       product = index ? evaluateMultiply(type, product, operand.at(position)) : operand.at(position);
     }
     Scalar &sum = result.at(ArrayRef<int64_t>(at).take_front(getResultLabels().size()));
-    sum = isSum ? evaluateAdd(type, sum, product) : product; // -0 stays what it is where nothing is added.
+    sum = isSum ? evaluateAdd(type, sum, product) : product; // -0 stays -0 if nothing is added.
   } while (nextIndex(at, shape));
   for (Scalar &element : result.elements)
     element = roundTo(element, type);

@@ -1,8 +1,8 @@
-//===- ElementTypes.cpp - which element types operations take -------------===//
+//===- ElementTypes.cpp - element types of array operations ---------------===//
 //
-// One list for all element-wise operations. Scalar code is generated from these operations one by one: an element type
-// that an operation does not take would only be met by LLVM's verifier, which names neither the operation nor the
-// program's line.
+// One list for all element-wise operations. Scalar code is generated from each of these operations: without this check,
+// only LLVM's verifier would find an element type that an operation does not support, and it names neither the
+// operation nor the program's line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace spmdc {
 
 static ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// The element types that the first operand must have instead of this one, in words; null: this one is good.
+/// The element types that the first operand must have instead of this one, in words; null if this one is supported.
 static const char *neededElements(Operation *op, Type element) {
   bool isFloat = isa<FloatType>(element), isBool = element.isInteger(1);
   return TypeSwitch<Operation *, const char *>(op)
@@ -35,26 +35,26 @@ LogicalResult verifyElementTypes(Operation *op) {
   ArrayType first = arrayTypeOf(op->getOperand(0)), result = arrayTypeOf(op->getResult(0));
   Type from = first.getElementType(), to = result.getElementType();
   if (const char *expected = neededElements(op, from))
-    return op->emitOpError() << "takes " << expected << ", got " << first.withoutSharding().str();
+    return op->emitOpError() << "requires " << expected << ", got " << first.withoutSharding().str();
   auto sameAs = [&](ArrayType like, ValueRange operands) -> LogicalResult {
     for (Value operand : operands)
       if (arrayTypeOf(operand).getElementType() != like.getElementType())
-        return op->emitOpError() << "takes one element type, got " << like.withoutSharding().str() << " and "
+        return op->emitOpError() << "requires one element type, got " << like.withoutSharding().str() << " and "
                                  << arrayTypeOf(operand).withoutSharding().str();
     return success();
   };
   if (isa<IsFiniteOp, CompareOp>(op)) {
     if (!to.isInteger(1))
-      return op->emitOpError() << "gives bools, not " << result.withoutSharding().str();
+      return op->emitOpError() << "has a bool result, got " << result.withoutSharding().str();
     return sameAs(first, op->getOperands());
   }
   if (isa<SelectOp>(op))
     return sameAs(result, op->getOperands().drop_front());
   if (isa<BitcastConvertOp>(op)) {
-    // A bool has one bit and stands in a byte: its bits are no number's.
+    // A bool has one bit but takes a byte in memory: no other type has its bits.
     auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };
     if (width(from) != width(to))
-      return op->emitOpError() << "keeps the width: " << first.withoutSharding().str() << " has elements of "
+      return op->emitOpError() << "requires equal widths: " << first.withoutSharding().str() << " has elements of "
                                << width(from) << " bits, " << result.withoutSharding().str() << " of " << width(to);
   }
   return success();

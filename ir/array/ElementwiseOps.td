@@ -1,9 +1,9 @@
 //===- ElementwiseOps.td - element-wise operations ------------*- tablegen -*-===//
 //
-// Each entry holds the whole operation: what one element is (`eval`, in reference precision, over Scalars x, y, z) and
-// how one element is computed by generated code (`emit`, over mlir::Values x, y, z with builder b and location loc),
-// and the cotangent of each operand (`cotangents`, formulas over the result's cotangent g, the result r and x, y, z;
-// none for what has no derivative).
+// Each entry holds the whole operation: the value of one element (`eval`, in reference precision, over Scalars x, y,
+// z), the generated code of one element (`emit`, over mlir::Values x, y, z with builder b and location loc), and the
+// cotangent of each operand (`cotangents`, formulas over the result's cotangent g, the result r and x, y, z; none for
+// an operation without derivative).
 // The helpers that these one-liners call are in ScalarEvaluation.h, ScalarEmission.h and Formula.h.
 //
 //===----------------------------------------------------------------------===//
@@ -119,7 +119,7 @@ def Array_LogisticOp : Array_UnaryOp<"logistic", "Scalar::ofFloat(1.0 / (1.0 + s
 
 def Array_AbsOp : Array_UnaryOp<"abs", "evaluateAbs(type, x)", "emitAbs(b, loc, type, x)", ["select(atLeast(x, 0.0), g, -g)"],
                               [ExactInHalf]> {
-  let summary = "Absolute value; the lowest integer stays as it is";
+  let summary = "Absolute value; the lowest integer does not change";
 }
 def Array_NegateOp : Array_UnaryOp<"negate", "evaluateNegate(type, x)", "emitNegate(b, loc, type, x)", ["-g"],
                                  [ExactInHalf, LinearOpInterface]> {

@@ -1,8 +1,8 @@
 //===- ErfInvEmission.cpp - erf_inv as generated code ---------------------===//
 //
 // Giles, "Approximating the erfinv function" (2012): a polynomial in w = -log(1 - x^2), one for the middle and one or,
-// in double precision, two for the tails. Random normal numbers are made by it and promised to be JAX's; so w, too, is
-// computed as XLA does, operation by operation, with one rounding where XLA contracts.
+// in double precision, two for the tails. Random normal numbers use it, and promise JAX's bits; so w, too, is computed
+// as in XLA, operation by operation, with one rounding where XLA contracts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,7 +48,7 @@ public:
   Type type;
 };
 
-/// log(x) of an ordinary f32 above zero: Moshier's Cephes library, `logf`.
+/// log(x) of a normal, finite f32 above zero: Moshier's Cephes library, `logf`.
 Value emitLog(const Floats &f, Value x) {
   Type integers = f.b.getI32Type();
   if (auto vector = dyn_cast<VectorType>(f.type))
@@ -96,8 +96,8 @@ Value emitLog1p(const Floats &f, Value x) {
   return f.select(f.isLess(f.abs(x), f.constant(0.41421356237309504)), near, far);
 }
 
-/// Where w is below `limit`: a polynomial in w or its root, less `center`. The coefficients begin with the highest
-/// power; a shorter list begins with zeros.
+/// Where w is below `limit`: a polynomial in w or its root, minus `center`. The coefficients are in descending order of
+/// powers; a shorter list is filled up with leading zeros.
 struct Piece {
   double limit;
   bool isOfRoot;
@@ -145,7 +145,7 @@ const Piece kWide[] = {
       4.8499064014085844221}},
 };
 
-/// All pieces are evaluated as one polynomial whose coefficients are chosen by w.
+/// Evaluates one polynomial whose coefficients are selected by w.
 Value emitPieces(const Floats &f, Value w, ArrayRef<Piece> pieces) {
   Value root = f.b.create<math::SqrtOp>(f.loc, w);
   SmallVector<Value> isBelow;

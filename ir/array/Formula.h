@@ -1,7 +1,8 @@
 //===- Formula.h - element-wise operations written as formulas --*- C++ -*-===//
 //
-// Derivatives read as mathematics: `g * (1.0 - r * r)` over Terms builds the operations. Numbers take the type of the
-// term beside them. Everything is float but for the conditions that comparisons give and `select` and `both` take.
+// Derivatives in the form of mathematics: `g * (1.0 - r * r)` over Terms builds the operations. Numbers have the type
+// of the term next to them. All terms are floats, except the conditions that comparisons return and `select` and `both`
+// take.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -66,7 +67,7 @@ inline Term sinh(Term x) { return x.apply<SinhOp>(); }
 inline Term cosh(Term x) { return x.apply<CoshOp>(); }
 inline Term sign(Term x) { return x.apply<SignOp>(); }
 inline Term power(Term x, Term y) { return x.apply<PowerOp>(mlir::Value(y)); }
-/// Towards zero.
+/// Rounds towards zero.
 inline Term truncate(Term x) { return sign(x) * x.apply<AbsOp>().apply<FloorOp>(); }
 
 inline Term compare(ComparisonDirection direction, Term x, Term y) {
@@ -87,7 +88,7 @@ inline Term select(Term condition, double onTrue, Term onFalse) {
 inline Term select(Term condition, Term onTrue, double onFalse) {
   return select(condition, onTrue, onTrue.number(onFalse));
 }
-/// What part of a maximum's (minimum's) cotangent goes to x: all where it is the result, half where y is too.
+/// The fraction of a maximum's (minimum's) cotangent that belongs to x: 1 if x is the result, one half if y is, too.
 inline Term shareOf(Term x, Term result, Term y) {
   return select(equal(x, result), select(equal(y, result), 0.5, x.number(1)), 0.0);
 }

@@ -1,4 +1,4 @@
-//===- GradientOps.cpp - verifiers of what is said about differentiation --===//
+//===- GradientOps.cpp - verifiers of differentiation ---------------------===//
 
 #include "ir/array/ArrayOps.h"
 
@@ -7,11 +7,11 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The body ends in a yield of as many arrays as `types`, which they are but for shardings.
+/// Verifies that the body yields arrays of these types, up to shardings.
 LogicalResult verifyYield(Operation *op, Block &body, TypeRange types) {
   auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
   if (!yield)
-    return op->emitOpError("body ends in array.yield");
+    return op->emitOpError("body must end in array.yield");
   if (yield.getNumOperands() != types.size())
     return op->emitOpError() << "yields " << yield.getNumOperands() << " values for " << types.size() << " results";
   for (auto [index, value, type] : llvm::enumerate(yield.getOperands(), types)) {
@@ -28,15 +28,16 @@ LogicalResult verifyYield(Operation *op, Block &body, TypeRange types) {
 LogicalResult GradientOp::verify() {
   Block &body = getBody().front();
   if (getOperands().empty())
-    return emitOpError("differentiates with respect to at least one argument");
+    return emitOpError("requires at least one argument to differentiate by");
   if (body.getNumArguments() != getOperands().size() || getNumResults() <= getOperands().size())
-    return emitOpError() << "has " << getOperands().size() << " operands: it takes as many arguments, and gives what "
-                         << "it yields and as many gradients";
+    return emitOpError() << "has " << getOperands().size()
+                         << " operands; it requires as many arguments, and returns what "
+                         << "the body yields and as many gradients";
   for (auto [index, operand, argument, gradient] :
        llvm::enumerate(getOperands(), body.getArguments(), getGradients())) {
     ArrayType type = cast<ArrayType>(operand.getType()).withoutSharding();
     if (!isa<FloatType>(type.getElementType()))
-      return emitOpError() << "operand " << index << " is " << type.str() << "; only floats have a gradient";
+      return emitOpError() << "operand " << index << " is " << type.str() << "; only floats have gradients";
     for (Value other : {Value(argument), Value(gradient)})
       if (cast<ArrayType>(other.getType()).withoutSharding() != type)
         return emitOpError() << "operand " << index << " is " << type.str() << ", its argument or gradient "
@@ -46,13 +47,13 @@ LogicalResult GradientOp::verify() {
     return failure();
   auto value = cast<ArrayType>(getYielded().front().getType());
   if (value.getRank() != 0 || !isa<FloatType>(value.getElementType()))
-    return emitOpError() << "differentiates a float scalar, not " << value.str();
+    return emitOpError() << "requires a float scalar as its first value, got " << value.str();
   return success();
 }
 
 LogicalResult CheckpointOp::verify() {
   if (getBody().getNumArguments() != 0)
-    return emitOpError("body takes no arguments: it uses values from outside");
+    return emitOpError("body must not take arguments: it uses values from outside");
   return verifyYield(*this, getBody().front(), getResultTypes());
 }
 

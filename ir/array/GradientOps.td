@@ -1,7 +1,7 @@
-//===- GradientOps.td - derivatives before they are taken -----*- tablegen -*-===//
+//===- GradientOps.td - operations of differentiation ------*- tablegen -*-===//
 //
-// What the front end says about differentiation; spmdc-differentiate replaces all of it by other operations, but for
-// optimization_barrier, which holds apart what was computed twice on purpose.
+// The front end's operations for differentiation. spmdc-differentiate replaces all of them by other operations, except
+// optimization_barrier, which keeps recomputed values apart from the originals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,7 +9,7 @@
 #define SPMDC_GRADIENT_OPS
 
 def Array_YieldOp : Op<Array_Dialect, "yield", [Pure, Terminator]> {
-  let summary = "The values of a region of an array operation";
+  let summary = "The results of a region of an array operation";
   let arguments = (ins Variadic<Spmd_ArrayType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
 }
@@ -17,9 +17,9 @@ def Array_YieldOp : Op<Array_Dialect, "yield", [Pure, Terminator]> {
 def Array_GradientOp : Op<Array_Dialect, "gradient", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "Values of a function and the gradient of the first with respect to its arguments";
   let description = [{
-    The body computes a float scalar (and perhaps more) from its arguments; values from outside may be used and are
-    constants of the derivative, also where they are the operands. Results are what the body yields, then one gradient
-    for each argument, of its type without a sharding.
+    The body computes a float scalar (and perhaps more) from its arguments. It may use values from outside, which are
+    constants of the derivative, even if they are operands. The results are the values that the body yields, then one
+    gradient for each argument, of its type without a sharding.
     ```
     %loss, %gradient = array.gradient(%w) {
     ^bb0(%arg0: !spmd.array<f32[4]>):
@@ -34,7 +34,7 @@ def Array_GradientOp : Op<Array_Dialect, "gradient", [RecursiveMemoryEffects, Si
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`(` $operands `)` $body attr-dict `:` functional-type($operands, $results)";
   let extraClassDeclaration = [{
-    /// What the body yields; the scalar that is differentiated comes first.
+    /// The values that the body yields; the first is the scalar that is differentiated.
     ::mlir::ValueRange getYielded() { return getBody().front().getTerminator()->getOperands(); }
     /// The results that are gradients, one for each operand.
     ::mlir::ResultRange getGradients() { return getResults().take_back(getOperands().size()); }
@@ -45,9 +45,9 @@ def Array_GradientOp : Op<Array_Dialect, "gradient", [RecursiveMemoryEffects, Si
 def Array_CheckpointOp : Op<Array_Dialect, "checkpoint", [RecursiveMemoryEffects, SingleBlock]> {
   let summary = "A computation that a derivative repeats instead of keeping its values";
   let description = [{
-    The results are what the body yields. Where they are differentiated, the backward pass computes the body again from
-    the values that it uses from outside. `%0 = array.checkpoint { ... array.yield %h : !spmd.array<f32[4]> } :
-    !spmd.array<f32[4]>`
+    The results are the values that the body yields. If they are differentiated, the backward pass computes the body
+    again from the values that it uses from outside. `%0 = array.checkpoint { ... array.yield %h : !spmd.array<f32[4]> }
+    : !spmd.array<f32[4]>`
   }];
   let results = (outs Variadic<Spmd_ArrayType>:$results);
   let regions = (region SizedRegion<1>:$body);
@@ -62,8 +62,8 @@ def Array_StopGradientOp : Array_UnaryOp<"stop_gradient", "x", "x"> {
 def Array_OptimizationBarrierOp : Array_UnaryOp<"optimization_barrier", "x", "x", ["g"]> {
   let summary = "The same value, which no optimization merges with the operand";
   let description = [{
-    Computations of it are never merged with those of the operand, so that values recomputed in the backward pass are
-    not the values of the forward pass, kept alive until then.
+    CSE never merges its users with those of the operand, so that the backward pass recomputes values instead of keeping
+    those of the forward pass alive.
   }];
 }
 

@@ -1,7 +1,7 @@
 //===- IndexDerivatives.cpp - cotangents of run-time indexing -------------===//
 //
-// What reads at an index adds there on the way back, and what adds there reads: each is the other's transpose. Clamping
-// is repeated, what was dropped gets zero.
+// The transpose of a read at an index is an addition there, and the transpose of an addition is a read. Clamping is
+// repeated; dropped elements get zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ Value createIndex(OpBuilder &b, Location loc, Value like, int64_t value) {
   return b.create<ConstantOp>(loc, plainTypeOf(like), Scalar::ofInt(value));
 }
 
-/// Indices as an operation that reads takes them.
+/// Clamps indices as a reading operation does.
 Value clampIndices(OpBuilder &b, Location loc, Value indices, int64_t size) {
   return b.create<ClampOp>(loc, plainTypeOf(indices), createIndex(b, loc, indices, 0), indices,
                            createIndex(b, loc, indices, std::max<int64_t>(size - 1, 0)));
 }
 
-/// `taken` where the index is inside, else 0; the dimensions of the indices are `dims` of what was taken.
+/// `taken` where the index is inside, else 0; the dimensions of the indices are `dims` of `taken`.
 Value zeroOutside(OpBuilder &b, Location loc, Value taken, Value indices, int64_t size, ArrayRef<int64_t> dims) {
   auto flags = plainTypeOf(indices).withElementType(b.getI1Type());
   Value fromLow = b.create<CompareOp>(loc, flags, indices, createIndex(b, loc, indices, 0), ComparisonDirection::ge);
@@ -44,7 +44,7 @@ SmallVector<int64_t> dimsFrom(int64_t first, int64_t count) {
   return llvm::to_vector(llvm::seq<int64_t>(first, first + count));
 }
 
-/// What was taken is added back to where it came from.
+/// The cotangent of a read: the cotangents of the taken elements, added at their positions.
 template <typename Add, typename Take>
 SmallVector<Value> addBack(Take op, OpBuilder &b, Location loc, Value cotangent) {
   auto dim = static_cast<int64_t>(op.getDim());
@@ -52,7 +52,7 @@ SmallVector<Value> addBack(Take op, OpBuilder &b, Location loc, Value cotangent)
   return {b.create<Add>(loc, createZero(b, loc, op.getOperand()), indices, cotangent, dim), Value()};
 }
 
-/// What was added is taken back from where it went; `dims` are those of the indices in the updates.
+/// The cotangent of an addition: read at the positions of the updates; `dims` are those of the indices in the updates.
 template <typename Take, typename Add>
 SmallVector<Value> takeBack(Add op, OpBuilder &b, Location loc, Value cotangent, ArrayRef<bool> isNeeded,
                             ArrayRef<int64_t> dims) {

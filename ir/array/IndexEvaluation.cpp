@@ -1,4 +1,4 @@
-//===- IndexEvaluation.cpp - run-time indexing, order and random bits by definition ===//
+//===- IndexEvaluation.cpp - reference evaluation of indexing -------------===//
 
 #include "ir/array/ArrayOps.h"
 #include "ir/array/ScalarEvaluation.h"
@@ -23,7 +23,7 @@ void forEachIndex(ArrayRef<int64_t> shape, function_ref<void(ArrayRef<int64_t>)>
   while (nextIndex(index, shape));
 }
 
-/// The first element of a window of this shape, inside of an array of that shape.
+/// The clamped start of a window of shape `window` in an array of this shape.
 SmallVector<int64_t> clampStarts(ArrayRef<Tensor> starts, ArrayRef<int64_t> shape, ArrayRef<int64_t> window) {
   SmallVector<int64_t> result;
   for (auto [start, size, extent] : llvm::zip(starts, shape, window))
@@ -51,7 +51,7 @@ SmallVector<int64_t> takenIndex(ArrayRef<int64_t> index, int64_t dim, const Tens
   return result;
 }
 
-/// Adds each update at `target`, if that is inside; sums in double precision, rounded once.
+/// Adds each update at `target`, if that is in range; sums are in double precision, rounded once.
 Tensor scatterAdd(ArrayRef<Tensor> operands, int64_t dim,
                   function_ref<SmallVector<int64_t>(ArrayRef<int64_t>)> targetOf) {
   Tensor result = operands[0];
@@ -138,7 +138,7 @@ std::vector<int64_t> evaluateOrder(Type elementType, ArrayRef<Scalar> line, bool
   };
   std::vector<int64_t> order(line.size());
   std::iota(order.begin(), order.end(), 0);
-  // By value, then by position: that is what stable means.
+  // By value, then by position, for a stable sort.
   llvm::sort(order, [&](int64_t a, int64_t b) {
     Scalar x = isDescending ? line[b] : line[a], y = isDescending ? line[a] : line[b];
     return isLess(x, y) || (!isLess(y, x) && a < b);

@@ -12,22 +12,22 @@ namespace {
 
 ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-/// Indices along a dimension of `size` elements.
+/// Verifies the type of indices along a dimension of `size` elements.
 LogicalResult verifyIndices(Operation *op, Value indices, int64_t size) {
   ArrayType type = arrayTypeOf(indices);
   if (!isPositionType(type.getElementType()))
-    return op->emitOpError() << "indices are i32 or i64, got " << type.withoutSharding().str();
+    return op->emitOpError() << "indices must be i32 or i64, got " << type.withoutSharding().str();
   if (!holdsPositions(type.getElementType(), size))
-    return op->emitOpError() << "indices into a dimension of " << size << " elements are i64, got "
+    return op->emitOpError() << "indices along a dimension of " << size << " elements must be i64, got "
                              << type.withoutSharding().str();
   return success();
 }
 
-/// One start, i32[] or i64[], for each dimension, and a window that fits.
+/// Verifies one start, i32[] or i64[], for each dimension, and a window that fits.
 LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, ArrayRef<int64_t> sizes) {
   if (static_cast<int64_t>(starts.size()) != operand.getRank() ||
       static_cast<int64_t>(sizes.size()) != operand.getRank())
-    return op->emitOpError("gives a start and a size for each dimension");
+    return op->emitOpError("requires a start and a size for each dimension");
   for (auto [dim, start, size] : llvm::enumerate(starts, sizes)) {
     if (arrayTypeOf(start).getRank() != 0)
       return op->emitOpError() << "start " << dim << " is " << arrayTypeOf(start).withoutSharding().str()
@@ -41,26 +41,26 @@ LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, 
   return success();
 }
 
-/// Clamping needs something to clamp to.
+/// Verifies that the dimension has elements, so that indices can be clamped.
 LogicalResult verifyNotEmpty(Operation *op, ArrayType operand, int64_t dim) {
   if (operand.getDimSize(dim) == 0 && arrayTypeOf(op->getResult(0)).getNumElements() != 0)
     return op->emitOpError() << "dimension " << dim << " of " << operand.withoutSharding().str()
-                             << " is empty: there is nothing to take";
+                             << " is empty: it has no element to take";
   return success();
 }
 
-/// The shape of indices or updates that go along a dimension: the operand's but for `dim`.
+/// Verifies indices or updates along a dimension: they have the shape of the operand except for `dim`.
 LogicalResult verifyAlong(Operation *op, ArrayType operand, ArrayType indices, int64_t dim) {
   SmallVector<int64_t> expected(operand.getShape());
   if (indices.getRank() == operand.getRank())
     expected[dim] = indices.getDimSize(dim);
   if (indices.getShape() != ArrayRef<int64_t>(expected))
     return op->emitOpError() << "indices " << indices.withoutSharding().str() << " and operand "
-                             << operand.withoutSharding().str() << " agree in all dimensions but " << dim;
+                             << operand.withoutSharding().str() << " must agree in all dimensions but " << dim;
   return success();
 }
 
-/// Updates have the operand's element type; those of 16-bit floats may be added to partial sums in f32.
+/// Verifies updates: they have the operand's element type; those of 16-bit floats may be added to partial sums in f32.
 LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> shape, ArrayType operand) {
   bool isAdded = mayHoldPartialSums(operand, updates.getElementType());
   ArrayType expected = ArrayType::get(shape, (isAdded ? updates : operand).getElementType());
@@ -168,9 +168,9 @@ LogicalResult ArgsortOp::verify() {
 
 LogicalResult Threefry2x32Op::verify() {
   if (!getType().getElementType().isUnsignedInteger(32))
-    return emitOpError() << "works on u32, got " << getType().withoutSharding().str();
+    return emitOpError() << "requires u32, got " << getType().withoutSharding().str();
   if (getWord() > 1)
-    return emitOpError() << "has the words 0 and 1, not " << getWord();
+    return emitOpError() << "requires word 0 or 1, got " << getWord();
   return success();
 }
 

@@ -1,22 +1,22 @@
-//===- IndexOps.td - positions known at run time, order, random bits -*- tablegen -*-===//
+//===- IndexOps.td - run-time indices, sorts, random bits --*- tablegen -*-===//
 //
-// Indices are i32, or i64 (always so along a dimension of more than 2^31 elements). An operation that reads clamps them
-// into the array, one that adds drops those outside: what a program says of other indices (negative ones, a fill value)
-// is composed around them by the front end.
+// Indices are i32, or i64 (always along a dimension of more than 2^31 elements). Operations that read clamp them to the
+// array, operations that add drop those outside. The front end composes the language's rules for other indices
+// (negative ones, a fill value) around them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SPMDC_INDEX_OPS
 #define SPMDC_INDEX_OPS
 
-/// Local sizes and positions mean something for the indices.
+/// Operations with indices need a local form, since indices refer to global sizes and positions.
 defvar localRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
 
 def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [LinearOpInterface, DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. `array.dynamic_slice %x
+    One start (i32[] or i64[]) for each dimension, clamped so that the window is in range. `array.dynamic_slice %x
     at(%i, %j) sizes [1, 6] : (!spmd.array<f32[8, 6]>, ...) -> !spmd.array<f32[1, 6]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Variadic<Spmd_ArrayType>:$starts, DenseI64ArrayAttr:$sizes);
@@ -34,8 +34,8 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [withLinearOpe
     DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getMoves"]>]> {
   let summary = "The operand with a window, which begins at run-time positions, replaced";
   let description = [{
-    One start (i32[] or i64[]) for each dimension, clamped so that the window lies inside. Done in place where the
-    operand is not read any more.
+    One start (i32[] or i64[]) for each dimension, clamped so that the window is in range. Runs in place if no later
+    operation reads the operand.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$update, Variadic<Spmd_ArrayType>:$starts);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$update, "::mlir::ValueRange":$starts),
@@ -98,19 +98,19 @@ def Array_ScatterAddOp : Array_ScatterOp<"scatter_add"> {
   let summary = "The operand with updates added to the slices that indices name";
   let description = [{
     The transpose of `take`: updates have its result's shape. Indices outside are dropped; equal ones add up in
-    row-major order of the indices (bf16 and f16 in f32, rounded once), so that the bits never change. bools are or-ed.
-    Updates of bf16 and f16 may be added to partial sums (unreduced) of f32. Done in place where the operand is not read
-    any more.
+    row-major order of the indices (bf16 and f16 in f32, rounded once), for reproducible bits. bools are or-ed. Updates
+    of bf16 and f16 may be added to partial sums (unreduced) of f32. Runs in place if no later operation reads the
+    operand.
   }];
 }
 
 def Array_ScatterAddAlongOp : Array_ScatterOp<"scatter_add_along"> {
   let summary = "The operand with updates added along a dimension, at a position for each update";
-  let description = "The transpose of `take_along`: updates have the shape of the indices; otherwise as `scatter_add`.";
+  let description = "The transpose of `take_along`: updates have the shape of the indices; else as `scatter_add`.";
 }
 
 def Array_ArgsortOp : Array_Op<"argsort", [ZeroDerivative, DeclareOpInterfaceMethods<EvaluateOpInterface>]> {
-  let summary = "The indices (i32 or i64) that bring elements along a dimension into order";
+  let summary = "The indices (i32 or i64) that sort the elements along a dimension";
   let description = [{
     Stable: equal elements keep their order, also where `descending`. Ascending, zeros of both signs are equal, and NaN
     is larger than any number (jnp.argsort). Descending, signs count: 0 is larger than -0, and a negative NaN is smaller

@@ -1,9 +1,9 @@
-//===- IndexShardingRules.cpp - run-time indices on arrays that are cut ---===//
+//===- IndexShardingRules.cpp - run-time indices on sharded arrays --------===//
 //
-// A dimension that is indexed need not be whole on any device. Who reads from one that is cut: each device answers for
-// the positions that it owns and puts in, elsewhere, what changes no sum, so the answers are partial sums. Who writes:
-// each device writes what falls on its own piece. Updates that are cut make partial sums, and so does what they are
-// added to.
+// An indexed dimension may be sharded. For a read, each device returns the elements at the positions that it owns, and
+// the neutral value of a sum elsewhere, so the results are partial sums. For a write, each device writes the elements
+// that belong to its own shard. Sharded updates make partial sums, and so the operand that they are added to is a
+// partial sum, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The indices as this device's piece of the operand counts them.
+/// The indices relative to this device's shard of the operand.
 Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int64_t dim) {
   ArrayRef<AxisRefAttr> axes = axesOf(operand, dim);
   if (axes.empty())
@@ -47,7 +47,7 @@ ShardingRule DynamicSliceOp::getShardingRule() {
 Value DynamicSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType localResult) {
   LocalBuilder local(b, getLoc());
   ArrayType global = getOperand().getType();
-  // Dimensions that are cut stay whole at first.
+  // The window keeps the local size of sharded dimensions at first.
   SmallVector<int64_t> sizes(localResult.getShape());
   SmallVector<int64_t> cut;
   for (int64_t d = 0; d < global.getRank(); ++d)
@@ -105,7 +105,7 @@ Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, Array
     ArrayRef<AxisRefAttr> axes = axesOf(getOperand(), d);
     if (written == size || axes.empty())
       continue;
-    // As much of the update as fits into the piece, from where the two meet; what belongs to others is left as it is.
+    // Writes the part of the update that overlaps with the shard; elements of other devices do not change.
     int64_t piece = arrayTypeOf(operand).getDimSize(d), window = std::min(piece, written);
     Value first = local.shardStart(size, axes), start = local.clamp(starts[d], size - written);
     starts[d] = local.clamp(local.subtract(start, first), piece - window);

@@ -1,4 +1,4 @@
-//===- LocalBuilder.cpp - what the operations of one device are made of ---===//
+//===- LocalBuilder.cpp - index arithmetic of one device ------------------===//
 
 #include "ir/array/LocalBuilder.h"
 

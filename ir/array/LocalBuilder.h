@@ -8,45 +8,45 @@ namespace spmdc {
 
 inline ArrayType arrayTypeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
 
-/// The axes that cut a dimension of an array.
+/// The axes over which a dimension of an array is sharded.
 inline llvm::ArrayRef<AxisRefAttr> axesOf(mlir::Value global, int64_t dim) {
   return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
 }
 
-/// The element-wise operation that combines two of a reduction.
+/// The element-wise operation that combines two values of a reduction.
 mlir::Value createCombination(mlir::OpBuilder &b, mlir::Location loc, ReductionKind kind, mlir::Value x, mlir::Value y);
 
-/// The reduction of some dimensions, which disappear.
+/// The reduction of some dimensions, which the result lacks.
 mlir::Value createReduce(mlir::OpBuilder &b, mlir::Location loc, mlir::Value operand, ReductionKind kind,
                          llvm::ArrayRef<int64_t> dims);
 
-/// Builds what operations on sharded dimensions are made of: positions, which of them a device owns, masks. Positions
-/// are i32 or i64 (Positions.h); where two operands differ in that, the narrower one is widened.
+/// Builds the local code of operations on sharded dimensions: positions, masks of the positions that a device owns.
+/// Positions are i32 or i64 (Positions.h); if two operands differ in that, the narrower one is widened.
 class LocalBuilder {
 public:
   LocalBuilder(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
 
-  /// Of positions among devices, loop counters and other numbers that are small whatever the arrays' sizes.
+  /// The type of positions among devices, loop counters and other numbers that are small for arrays of any size.
   ArrayType indexType() const { return ArrayType::get({}, b.getI32Type()); }
 
-  /// Of positions along a dimension of `size` elements.
+  /// The type of positions along a dimension of `size` elements.
   ArrayType positionType(int64_t size, llvm::ArrayRef<int64_t> shape = {}) const {
     return ArrayType::get(shape, getPositionType(b.getContext(), size));
   }
 
-  /// i32, or i64 where the value does not fit.
+  /// A constant of type i32, or i64 if the value does not fit.
   mlir::Value splat(llvm::ArrayRef<int64_t> shape, int64_t value) const {
     return b.create<ConstantOp>(loc, ArrayType::get(shape, b.getIntegerType(llvm::isInt<32>(value) ? 32 : 64)),
                                 Scalar::ofInt(value));
   }
 
-  /// Where a sum is not touched: -0 + x is x, for -0 too.
+  /// The neutral value of a sum, for elements that other devices own: -0, since -0 + x is x, for -0 too.
   mlir::Value nothing(ArrayType type) const {
     bool isFloat = llvm::isa<mlir::FloatType>(type.getElementType());
     return b.create<ConstantOp>(loc, type, isFloat ? Scalar::ofFloat(-0.0) : Scalar());
   }
 
-  /// An array whose dimensions become `dims` of one of this shape.
+  /// Broadcasts an array to this shape; its dimensions become `dims` of the result.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims = {}) const {
     return b.create<BroadcastInDimOp>(loc, arrayTypeOf(value).withShape(shape), value, dims);
   }
@@ -64,7 +64,7 @@ public:
     return b.create<ShardStartOp>(loc, positionType(size), size, AxesAttr::get(b.getContext(), axes));
   }
 
-  /// How many of its elements are no padding.
+  /// The number of elements of this device's shard that are not padding.
   mlir::Value shardSize(int64_t size, llvm::ArrayRef<AxisRefAttr> axes) const {
     return b.create<ShardSizeOp>(loc, positionType(size), size, AxesAttr::get(b.getContext(), axes));
   }
@@ -109,14 +109,15 @@ public:
     return b.create<SelectOp>(loc, onTrue.getType(), predicate, onTrue, onFalse);
   }
 
-  /// Positions of a dimension of `size` elements, in this device's piece of it, and which of them it owns.
+  /// Positions relative to this device's shard of a dimension of `size` elements, and a mask of those that it owns.
   std::pair<mlir::Value, mlir::Value> localize(mlir::Value positions, int64_t size,
                                                llvm::ArrayRef<AxisRefAttr> axes) const {
     mlir::Value local = offset(positions, shardStart(size, axes), /*isSubtracted=*/true);
     return {local, isWithin(local, shardSize(size, axes))};
   }
 
-  /// take at global positions (which are inside) of a dimension that is cut: nothing where another device owns it.
+  /// A `take` at global positions (which are in range) of a sharded dimension: `nothing` where another device owns the
+  /// element.
   mlir::Value takeOwned(mlir::Value operand, mlir::Value positions, int64_t dim, int64_t size,
                         llvm::ArrayRef<AxisRefAttr> axes) const {
     auto [local, isOwned] = localize(positions, size, axes);
@@ -128,13 +129,13 @@ public:
     return select(mask, taken, nothing(arrayTypeOf(taken)));
   }
 
-  /// 0, 1, ... from a scalar on.
+  /// start, start + 1, ..., from a scalar start.
   mlir::Value countFrom(mlir::Value start, int64_t count) const {
     return offset(b.create<IotaOp>(loc, arrayTypeOf(start).withShape({count}), /*dim=*/0), start);
   }
 
 private:
-  /// Brings two positions to the wider type of both. Other operands are left as they are.
+  /// Brings two positions to the wider type of both. Other operands do not change.
   void widen(mlir::Value &x, mlir::Value &y) const {
     for (auto [narrow, wide] : {std::pair(&x, &y), std::pair(&y, &x)})
       if (arrayTypeOf(*narrow).getElementType().isSignlessInteger(32) &&

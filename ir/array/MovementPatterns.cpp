@@ -1,8 +1,8 @@
-//===- MovementPatterns.cpp - moves of moved elements ---------------------===//
+//===- MovementPatterns.cpp - composition of moves ------------------------===//
 //
-// A stencil is written as slices of a padded array. As pads of their own the slices read the array itself: where it is
-// cut, each neighbour's edge travels once, and nothing travels to make the padded array. A running sum from behind is
-// written as one of the reversed array, which would travel as a whole.
+// A stencil is written as slices of a padded array. The patterns turn the slices into pads of the array itself: if it
+// is sharded, one halo exchange serves all, and the padded array needs no communication. A scan from the end is written
+// as a scan of the reversed array, all of which would be sent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// A pad that only cuts is a slice.
+/// A pad that only removes elements is a slice.
 struct PadThatCuts : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -38,9 +38,9 @@ struct PadThatCuts : OpRewritePattern<PadOp> {
   }
 };
 
-/// A window of a sum of padded arrays is the sum of windows of them: where they are the gradients of what looks at one
-/// array through shifted windows (a convolution), each is shifted by as much as the array was, and the padded array,
-/// which lies otherwise on the devices, is not built.
+/// A slice of a sum of padded arrays becomes a sum of slices of them. If the padded arrays are the gradients of shifted
+/// windows of one array (a convolution), each is shifted back by the same amount, and the padded array, which would be
+/// sharded differently, is not materialized.
 struct SliceOfSum : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -65,8 +65,9 @@ struct SliceOfSum : OpRewritePattern<SliceOp> {
   }
 };
 
-/// A sum of arrays of which some are padded, in the midst of zeros, is the sum of the arrays padded at once: the
-/// gradient of a window of rows and columns adds up columns first, then rows, and what lies between is not built.
+/// A padded sum of arrays, some of which are padded with zeros themselves, becomes the sum of the arrays padded once.
+/// The gradient of a window of rows and columns adds up columns first, then rows; the intermediate array is not
+/// materialized.
 struct PadOfSum : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -91,7 +92,7 @@ struct PadOfSum : OpRewritePattern<PadOp> {
   }
 };
 
-/// Zeros around an array with zeros around it, unless what is between was cut.
+/// Two pads with zeros become one, unless the inner pad removes elements.
 struct PadOfPad : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -117,9 +118,9 @@ struct PadOfPad : OpRewritePattern<PadOp> {
   }
 };
 
-/// Two arrays, each in the midst of zeros where the other one is, added up: one behind the other, whatever else is
-/// added to them. The gradient of what joins parts of an array that are in another order there (a roll) joins them
-/// again.
+/// The sum of two arrays, each padded with zeros where the other has elements, is their concatenation; other addends of
+/// the same sum do not matter. The gradient of a concatenation of parts in another order (a roll) becomes a
+/// concatenation again.
 struct SumOfParts : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -140,10 +141,10 @@ struct SumOfParts : OpRewritePattern<AddOp> {
     return failure();
   }
 
-  /// Sums within sums that are looked through.
+  /// The most nested additions that the search visits.
   static constexpr int kMostSums = 16;
 
-  /// The other part among what is added up.
+  /// Returns the pad among the addends that completes `pad`.
   static PadOp findOther(PadOp pad, Value rest, int sumsLeft) {
     if (auto other = rest.getDefiningOp<PadOp>())
       return findJoint(pad, other) || findJoint(other, pad) ? other : PadOp();
@@ -166,7 +167,8 @@ struct SumOfParts : OpRewritePattern<AddOp> {
                : rewriter.create<AddOp>(sum.getLoc(), sum.getType(), lhs, rhs).getResult();
   }
 
-  /// The one dimension along which the second array begins where the first one ends, if both fill the whole.
+  /// Returns the one dimension along which the second array begins where the first one ends, if both together fill the
+  /// result.
   static std::optional<int64_t> findJoint(PadOp front, PadOp back) {
     std::optional<int64_t> joint;
     for (PadOp pad : {front, back})
@@ -189,14 +191,15 @@ struct SumOfParts : OpRewritePattern<AddOp> {
   }
 };
 
-/// A window of a padded array is the array, padded (or cut, which is negative) on each side by what the window shows.
+/// A slice of a padded array is the array, padded on each side by the padding in the slice (negative: elements are
+/// removed).
 struct SliceOfPad : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(SliceOp op, PatternRewriter &rewriter) const override {
     auto pad = op.getOperand().getDefiningOp<PadOp>();
     auto isOne = [](int64_t stride) { return stride == 1; };
-    // What has a sharding may be wanted as it is.
+    // A value with a sharding may be annotated: keep it.
     if (!pad || pad.getType().getSharding() || op.getType().getSharding() || !llvm::all_of(op.getStrides(), isOne))
       return failure();
     SmallVector<int64_t> low, high, starts, limits;
@@ -208,7 +211,7 @@ struct SliceOfPad : OpRewritePattern<SliceOp> {
       high.push_back(limit - before - size);
       starts.push_back(-low.back());
       limits.push_back(size + high.back());
-      // A window of nothing but padding is left as it is.
+      // A slice that contains only padding is kept.
       int64_t first = llvm::divideCeil(std::max<int64_t>(starts.back(), 0), step) * step;
       if (first >= std::min(limits.back(), size))
         return failure();
@@ -223,7 +226,7 @@ struct SliceOfPad : OpRewritePattern<SliceOp> {
   }
 };
 
-/// A window at a known place is a slice: the derivative of an update there.
+/// A dynamic_slice at constant starts is a slice: for example the derivative of an update there.
 struct SliceAtConstant : OpRewritePattern<DynamicSliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -246,7 +249,7 @@ struct SliceAtConstant : OpRewritePattern<DynamicSliceOp> {
   }
 };
 
-/// Of taken elements some: those alone are taken. The first of sorted elements need the first of their order only.
+/// A slice of a take_along takes only the sliced elements. So the first elements of a sort need only its first indices.
 struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -266,7 +269,7 @@ struct SliceOfTakeAlong : OpRewritePattern<SliceOp> {
   }
 };
 
-/// What runs along a reversed dimension and is reversed again runs from the other end. Other dimensions may be reversed
+/// A scan of a reversed dimension that is reversed again is a scan from the other end. Other dimensions may be reversed
 /// before or after.
 struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -279,7 +282,7 @@ struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
     auto dim = static_cast<int64_t>(running.getDim());
     if (!llvm::is_contained(op.getDims(), dim) || !llvm::is_contained(inner.getDims(), dim))
       return failure();
-    SmallVector<int64_t> left; // Reversed once.
+    SmallVector<int64_t> left; // Reversed exactly once.
     for (int64_t d = 0; d < op.getType().getRank(); ++d)
       if (llvm::is_contained(op.getDims(), d) != llvm::is_contained(inner.getDims(), d))
         left.push_back(d);
@@ -294,7 +297,8 @@ struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
   }
 };
 
-/// Of reversed elements some: only those are reversed. The k largest, the largest first, need only the end of an order.
+/// A slice of a reverse reverses only the sliced elements. So the k largest elements, in descending order, need only
+/// the end of a sort.
 struct SliceOfReverse : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -1,4 +1,4 @@
-//===- MovementPatterns.h - moves of moved elements -------------*- C++ -*-===//
+//===- MovementPatterns.h - composition of moves ----------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

@@ -1,4 +1,4 @@
-//===- PartialSums.cpp - operations that make partial sums ----------------===//
+//===- PartialSums.cpp - operations that leave partial sums ---------------===//
 
 #include "ir/array/PartialSums.h"
 

@@ -1,4 +1,4 @@
-//===- PartialSums.h - operations that make partial sums --------*- C++ -*-===//
+//===- PartialSums.h - operations that leave partial sums -------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
@@ -6,9 +6,9 @@
 
 namespace spmdc {
 
-/// Whether partial results of the operation are sums or products of several elements, which their element type may not
-/// hold: those of 16-bit floats are kept in a wider one until they are combined. Of a `take` one device has the element
-/// and the others zeros, and nothing is rounded.
+/// True if partial results of the operation combine several elements, so that their element type may lose digits: those
+/// of 16-bit floats have a wider type until they are combined. False for a `take`: one device has the element and the
+/// others zeros, so nothing is rounded.
 bool combinesElements(mlir::Operation *op);
 
 /// The operand of the innermost of the broadcasts that make the value; the value itself where none does.
@@ -17,10 +17,10 @@ mlir::Value getBroadcastSource(mlir::Value value);
 /// Whether all elements of the value are one number: a splat, or a scalar that is broadcast.
 bool isUniform(mlir::Value value);
 
-/// The value with this element type; itself where it has it.
+/// The value with this element type; the value itself if it has that type.
 mlir::Value convertTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, mlir::Type elementType);
 
-/// The zeros of a constant (Rematerialization.h: isZero), of their sign, under another type.
+/// Zeros of the sign of the constant `zero` (Rematerialization.h: isZero), in another type.
 mlir::Value makeZeros(mlir::OpBuilder &builder, mlir::Value zero, ArrayType type);
 
 } // namespace spmdc

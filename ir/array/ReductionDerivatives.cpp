@@ -1,7 +1,7 @@
 //===- ReductionDerivatives.cpp - cotangents of contractions and reductions -===//
 //
 // Derivatives are JAX's: ties of an extreme share the cotangent, a product with zeros in it has the exact gradient, and
-// running combinations are differentiated as the tree of pairs that jax.lax.associative_scan makes of them.
+// scans are differentiated as the tree of pairs of jax.lax.associative_scan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,15 +35,16 @@ SmallVector<int64_t> countFrom(size_t begin, size_t count) {
 }
 
 /// The cotangent of `side`: that of the result contracted with the other side over the other side's free dimensions.
-/// `isLhs`: the result's dimensions are batch, free of `side`, free of `other`; else the other way round.
+/// `isLhs`: the result's dimensions are batch, free of `side`, free of `other`; else batch, free of `other`, free of
+/// `side`.
 Value transposeContraction(OpBuilder &builder, Location loc, Value cotangent, const Side &side, const Side &other,
                            bool isLhs) {
-  // A result in a wider type than the operands' is contracted in its own.
+  // A result in a wider type than the operands' is contracted in that type.
   Type accumulator = plainTypeOf(cotangent).getElementType();
   Value factor = convert(Term(builder, loc, other.value), accumulator);
   size_t otherBegin = side.batch.size() + (isLhs ? side.free.size() : 0);
   SmallVector<int64_t> batch = countFrom(0, side.batch.size()), contracted = countFrom(otherBegin, other.free.size());
-  // The sides stand so that in x @ y the products come out as the operands lie, with nothing to transpose.
+  // The order of the sides is such that in x @ y the products have the layout of the operands, and need no transpose.
   auto contract = [&](Value x, Value y, ArrayRef<int64_t> xContract, ArrayRef<int64_t> yContract,
                       ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch) -> Value {
     ArrayType xType = plainTypeOf(x), yType = plainTypeOf(y);
@@ -52,7 +53,7 @@ Value transposeContraction(OpBuilder &builder, Location loc, Value cotangent, co
   };
   Value product = isLhs ? contract(cotangent, factor, contracted, other.free, batch, other.batch)
                         : contract(factor, cotangent, other.free, contracted, other.batch, batch);
-  // The dimensions of `side` as the product has them; contracted ones in the other side's order.
+  // The dimensions of `side` in the order of the product; contracted ones are in the other side's order.
   SmallVector<std::pair<int64_t, int64_t>> pairs;
   for (auto [theirs, ours] : llvm::zip(other.contract, side.contract))
     pairs.emplace_back(theirs, ours);
@@ -75,7 +76,7 @@ Value transposeContraction(OpBuilder &builder, Location loc, Value cotangent, co
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The reduced value along the dimensions again.
+/// Broadcasts the reduced value along the dimensions.
 Value spread(OpBuilder &builder, Location loc, Value reduced, ArrayType type, ArrayRef<int64_t> dims) {
   SmallVector<int64_t> kept;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -84,7 +85,7 @@ Value spread(OpBuilder &builder, Location loc, Value reduced, ArrayType type, Ar
   return builder.create<BroadcastInDimOp>(loc, type, reduced, kept);
 }
 
-/// The product of all elements before (with `isAfter`: behind) each one along a dimension.
+/// The product of all elements before (with `isAfter`: after) each one along a dimension.
 Value productOfOthers(OpBuilder &builder, Location loc, Value x, int64_t dim, bool isAfter) {
   ArrayType type = plainTypeOf(x);
   SmallVector<int64_t> low(type.getRank()), high(low), none(low);
@@ -95,10 +96,10 @@ Value productOfOthers(OpBuilder &builder, Location loc, Value x, int64_t dim, bo
   return builder.create<CumulativeOp>(loc, type, shifted, ReductionKind::prod, static_cast<uint64_t>(dim), isAfter);
 }
 
-/// The product of all other elements for each one: no division, so zeros do no harm.
+/// The product of all other elements for each one: without division, so zeros are handled.
 Value buildProductCotangent(OpBuilder &builder, Location loc, Value x, Value cotangent, ArrayRef<int64_t> dims) {
   ArrayType type = plainTypeOf(x);
-  // The reduced dimensions become one, at the end.
+  // Merges the reduced dimensions into one, at the end.
   SmallVector<int64_t> perm, shape;
   int64_t count = 1;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
@@ -131,18 +132,18 @@ Value buildProductCotangent(OpBuilder &builder, Location loc, Value x, Value cot
 // Running combinations
 //===----------------------------------------------------------------------===//
 
-/// Differentiates y = scan(x) along a dimension, where scan combines neighbours to half as many pairs, scans those, and
-/// from them and the elements between them has the rest.
+/// Differentiates y = scan(x) along a dimension. The scan combines adjacent elements into half as many pairs, scans the
+/// pairs, and computes the other results from that scan and the elements between.
 class ScanTransposer {
 public:
   ScanTransposer(OpBuilder &builder, Location loc, ReductionKind kind, int64_t dim)
       : builder(builder), loc(loc), kind(kind), dim(dim) {}
 
-  /// What is to be known of the forward pass, level by level.
+  /// The values of the forward pass at one level.
   struct Level {
-    Value left, right, pairs;    ///< Neighbours, and their combinations.
-    Value odd;                   ///< The pairs' scan: the odd positions of the result.
-    Value before, between, even; ///< The odd results that even ones come from, the elements combined, the results.
+    Value left, right, pairs;    ///< Adjacent elements, and their combinations.
+    Value odd;                   ///< The scan of the pairs: the results at odd positions.
+    Value before, between, even; ///< The odd results before even ones, the elements between, the even results.
   };
 
   Value scan(Value x, SmallVectorImpl<Level> &levels) {
@@ -218,7 +219,7 @@ private:
     return builder.create<SliceOp>(loc, x, starts, limits, strides);
   }
 
-  /// The elements at start, start + stride, ... of an array of n zeros.
+  /// An array of n zeros with the elements of x at start, start + stride, ...
   Value place(Value x, int64_t n, int64_t start, int64_t stride) {
     SmallVector<int64_t> low(plainTypeOf(x).getRank()), high(low), interior(low);
     low[dim] = start;
@@ -257,7 +258,7 @@ SmallVector<Value> ReduceOp::buildCotangents(OpBuilder &builder, Location loc, V
     return {buildProductCotangent(builder, loc, getOperand(), cotangent, getDims())};
   case ReductionKind::max:
   case ReductionKind::min: {
-    // All elements that are the extreme share.
+    // All elements that equal the extreme share its cotangent.
     Term x(builder, loc, getOperand()), extreme(builder, loc, spread(builder, loc, getResult(), type, getDims()));
     Term isExtreme = convert(equal(x, extreme), type.getElementType());
     Term count(builder, loc, builder.create<ReduceOp>(loc, isExtreme, ReductionKind::sum, getDims()));
@@ -266,7 +267,7 @@ SmallVector<Value> ReduceOp::buildCotangents(OpBuilder &builder, Location loc, V
   }
   case ReductionKind::and_:
   case ReductionKind::or_:
-    return {Value()}; // Of bools and integers.
+    return {Value()}; // No cotangents of bools and integers.
   }
   llvm_unreachable("unknown reduction");
 }

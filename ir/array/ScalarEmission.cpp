@@ -1,4 +1,4 @@
-//===- ScalarEmission.cpp - one element as generated code -----------------===//
+//===- ScalarEmission.cpp - generated code of one element -----------------===//
 
 #include "ir/array/ScalarEmission.h"
 
@@ -61,7 +61,7 @@ Value emitLogistic(OpBuilder &b, Location loc, Value x) {
 }
 
 Value emitErf(OpBuilder &b, Location loc, Value x) {
-  // Vector libraries end a unit below 1, and 1 + erf(-inf) would not be 0.
+  // Polynomials of vector libraries stop one unit below 1, and 1 + erf(-inf) would not be 0.
   Value size = b.create<math::AbsFOp>(loc, x);
   double end = getElementTypeOrSelf(x.getType()).isF64() ? 6.0 : 4.0;
   Value isFar = compareFloat(b, loc, arith::CmpFPredicate::OGT, size, emitFloatConstant(b, loc, x.getType(), end));
@@ -104,7 +104,7 @@ Value emitIsFinite(OpBuilder &b, Location loc, Value x) {
   return compareFloat(b, loc, arith::CmpFPredicate::OLT, magnitude, infinity);
 }
 
-/// Float to integer, truncating and saturating, NaN to 0: `fptosi` alone is undefined outside the range.
+/// Float to integer, truncating and saturating, NaN to 0: `fptosi` alone is undefined out of range.
 static Value emitFloatToInt(OpBuilder &b, Location loc, Type to, Value x) {
   unsigned width = to.getIntOrFloatBitWidth();
   Type resultType = withElementType(x.getType(), b.getIntegerType(width));
@@ -184,7 +184,7 @@ Value emitMultiply(OpBuilder &b, Location loc, Type type, Value x, Value y) {
   return type.isInteger(1) ? b.create<arith::AndIOp>(loc, x, y).getResult() : b.create<arith::MulIOp>(loc, x, y);
 }
 
-/// Integer division and remainder of values for which the machine traps are sidestepped: y = 0, and lowest / -1.
+/// Integer division and remainder avoid the values for which the machine traps: y = 0, and lowest / -1.
 static Value emitIntDivision(OpBuilder &b, Location loc, Type type, Value x, Value y, bool wantRemainder) {
   Value zero = emitIntConstant(b, loc, x.getType(), 0), one = emitIntConstant(b, loc, x.getType(), 1);
   Value minusOne = emitIntConstant(b, loc, x.getType(), -1);
@@ -241,9 +241,9 @@ Value emitPower(OpBuilder &b, Location loc, Type type, Value x, Value y) {
   return select(b, loc, compareInt(b, loc, arith::CmpIPredicate::slt, y, zero), negative, result);
 }
 
-/// Maximum or minimum of f16, computed on the bits of the f32 that it is widened to. LLVM would narrow
-/// llvm.maximum.f32 of two widened operands back to f16, which x86 without AVX512-FP16 takes apart element by element,
-/// and wrongly for NaN.
+/// Maximum or minimum of f16, computed on the bits of the f32 that it is widened to. LLVM would narrow llvm.maximum.f32
+/// of two widened operands back to f16, which x86 without AVX512-FP16 does element by element, with wrong results for
+/// NaN.
 static Value emitHalfExtremum(OpBuilder &b, Location loc, Value x, Value y, bool isMax) {
   Type floatType = x.getType(), intType = withElementType(floatType, b.getI32Type());
   Value magnitudeMask = emitIntConstant(b, loc, intType, 0x7fffffff);
@@ -323,7 +323,7 @@ Value emitCompare(OpBuilder &b, Location loc, Type type, ComparisonDirection dir
 }
 
 Value emitThreefry(OpBuilder &b, Location loc, ValueRange operands, int64_t word) {
-  // As evaluateThreefry has it. Both words are computed; the one that nothing reads vanishes.
+  // As in evaluateThreefry. Both words are computed; the unused one is dead code.
   static constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
   Type type = operands[0].getType();
   auto constant = [&](int64_t value) { return emitIntConstant(b, loc, type, value); };

@@ -1,8 +1,7 @@
-//===- ScalarEmission.h - one element as generated code ---------*- C++ -*-===//
+//===- ScalarEmission.h - generated code of one element ---------*- C++ -*-===//
 //
 // Emits the code of one element (or of a vector of elements) in the arith and math dialects. `type` is the operands'
-// element type in the array, which knows the signedness that signless values do not. bf16 and f16 are computed in f32
-// by the caller.
+// element type in the array, which has the signedness that signless values lack. The caller widens bf16 and f16 to f32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

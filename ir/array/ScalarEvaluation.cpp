@@ -1,4 +1,4 @@
-//===- ScalarEvaluation.cpp - one element by definition -------------------===//
+//===- ScalarEvaluation.cpp - reference evaluation of one element ---------===//
 
 #include "ir/array/ScalarEvaluation.h"
 
@@ -54,8 +54,8 @@ double evaluateErfInv(double x) {
     return std::numeric_limits<double>::quiet_NaN();
   if (std::abs(x) == 1)
     return x * std::numeric_limits<double>::infinity();
-  // Bisection of a positive argument, then Newton: slow and exact to the last bits. In the tails by erfc, where erf is
-  // one to all digits.
+  // Bisection of a positive argument, then Newton: slow and exact to the last bits. The tails use erfc, since erf is 1
+  // there in all digits.
   double target = std::abs(x), low = 0, high = 6;
   for (int i = 0; i < 60; ++i) {
     double middle = 0.5 * (low + high);

@@ -1,7 +1,7 @@
-//===- ScalarEvaluation.h - one element by definition -----------*- C++ -*-===//
+//===- ScalarEvaluation.h - reference evaluation of elements ----*- C++ -*-===//
 //
-// What one element of an element-wise operation is, where a one-line expression does not say it. `type` is the
-// operands' element type; results are rounded by the caller.
+// The value of one element of an element-wise operation, for operations that need more than a one-line expression.
+// `type` is the operands' element type; the caller rounds results.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,7 +35,7 @@ Scalar evaluateThreefry(llvm::ArrayRef<Scalar> operands, int64_t word);
 /// The positions of elements in order, as array.argsort defines it.
 std::vector<int64_t> evaluateOrder(mlir::Type elementType, llvm::ArrayRef<Scalar> line, bool isDescending);
 
-/// One step of a reduction, and the value it begins with.
+/// One step of a reduction, and its neutral value.
 Scalar evaluateReduction(mlir::Type type, ReductionKind kind, Scalar x, Scalar y);
 Scalar getReductionIdentity(mlir::Type type, ReductionKind kind);
 

@@ -1,6 +1,6 @@
 //===- ShapeDerivatives.cpp - cotangents of operations that move elements -===//
 //
-// All of them are linear, so a cotangent moves the other way: what was repeated is summed, what was left out is zero.
+// All of them are linear, so the cotangent is their transpose: repeated elements are summed, dropped ones are zero.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ Value createZero(OpBuilder &builder, Location loc, ArrayType type) {
   return builder.create<ConstantOp>(loc, type, Scalar::ofFloat(0));
 }
 
-/// Zeros around and between the elements; negative `low` and `high` cut.
+/// Zeros around and between the elements; negative `low` and `high` remove elements.
 Value padWithZeros(OpBuilder &builder, Location loc, Value operand, ArrayType type, ArrayRef<int64_t> low,
                    ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
   Value zero = createZero(builder, loc, ArrayType::get({}, type.getElementType()));
@@ -46,7 +46,7 @@ SmallVector<Value> BroadcastInDimOp::buildCotangents(OpBuilder &builder, Locatio
   Value sum = cotangent;
   if (!repeated.empty())
     sum = builder.create<ReduceOp>(loc, sum, ReductionKind::sum, repeated);
-  if (plainTypeOf(sum) != operand) // Repeated dimensions of size 1 come back.
+  if (plainTypeOf(sum) != operand) // Sum over repeated dimensions of size 1, then reshape.
     sum = builder.create<ReshapeOp>(loc, operand, sum);
   return {sum};
 }
@@ -76,7 +76,7 @@ SmallVector<Value> SliceOp::buildCotangents(OpBuilder &builder, Location loc, Va
 }
 
 SmallVector<Value> PadOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool> isNeeded) {
-  // Cut what was added around the elements (put back what was cut), then skip what was added between them.
+  // Removes the padding around the elements (adds zeros for removed elements), then skips the padding between them.
   ArrayType operand = plainTypeOf(getOperand());
   Value inner;
   if (operand.getNumElements() == 0) {

@@ -1,8 +1,8 @@
-//===- SplatPatterns.cpp - operations on one number everywhere ------------===//
+//===- SplatPatterns.cpp - operations on splats ---------------------------===//
 //
-// Cotangents begin as ones and zeros and are broadcast, scaled and added: what that comes to is known here. Only what
-// is exact in every bit is done: arithmetic that IEEE rounds correctly, and x * 1, x / 1, x - 0 (not x + 0, which
-// turns -0 into 0, nor x * 0, which is NaN for some x).
+// Cotangents begin as splats of ones and zeros, which are broadcast, scaled and added: the patterns fold such
+// operations. They fold only what is exact in every bit: arithmetic that IEEE rounds correctly, and x * 1, x / 1, x - 0
+// (not x + 0, which turns -0 into 0, nor x * 0, which is NaN for some x).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The number that a constant has in all elements.
+/// The number of a splat constant.
 std::optional<Scalar> getSplat(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant || !constant.getValue().isSplat() || constant.getValue().getNumElements() == 0)
@@ -25,7 +25,7 @@ std::optional<Scalar> getSplat(Value value) {
   return Tensor::fromAttr(splat.resizeSplat(RankedTensorType::get({}, splat.getElementType()))).elements[0];
 }
 
-/// The same operation on numbers.
+/// Folds an operation on splats to a splat.
 struct OperationOnSplats : RewritePattern {
   explicit OperationOnSplats(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/2, context) {}
 
@@ -34,7 +34,7 @@ struct OperationOnSplats : RewritePattern {
       return failure();
     auto type = cast<ArrayType>(op->getResult(0).getType());
     auto element = cast<ArrayType>(op->getOperand(op->getNumOperands() - 1).getType()).getElementType();
-    // Integers divided by zero are what the machine's code says; sums of f16 and bf16 are fused in f32.
+    // Integer division by zero is left to the generated code; fused sums of f16 and bf16 are rounded from f32.
     bool isExact = element.isF32() || element.isF64() || (isa<IntegerType>(element) && !isa<DivideOp>(op));
     if (!isExact || type.getSharding() || type.getNumElements() == 0)
       return failure();
@@ -74,11 +74,11 @@ struct NeutralSplat : RewritePattern {
   }
 };
 
-/// Positions are from 0 to that, if it is known by what makes them.
+/// The largest value of an array of positions, which begin at 0, if the operation that computes them determines it.
 std::optional<int64_t> getLargestPosition(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<SliceOp, ReshapeOp, TransposeOp, BroadcastInDimOp, ReverseOp, TakeOp, TakeAlongOp>(op)) {
-      value = op->getOperand(0); // Some of the same.
+      value = op->getOperand(0); // A subset or copy of the same positions.
       continue;
     }
     std::optional<int64_t> size;
@@ -95,7 +95,7 @@ std::optional<int64_t> getLargestPosition(Value value) {
   return std::nullopt;
 }
 
-/// Positions compared with a number, where it is the same for all of them.
+/// Folds a comparison of positions with a number that has the same result for all of them.
 struct CompareOfPositions : OpRewritePattern<CompareOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -133,7 +133,7 @@ struct CompareOfPositions : OpRewritePattern<CompareOp> {
   }
 };
 
-/// Everywhere the one or everywhere the other.
+/// A select by a splat predicate is one of its operands.
 struct SelectBySplat : OpRewritePattern<SelectOp> {
   using OpRewritePattern::OpRewritePattern;
 

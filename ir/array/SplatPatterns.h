@@ -1,4 +1,4 @@
-//===- SplatPatterns.h - operations on one number everywhere ----*- C++ -*-===//
+//===- SplatPatterns.h - operations on splats -------------------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/PatternMatch.h"

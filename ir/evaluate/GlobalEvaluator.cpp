@@ -1,4 +1,4 @@
-//===- GlobalEvaluator.cpp - what a program means -------------------------===//
+//===- GlobalEvaluator.cpp - reference results of a program ---------------===//
 
 #include "ir/evaluate/GlobalEvaluator.h"
 
@@ -92,7 +92,7 @@ private:
 
 FailureOr<SmallVector<Tensor>> evaluateGlobal(func::FuncOp function, ArrayRef<Tensor> arguments) {
   if (!function.getBody().hasOneBlock())
-    return function.emitError("is evaluated only with one block");
+    return function.emitError("must have one block to be evaluated");
   Block &block = function.getBody().front();
   if (arguments.size() != block.getNumArguments())
     return function.emitError() << "takes " << block.getNumArguments() << " arguments, got " << arguments.size();

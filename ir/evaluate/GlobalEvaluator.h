@@ -1,8 +1,8 @@
-//===- GlobalEvaluator.h - what a program means -----------------*- C++ -*-===//
+//===- GlobalEvaluator.h - reference results of a program -------*- C++ -*-===//
 //
 // The first oracle: evaluates a function of `array` operations in the global view, where shardings, constraints and
-// reshards say nothing about values. Everything after it (partitioned programs, kernels, compiled processes) is
-// checked against its answers; it is itself checked against literal values made with NumPy and JAX.
+// reshards do not affect values. Partitioned programs, kernels and compiled processes are checked against its results;
+// it is itself checked against values from NumPy and JAX.
 //
 // Floats are computed in double precision and rounded once per operation to the result's element type.
 //
@@ -17,8 +17,8 @@
 
 namespace spmdc {
 
-/// The function's results for these arguments. Fails with a diagnostic: on an operation that has no global meaning
-/// (collectives, steps), and where an argument is not what its type says.
+/// Returns the function's results for these arguments. Fails with a diagnostic if an operation has no global meaning
+/// (collectives, steps), or an argument does not have the type of its parameter.
 mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateGlobal(mlir::func::FuncOp function,
                                                           llvm::ArrayRef<Tensor> arguments);
 

@@ -1,4 +1,4 @@
-//===- GridCollectives.cpp - collectives by their definition --------------===//
+//===- GridCollectives.cpp - reference evaluation of collectives ----------===//
 
 #include "ir/evaluate/GridCollectives.h"
 
@@ -68,7 +68,7 @@ public:
               return results;
             })
         .Default([](Operation *other) {
-          return other->emitError() << "'" << other->getName() << "' is no collective with a reference evaluation";
+          return other->emitError() << "'" << other->getName() << "' is not a collective with a reference evaluation";
         });
   }
 
@@ -77,7 +77,7 @@ private:
     return Tensor(type.getShape(), type.getElementType(), getPoison(type.getElementType(), poison));
   }
 
-  /// The device's piece of `whole` along `dim`, in an array of type `type`.
+  /// The device's shard of the array `whole` along `dim`, as an array of type `type`.
   Tensor take(const Tensor &whole, int64_t dim, AxesAttr axes, int64_t device, ArrayType type) const {
     spmd::ShardRange range = getPiece(mesh, axes.toValues(), device, whole.shape[dim]);
     Tensor result = poisoned(type);
@@ -88,7 +88,7 @@ private:
     return result;
   }
 
-  /// Puts the piece that `owner` has into `whole` along `dim`.
+  /// Copies the shard of device `owner` into the array `whole` along `dim`.
   void put(const Tensor &piece, int64_t dim, AxesAttr axes, int64_t owner, Tensor &whole) const {
     spmd::ShardRange range = getPiece(mesh, axes.toValues(), owner, whole.shape[dim]);
     SmallVector<int64_t> start(whole.shape.size()), origin(whole.shape.size()), sizes(ArrayRef<int64_t>(piece.shape));
@@ -169,7 +169,7 @@ private:
     std::vector<spmd::DimMove> moves = op.getMoves();
     spmd::Sharding from = source.getShardingOrOpen().toValue(), to = target.getShardingOrOpen().toValue();
     std::vector<int64_t> group = spmd::groupOf(mesh, op.getAxes().toValues(), device);
-    // The unreduced axes that the target does not keep are summed: one partial result per position over them.
+    // Sums over the unreduced axes that the target does not keep: one partial sum for each position over them.
     std::vector<spmd::AxisRef> reduced;
     for (const spmd::AxisRef &axis : from.unreduced)
       if (!llvm::is_contained(to.unreduced, axis))
@@ -190,7 +190,7 @@ private:
       SmallVector<int64_t> position(shape.size());
       SmallVector<int64_t> index(shape.size());
       bool isInside = true;
-      int64_t place = 0; // In the order of all elements.
+      int64_t place = 0; // The row-major position in the global array.
       for (size_t d = 0; d < targetShape.size(); ++d)
         place = place * targetShape[d] + wanted[d].start + offset[d];
       for (size_t d = shape.size(); isReshaped && d-- > 0; place /= shape[d])

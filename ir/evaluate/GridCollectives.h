@@ -1,7 +1,7 @@
-//===- GridCollectives.h - collectives by their definition ------*- C++ -*-===//
+//===- GridCollectives.h - reference evaluation of collectives --*- C++ -*-===//
 //
-// What every device holds after a collective, given what every device held before. Nothing is sent: all devices' values
-// lie side by side. Definitions are those of the spmd dialect (pieces by nested ceilings over the axes) and of the
+// The local array of every device after a collective, given those before. One process holds the arrays of all devices,
+// and nothing is sent. Definitions are those of the spmd dialect (shards by nested ceilings over the axes) and of the
 // runtime (reductions combine in a balanced tree over group positions, half precision in f32).
 //
 //===----------------------------------------------------------------------===//
@@ -14,15 +14,15 @@
 namespace spmdc {
 
 /// The results of a collective of the spmd dialect (all_slice included) with these operands; elements that no device
-/// defines are poison. Fails with a diagnostic where the operation is none, where an exchange needs an element that no
-/// device of the group has, or where the devices of a group do not name one root among them.
+/// defines are poison. Fails with a diagnostic if the operation is not a collective, an exchange needs an element that
+/// no device of the group has, or the devices of a group do not name one common root.
 mlir::FailureOr<DeviceTensors> evaluateCollective(mlir::Operation *op, const spmd::MeshShape &mesh,
                                                   llvm::ArrayRef<DeviceTensors> operands, Poison poison);
 
 /// The combination of these arrays in a balanced binary tree, split at the largest power of two below their number.
 Tensor reduceInTree(ReductionKind kind, llvm::ArrayRef<const Tensor *> operands);
 
-/// The piece of a dimension of n elements that a device owns over these axes.
+/// The range of a dimension of n elements that a device owns over these axes.
 spmd::ShardRange getPiece(const spmd::MeshShape &mesh, llvm::ArrayRef<spmd::AxisRef> axes, int64_t device, int64_t n);
 
 } // namespace spmdc

@@ -1,8 +1,8 @@
 //===- GridControl.cpp - loops and branches on all devices ----------------===//
 //
-// The part of ProcessGridEvaluator that follows control flow. Where devices do not agree on a predicate, all go all
-// ways and each takes what is its own; a collective is an error there if its group does not agree. What a loop does on
-// a device that has not come by is nothing: there it might not end.
+// The part of ProcessGridEvaluator that follows control flow. If devices do not agree on a predicate, all evaluate
+// every branch, and each keeps the values of its own; a collective in it is an error if its group does not agree. A
+// loop does not run on a device that does not reach it: it might not terminate there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace spmdc {
 LogicalResult ProcessGridEvaluator::checkGroups(Operation *op, const Decisions &decisions) {
   WalkResult walk = op->walk([&](CollectiveOpInterface collective) {
     std::vector<spmd::AxisRef> axes = collective.getGroupAxes().toValues();
-    // Along those of a manual region within, devices are one here.
+    // The axes of a manual region within are not part of this grid.
     llvm::erase_if(axes, [&](const spmd::AxisRef &axis) { return mesh.indexOf(axis.name) < 0; });
     for (int64_t device = 0; device < mesh.deviceCount(); ++device)
       for (int64_t member : spmd::groupOf(mesh, axes, device))
@@ -26,7 +26,7 @@ LogicalResult ProcessGridEvaluator::checkGroups(Operation *op, const Decisions &
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())
-    return op->emitError("has a predicate on which the devices do not agree, and a collective of them in it");
+    return op->emitError("contains a collective whose devices do not agree on the predicate");
   return success();
 }
 

@@ -1,7 +1,7 @@
-//===- GridLibrary.cpp - what the runtime's library does, by definition ---===//
+//===- GridLibrary.cpp - reference evaluation of library calls ------------===//
 //
-// plan.library on all devices, over flat memory seen as [outer, size along the dimension, inner]. Positions are
-// clamped, what is added outside is dropped.
+// Evaluates plan.library on all devices, over flat memory seen as [outer, size along the dimension, inner]. Positions
+// are clamped; updates out of range are dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,7 +93,7 @@ LogicalResult ProcessGridEvaluator::runLibrary(Operation *op, ArrayRef<DeviceTen
     else if (call.getFunction() == "update_slice")
       result.push_back(updateSlice(call, inputs));
     else
-      return op->emitError() << "there is no library function '" << call.getFunction() << "'";
+      return op->emitError() << "unknown library function '" << call.getFunction() << "'";
   }
   results.push_back(std::move(result));
   return success();

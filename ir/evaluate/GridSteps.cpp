@@ -42,7 +42,7 @@ LogicalResult ProcessGridEvaluator::runKernel(Operation *user, StringAttr name, 
                                               Values &outputs) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(user, name);
   if (!kernel)
-    return user->emitError() << "there is no kernel @" << name.getValue();
+    return user->emitError() << "unknown kernel @" << name.getValue();
   return runBlock(kernel.getBlock(), inputs, outputs);
 }
 
@@ -86,7 +86,7 @@ LogicalResult ProcessGridEvaluator::runPlanOp(Operation *op, ArrayRef<DeviceTens
     return success();
   }
   if (auto copy = dyn_cast<plan::CopyOp>(op)) {
-    // A copy of bytes: the target may see them under another shape.
+    // Copies bytes: the target may have another shape.
     DeviceTensors result = operands[0];
     for (Tensor &tensor : result)
       tensor.shape.assign(copy.getType().getShape().begin(), copy.getType().getShape().end());

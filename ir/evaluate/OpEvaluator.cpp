@@ -1,4 +1,4 @@
-//===- OpEvaluator.cpp - one array operation by its definition ------------===//
+//===- OpEvaluator.cpp - reference evaluation of one operation ------------===//
 
 #include "ir/evaluate/OpEvaluator.h"
 
@@ -36,7 +36,7 @@ FailureOr<Tensor> evaluateArrayOp(Operation *op, ArrayRef<Tensor> operands) {
   else
     return op->emitError() << "'" << op->getName() << "' has no reference evaluation";
   if (ArrayRef<int64_t>(result.shape) != type.getShape() || result.elementType != type.getElementType())
-    return op->emitError() << "evaluates to something else than its type " << type.withoutSharding().str();
+    return op->emitError() << "evaluates to a value that does not have its type " << type.withoutSharding().str();
   return result;
 }
 

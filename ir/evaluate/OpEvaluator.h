@@ -1,7 +1,7 @@
-//===- OpEvaluator.h - one array operation by its definition ----*- C++ -*-===//
+//===- OpEvaluator.h - evaluation of one operation --------------*- C++ -*-===//
 //
-// The step that both reference evaluators share: an operation of the `array` dialect on values, through
-// ElementwiseOpInterface or EvaluateOpInterface. It knows no operation by name.
+// Both reference evaluators use it: evaluates an operation of the `array` dialect through ElementwiseOpInterface or
+// EvaluateOpInterface. It does not depend on operation names.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace spmdc {
 
-/// The operation's only result for these operands. Fails, with a diagnostic at the operation, where it implements
-/// neither interface or where its result does not have the shape that its type promises.
+/// The operation's only result for these operands. Fails, with a diagnostic at the operation, if it implements neither
+/// interface or its result does not have the shape of its type.
 mlir::FailureOr<Tensor> evaluateArrayOp(mlir::Operation *op, llvm::ArrayRef<Tensor> operands);
 
 } // namespace spmdc

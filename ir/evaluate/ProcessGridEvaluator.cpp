@@ -12,14 +12,14 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The global type of a parameter or result: `spmd.global`, or the type itself where nothing is partitioned.
+/// The global type of a parameter or result: `spmd.global`, or the type itself if the program is not partitioned.
 ArrayType getGlobalType(Attribute attribute, Type local) {
   if (auto type = dyn_cast_if_present<TypeAttr>(attribute))
     return cast<ArrayType>(type.getValue());
   return cast<ArrayType>(local);
 }
 
-/// An i32[] of each device's own.
+/// An i32[] with a value for each device.
 DeviceTensors coordinateTensors(const spmd::MeshShape &mesh, Type elementType,
                                 llvm::function_ref<int64_t(int64_t device)> value) {
   DeviceTensors result;
@@ -33,7 +33,7 @@ DeviceTensors coordinateTensors(const spmd::MeshShape &mesh, Type elementType,
 FailureOr<SmallVector<DeviceTensors>> ProcessGridEvaluator::evaluate(func::FuncOp function,
                                                                      ArrayRef<DeviceTensors> arguments) {
   if (!function.getBody().hasOneBlock())
-    return function.emitError("is evaluated only with one block");
+    return function.emitError("must have one block to be evaluated");
   values.clear();
   Values results;
   if (failed(runBlock(function.getBody().front(), arguments, results)))
@@ -89,7 +89,7 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateManual(ManualOp op,
 LogicalResult ProcessGridEvaluator::runManual(ManualOp op, ArrayRef<DeviceTensors> operands, Values &results) {
   MeshAttr meshOfBoth = op.getManualMesh();
   spmd::MeshShape both = meshOfBoth.toValue();
-  // Where a device of both meshes stands in that of the region around, and who stands there at the place of another.
+  // Maps a device of the combined mesh to its device in the grid of the region around.
   auto around = [&](int64_t device) {
     std::vector<int64_t> place;
     for (const spmd::MeshAxis &axis : mesh.axes)
@@ -177,7 +177,7 @@ LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors>
     return runManual(manual, operands, results);
   if (isa<PrintOp, ShardingGroupOp>(op))
     return success();
-  // In a manual region, about its automatic axes.
+  // In a manual region, these concern its automatic axes.
   if (isa<ConstraintOp, ReshardOp>(op)) {
     results.push_back(operands[0]);
     return success();

@@ -1,4 +1,4 @@
-//===- Shards.cpp - cutting arrays into device pieces and joining them ----===//
+//===- Shards.cpp - global arrays to shards and back ----------------------===//
 
 #include "ir/evaluate/Shards.h"
 
@@ -57,7 +57,7 @@ bool isSameScalar(Type elementType, Scalar a, Scalar b) {
 
 namespace {
 
-/// Start and size of what a device owns.
+/// Start and size of the box that a device owns.
 struct Box {
   SmallVector<int64_t> start, size;
 };
@@ -108,7 +108,7 @@ FailureOr<Tensor> joinShards(const DeviceTensors &shards, ArrayType type, const 
                              std::string &error) {
   llvm::raw_string_ostream os(error);
   if (!type.getShardingOrOpen().getUnreduced().empty()) {
-    os << type.str() << " is unreduced: its pieces are no array yet";
+    os << type.str() << " is unreduced: its shards are not an array yet";
     return failure();
   }
   Tensor global(type.getShape(), type.getElementType());
@@ -118,7 +118,7 @@ FailureOr<Tensor> joinShards(const DeviceTensors &shards, ArrayType type, const 
     if (ArrayRef<int64_t>(shard.shape) != ArrayRef<int64_t>(expected) || shard.elementType != type.getElementType()) {
       os << "device " << device << " holds an array of shape ";
       printIndex(os, shard.shape);
-      os << "; a piece of " << type.str() << " has ";
+      os << "; a shard of " << type.str() << " has ";
       printIndex(os, expected);
       return failure();
     }

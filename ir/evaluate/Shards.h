@@ -1,7 +1,7 @@
-//===- Shards.h - cutting arrays into device pieces and joining them -*- C++ -*-===//
+//===- Shards.h - global arrays to shards and back --------------*- C++ -*-===//
 //
-// What lies on each device for a sharded type: the pieces of a global array, padded to their common shape. Padding is
-// filled with poison, so that a program that reads it and should not have gives a wrong answer instead of a lucky one.
+// The local arrays of a sharded type: the shards of a global array, padded to their common shape. Padding is filled
+// with poison, so that a program that reads padding by mistake computes a wrong result instead of a right one by luck.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +17,8 @@ namespace spmdc {
 /// One array per device, in device order.
 using DeviceTensors = std::vector<Tensor>;
 
-/// What padding holds. One kind alone lets mistakes slip through (a NaN compares false, a large number is absorbed by
+/// The values in padding. One kind alone lets mistakes slip through (a NaN compares false, a large number is absorbed
+/// by
 /// a minimum), so tests use both.
 enum class Poison {
   Nan,  ///< NaN, the largest integer, true.
@@ -30,15 +31,15 @@ Scalar getPoison(mlir::Type elementType, Poison poison);
 void copyBox(const Tensor &source, llvm::ArrayRef<int64_t> sourceStart, Tensor &target,
              llvm::ArrayRef<int64_t> targetStart, llvm::ArrayRef<int64_t> sizes);
 
-/// The local arrays of a global one, laid out as `type`'s sharding says. Without a sharding every device has all.
+/// The local arrays of a global one under the sharding of `type`. Without a sharding, it is replicated.
 DeviceTensors cutIntoShards(const Tensor &global, ArrayType type, const spmd::MeshShape &mesh, Poison poison);
 
-/// The global array whose pieces these are. Fails, and says why in `error`, where two devices that own the same
-/// element disagree in any bit, where a local array has the wrong shape, and where the array is unreduced.
+/// The global array with these shards. Fails, with a message in `error`, if two devices that own the same element
+/// disagree in any bit, a local array has the wrong shape, or the array is unreduced.
 mlir::FailureOr<Tensor> joinShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh,
                                    std::string &error);
 
-/// Same bits (all NaNs are one).
+/// True if the bits are equal; all NaNs are equal.
 bool isSameScalar(mlir::Type elementType, Scalar a, Scalar b);
 
 } // namespace spmdc

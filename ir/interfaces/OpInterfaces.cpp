@@ -1,4 +1,4 @@
-//===- OpInterfaces.cpp - what every operation says of itself -------------===//
+//===- OpInterfaces.cpp - interfaces of all operations --------------------===//
 
 #include "ir/interfaces/OpInterfaces.h"
 

@@ -1,4 +1,4 @@
-//===- OpInterfaces.h - what every operation says of itself -----*- C++ -*-===//
+//===- OpInterfaces.h - interfaces of all operations ------------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/Scalar.h"
@@ -18,17 +18,17 @@ namespace spmdc {
 mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, mlir::ValueRange operands,
                                 ArrayType localResult);
 
-/// An array that a result is made of, and how along each dimension.
+/// One operand that a result consists of, and how its elements move along each dimension.
 struct ArrayMove {
   mlir::Value source;
   std::vector<spmd::DimMove> dims;
-  bool mayBeWhole = false; ///< Devices that have a dimension of it whole take what they need by themselves.
+  bool mayBeWhole = false; ///< Devices on which a dimension is replicated slice it locally.
 };
 
-/// What an operation does that only moves elements: its result is made of parts, later ones over those before, and of a
-/// scalar (null: there is no such place) where no part is.
+/// The moves of an operation that only moves elements: its result consists of parts, where later parts overwrite
+/// earlier ones, and of a scalar where no part is (null: the parts cover the result).
 struct ArrayMoves {
-  llvm::SmallVector<ArrayMove> parts; ///< Empty: the operation is none of that kind.
+  llvm::SmallVector<ArrayMove> parts; ///< Empty: the operation is not of that kind.
   mlir::Value outside;
 };
 

@@ -1,4 +1,4 @@
-//===- OpInterfaces.td - what every operation says of itself --*- tablegen -*-===//
+//===- OpInterfaces.td - interfaces of all operations ------*- tablegen -*-===//
 //
 // One operation is one place: its ODS entry implements these interfaces, and every stage asks them instead of
 // switching over operation names.
@@ -24,16 +24,16 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
       }], "::spmdc::ReductionKind", "getReductionKind", (ins), "",
       [{ return ::spmdc::ReductionKind::sum; }]>,
     InterfaceMethod<[{
-        The value that padding of the operand must hold where one of its reduction factors is cut unevenly, so that it
+        The value that padding of the operand must have if one of its reduction factors is sharded unevenly, so that it
         does not change the result. Null: padding there needs no value.
       }], "::mlir::TypedAttr", "getPaddingValue", (ins "unsigned":$operand), "", [{ return {}; }]>,
     InterfaceMethod<[{
-        Whether the operation adds to this operand what it sums up. Where that are partial sums (reduction factors are
-        cut), the operand is to be a partial sum over the same axes.
+        True if the operation adds its sum to this operand. If it leaves partial sums (reduction factors are sharded),
+        the operand must be a partial sum over the same axes.
       }], "bool", "isAddedTo", (ins "unsigned":$operand), "", [{ return false; }]>,
     InterfaceMethod<[{
-        For an operation that only moves elements: what its result is made of. Such an operation runs under any
-        shardings of operands and result, by one exchange for each part.
+        For an operation that only moves elements: the moves. Such an operation runs under any shardings of operands and
+        result, by one exchange for each part.
       }], "::spmdc::ArrayMoves", "getMoves", (ins), "", [{ return {}; }]>,
     InterfaceMethod<[{
         Whether the operation reads no more elements of its first operand than its result has: a slice, a lookup.
@@ -43,13 +43,14 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
         whose elements it writes or adds there.
       }], "::std::optional<unsigned>", "getUpdateOperandNumber", (ins), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
-        Bytes that each device sends to combine parts, where Combined factors are cut over groups of `group` devices.
+        The bytes that each device sends to combine shards, if Combined factors are sharded over groups of `group`
+        devices.
       }], "double", "getCombiningBytes", (ins "int64_t":$group, "::spmdc::ArrayType":$localResult), "",
       [{ return 0; }]>,
     InterfaceMethod<[{
-        Builds the operation on one device's parts. `operands` are local; `globalResult` is the type of the result
-        with the sharding that the parts have, `localResult` its per-device type. The default is a copy of the
-        operation with local types, right where no attribute speaks of sizes or positions.
+        Builds the local operation of one device. `operands` are local; `globalResult` is the type of the result with
+        the sharding of the local result, `localResult` its per-device type. The default is a copy of the operation
+        with local types, which is right if no attribute contains sizes or positions.
       }], "::mlir::Value", "createLocal",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::spmdc::ArrayType":$globalResult,
            "::spmdc::ArrayType":$localResult), "",
@@ -95,9 +96,8 @@ def ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
         result's element type.
       }], "::spmdc::Scalar", "evaluateScalar", (ins "::llvm::ArrayRef<::spmdc::Scalar>":$operands)>,
     InterfaceMethod<[{
-        Emits the scalar (or vector) computation of one element. Integers are signless there; signedness is taken from
-        the operation's own element types. bf16 and f16 operands are widened to f32 by the caller, who also rounds the
-        result: the emitted code sees f32.
+        Emits the scalar (or vector) computation of one element. Integers are signless there; the signedness is that of
+        the operation's element types. The caller widens bf16 and f16 operands to f32 and rounds the result.
       }], "::mlir::Value", "emitScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::ValueRange":$operands)>,
   ];
@@ -107,7 +107,7 @@ def EvaluateOpInterface : OpInterface<"EvaluateOpInterface"> {
   let description = "Reference evaluation of operations that are not element-wise.";
   let cppNamespace = "::spmdc";
   let methods = [
-    InterfaceMethod<"The result for these operands, by the definition of the operation and nothing faster.",
+    InterfaceMethod<"The result for these operands, by the definition of the operation, without optimizations.",
       "::spmdc::Tensor", "evaluate", (ins "::llvm::ArrayRef<::spmdc::Tensor>":$operands)>,
   ];
 }
@@ -121,23 +121,23 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Builds the cotangents of the operands from that of the result: the derivative's transpose, applied. Values of
-        the forward pass are used, not computed again. `isNeeded` tells for each operand whether its cotangent is asked
-        for (never for integers); the answer has one entry for each operand, null for what is not needed or is zero; no
-        entries at all say that the operation, with these attributes, has no derivative.
-        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves.
-        A collective takes its operand to vary over its axes, and the cotangent as one that does not vary over those
-        that its result does not vary over (VaryingAxes.h).
+        the forward pass are used, not computed again. `isNeeded` says for each operand whether the caller needs its
+        cotangent (never for integers). The result has one entry for each operand, null if it is not needed or is zero.
+        An empty result says that the operation, with these attributes, has no derivative.
+        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves. A
+        collective treats its operand as varying over its axes, and the cotangent as not varying over the axes over
+        which its result does not vary (VaryingAxes.h).
       }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$cotangent,
            "::llvm::ArrayRef<bool>":$isNeeded)>,
   ];
 }
 
-/// Nothing flows back through the operation: steps, comparisons, bits, indices, what is made from nothing.
+/// The operation has no cotangent: steps, comparisons, bits, indices, operations without operands.
 def ZeroDerivative : NativeOpTrait<"ZeroDerivative"> { let cppNamespace = "::spmdc"; }
 
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
-  let description = "An operation in which devices of a group take part together.";
+  let description = "An operation that the devices of a group run together.";
   let cppNamespace = "::spmdc";
   let methods = [
     InterfaceMethod<"The axes over which the group extends.", "::spmdc::AxesAttr", "getGroupAxes", (ins), "",

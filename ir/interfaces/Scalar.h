@@ -18,7 +18,7 @@ struct Scalar {
   static Scalar ofBool(bool value) { return {0, value ? 1 : 0}; }
 };
 
-/// The nearest value that the element type can hold: floats round to nearest even, integers wrap.
+/// Returns the nearest value of the element type: floats round to nearest even, integers wrap.
 Scalar roundTo(Scalar value, mlir::Type elementType);
 
 /// Value conversion as `convert` does: float to integer truncates and saturates, NaN becomes 0; anything to bool is

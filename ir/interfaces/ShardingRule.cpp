@@ -1,4 +1,4 @@
-//===- ShardingRule.cpp - how an operation connects dimensions ------------===//
+//===- ShardingRule.cpp - sharding rules of operations --------------------===//
 
 #include "ir/interfaces/ShardingRule.h"
 

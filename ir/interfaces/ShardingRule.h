@@ -1,4 +1,4 @@
-//===- ShardingRule.h - how an operation connects dimensions ----*- C++ -*-===//
+//===- ShardingRule.h - sharding rules of operations ------------*- C++ -*-===//
 //
 // Factor-based sharding rules, as Shardy defines them: an operation's iteration space is a list of factors; every
 // dimension of every operand and result is an ordered product of factors (major to minor). Two dimensions that share a
@@ -20,14 +20,14 @@
 
 namespace spmdc {
 
-/// What sharding along a factor means for the local operation.
+/// The effect of sharding along a factor on the local operation.
 enum class FactorKind {
-  PassThrough,     ///< Each device computes its part; nothing to combine.
-  Reduction,       ///< Each device has a partial result; they are combined by the operation's reduction.
-  Combined,        ///< Each device computes its part; createLocal combines them with collectives of its own.
-  Permutation,     ///< Elements move along it (getMoves): cut alike all the same, and pieces are exchanged.
-  NeedReplication, ///< The operation cannot run on a part of this factor; it must be whole on every device.
-  Place, ///< Of the pieces along manual axes, each an array of its own: what is minor to it cuts each of them.
+  PassThrough, ///< Each device computes its shard; nothing to combine.
+  Reduction,   ///< Each device has a partial result; they are combined by the operation's reduction.
+  Combined,    ///< Each device computes its shard; createLocal combines them with collectives of its own.
+  Permutation, ///< Elements move along it (getMoves): all values get the same sharding, and devices exchange elements.
+  NeedReplication, ///< The operation needs this factor replicated.
+  Place, ///< Numbers the shards along manual axes, each an array of its own; minor factors shard each of them.
 };
 
 struct Factor {
@@ -37,7 +37,7 @@ struct Factor {
 
 /// The factors of one dimension, major to minor. Empty for a dimension of size 1 that has no factor.
 using DimFactors = llvm::SmallVector<int64_t, 1>;
-/// One entry per dimension.
+/// One entry for each dimension.
 using ValueFactors = llvm::SmallVector<DimFactors, 4>;
 
 struct ShardingRule {

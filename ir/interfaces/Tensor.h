@@ -12,7 +12,7 @@
 
 namespace spmdc {
 
-/// A dense array in row-major order. Slow and plain on purpose: it is what compiled code is checked against.
+/// A dense array in row-major order. Simple and slow on purpose: it is the reference for compiled code.
 struct Tensor {
   llvm::SmallVector<int64_t, 4> shape;
   mlir::Type elementType;

@@ -58,8 +58,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
 
-/// Whether every assembler takes this name for a function: a letter, then letters, digits and underscores. PTX takes no
-/// name that begins with a digit.
+/// True if every assembler accepts this name for a function: a letter, then letters, digits and underscores. PTX
+/// accepts no name that begins with a digit.
 static bool isAssemblerName(StringRef name) {
   return !name.empty() && llvm::isAlpha(name.front()) &&
          llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
@@ -71,9 +71,9 @@ LogicalResult KernelOp::verify() {
                          << "' is not a letter followed by letters, digits and underscores";
   for (BlockArgument argument : getBlock().getArguments())
     if (!isa<ArrayType>(argument.getType()))
-      return emitOpError() << "inputs are arrays, got " << argument.getType();
+      return emitOpError() << "inputs must be arrays, got " << argument.getType();
   if (!isa<ReturnOp>(getBlock().getTerminator()))
-    return emitOpError("ends in plan.return");
+    return emitOpError("must end in plan.return");
   return success();
 }
 

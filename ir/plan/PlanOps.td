@@ -1,7 +1,7 @@
 //===- PlanOps.td - kernels and the steps of a device ---------*- tablegen -*-===//
 //
-// What one device executes, still as values: steps read and define per-device arrays, and once buffers are assigned
-// each result says where it lies. The export to runtime/artifact/Plan.h reads nothing else.
+// The program of one device, still as SSA values: steps read and define per-device arrays, and once buffers are
+// assigned, each result has its buffer. The export to runtime/artifact/Plan.h reads nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,9 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "A fused group of array operations that becomes one kernel";
   let description = [{
-    The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and shard_start,
-    shard_size, axis_index) on per-device shapes. The name is one that assemblers take. `extent` is the number of iterations of the kernel's parallel range,
+    The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and
+    shard_start, shard_size, axis_index) on per-device shapes. The name is one that assemblers accept. `extent` is the
+    number of iterations of the kernel's parallel range, set when the schedule is chosen.
     set when the schedule is chosen.
     ```
     plan.kernel @relu(%x: !spmd.array<f32[8, 4]>) {
@@ -95,9 +96,9 @@ def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
 }
 
 def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
-  let summary = "A step that the runtime's own library performs";
+  let summary = "A step of the runtime's library";
   let description = [{
-    `function` names it, `sizes` are those of its arrays seen as [outer, size along the dimension, inner]:
+    `function` is its name, `sizes` are the sizes of its arrays seen as [outer, size along the dimension, inner]:
 
     | function | inputs | sizes | result |
     | --- | --- | --- | --- |
@@ -113,7 +114,8 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     $function `(` $inputs `)` `sizes` $sizes attr-dict `:` functional-type($inputs, $result)
   }];
   let extraClassDeclaration = [{
-    /// The input that the result is, changed; in its memory, where nothing else needs that. None for a new array.
+    /// The input that the result is a changed copy of; it may change in place if no later step reads it. Null for a new
+    /// array.
     ::mlir::Value getOverwritten() {
       return getFunction().starts_with("argsort") ? ::mlir::Value() : getInputs()[0];
     }
@@ -123,9 +125,9 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
 def Plan_StartOp : Plan_Op<"start", [SingleBlock]> {
   let summary = "Starts a collective";
   let description = [{
-    The region holds the collective and nothing else: `spmd.all_reduce` ... whose operand is the region's argument,
-    then `plan.yield`. The root of a `spmd.collective_broadcast` is a value from outside, read when it starts.
-    `id` grows in the one total order of the collectives, the same on all devices.
+    The region holds only the collective (`spmd.all_reduce` ...), whose operand is the region's argument, and
+    `plan.yield`. The root of a `spmd.collective_broadcast` is a value from outside, read when it starts. `id` increases
+    in the total order of the collectives, which is the same on all devices.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$id, OptionalAttr<ArrayAttr>:$buffers);
   let regions = (region SizedRegion<1>:$body);

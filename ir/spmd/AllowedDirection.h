@@ -1,12 +1,12 @@
-//===- AllowedDirection.h - barriers of propagation -------------*- C++ -*-===//
+//===- AllowedDirection.h - directions of propagation -----------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace spmdc {
 
-/// On an array.optimization_barrier: which way shardings go through it, "forward" (to its result), "backward" (to its
-/// operand) or "none"; both ways without it.
+/// Attribute of array.optimization_barrier: the direction in which shardings propagate through it, "forward" (to its
+/// result), "backward" (to its operand) or "none"; without it, both.
 inline constexpr llvm::StringLiteral kAllowedDirectionAttrName = "spmd.allowed_direction";
 
 } // namespace spmdc

@@ -20,7 +20,7 @@ LogicalResult ArrayType::verify(function_ref<InFlightDiagnostic()> emitError, Ar
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "an array cannot have a negative size";
   if (sharding && sharding.getRank() != static_cast<int64_t>(shape.size()))
-    return emitError() << "a sharding of " << sharding.getRank() << " dimensions on an array of " << shape.size();
+    return emitError() << "a sharding of rank " << sharding.getRank() << " on an array of rank " << shape.size();
   return success();
 }
 

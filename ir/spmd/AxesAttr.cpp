@@ -1,4 +1,4 @@
-//===- AxesAttr.cpp - axes and their parts ------------------------------------------===//
+//===- AxesAttr.cpp - axes and parts of axes ------------------------------===//
 
 #include "ir/spmd/ShardingText.h"
 

@@ -1,7 +1,7 @@
-//===- Budget.h - limits that a program sets itself -------------*- C++ -*-===//
+//===- Budget.h - limits that a program declares ----------------*- C++ -*-===//
 //
-// The attribute of a module that carries them: `spmd.budget = [{what = "wire", limit = 67108864 : i64,
-// place = "mlp.spmd:2:8"}]`, and how a limit is written.
+// The module attribute with the limits: `spmd.budget = [{what = "wire", limit = 67108864 : i64, place =
+// "mlp.spmd:2:8"}]`, and the parser of a limit.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,17 +18,17 @@ namespace spmdc {
 
 inline constexpr llvm::StringLiteral kBudgetAttrName = "spmd.budget";
 
-/// Reads the value of a limit. Returns what is wrong, or nothing.
+/// Reads the value of a limit. Returns an error message, or an empty string.
 inline std::string parseBudgetLimit(std::string_view what, std::string_view text, int64_t &limit) {
   if (what != "wire" && what != "collectives" && what != "memory")
-    return "unknown budget '" + std::string(what) + "'; there are wire, collectives, memory";
+    return "unknown budget '" + std::string(what) + "'; expected wire, collectives or memory";
   std::string quoted = "'" + std::string(text) + "' ";
   if (what == "collectives") {
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
     bool isNumber = end == text.data() + text.size() && !text.empty() && !text.starts_with('-');
     if (isNumber && error == std::errc::result_out_of_range)
       return quoted + "is too large";
-    return isNumber && error == std::errc() ? "" : quoted + "is no number of collectives";
+    return isNumber && error == std::errc() ? "" : quoted + "is not a number of collectives";
   }
   std::optional<int64_t> bytes = spmd::parseBytes(text);
   if (!bytes)

@@ -11,10 +11,10 @@ namespace spmdc {
 
 LogicalResult CollectiveBroadcastOp::verify() {
   if (getOperand().getType() != getType())
-    return emitOpError() << "result is like the operand: expected " << getOperand().getType().str() << ", got "
+    return emitOpError() << "result must have the operand's type: expected " << getOperand().getType().str() << ", got "
                          << getType().str();
   if (ArrayType root = getRoot().getType(); root.getRank() != 0 || !root.getElementType().isSignlessInteger(32))
-    return emitOpError() << "root is i32[], got " << root.str();
+    return emitOpError() << "root must be i32[], got " << root.str();
   return verifyAxes(*this, getAxes());
 }
 

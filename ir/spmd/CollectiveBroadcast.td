@@ -9,10 +9,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Spmd_CollectiveBroadcastOp
     : Op<Spmd_Dialect, "collective_broadcast", [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
-  let summary = "Gives every device of a group the operand of one of them";
+  let summary = "Sends the operand of one device to all devices of its group";
   let description = [{
-    StableHLO's collective_broadcast, of which the source is known at run time: `root` (i32) is its position in the
-    group, the same number on all devices of the group and within it.
+    StableHLO's collective_broadcast, with a source that is known at run time: `root` (i32) is its position in the
+    group. All devices of the group must have the same `root`, which must be in range.
     `spmd.collective_broadcast %x from %root over <a> : <f32[300]>, <i32[]> -> <f32[300]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$root, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);

@@ -1,4 +1,4 @@
-//===- DimShardingAttr.cpp - how one dimension is cut, in the language's own words ---===//
+//===- DimShardingAttr.cpp - the sharding of one dimension ----------------===//
 
 #include "ir/spmd/ShardingText.h"
 
@@ -116,7 +116,7 @@ FailureOr<DimShardingAttr> parseOptionalDimSharding(AsmParser &parser) {
     return DimShardingAttr::get(parser.getContext(), {}, false, -1);
   FailureOr<DimShardingAttr> dim = DimShardingAttr::parseText(parser.getContext(), text.getValue());
   if (failed(dim))
-    parser.emitError(loc) << "expected the sharding of a dimension as the language writes it, got '" << text.getValue()
+    parser.emitError(loc) << "expected the sharding of a dimension in the language's syntax, got '" << text.getValue()
                           << "'";
   return dim;
 }

@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// Whether the mesh of the operation has these axes; says at the operation which it lacks.
+/// Verifies that the mesh of the operation has these axes; the error names the missing axis.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, AxesAttr axes);
 
 } // namespace spmdc

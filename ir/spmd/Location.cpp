@@ -10,17 +10,17 @@
 
 namespace spmdc {
 
-/// Marks the pair of an expression and the place of its name; of the name of another result than the first its number
-/// stands behind it.
+/// The tag of a pair of an expression and the location of its name. For the name of a result other than the first, the
+/// tag ends with the number of the result.
 static constexpr llvm::StringLiteral kLet = "let";
 
-/// Marks the pair of an expression and the place where its sharding is written.
+/// The tag of a pair of an expression and the location of its annotation.
 static constexpr llvm::StringLiteral kMark = "mark";
 
-/// Marks the first and the last character of an expression.
+/// The tag of the first and the last character of an expression.
 static constexpr llvm::StringLiteral kRange = "range";
 
-/// Marks the locations of several operations whose work one does.
+/// The tag of the locations of several operations that were fused into one.
 static constexpr llvm::StringLiteral kFused = "fused";
 
 static llvm::StringRef getKind(mlir::FusedLoc loc) {
@@ -30,7 +30,7 @@ static llvm::StringRef getKind(mlir::FusedLoc loc) {
 
 static bool isFused(mlir::FusedLoc loc, llvm::StringRef kind) { return getKind(loc) == kind; }
 
-/// The number of the result that a pair's name is of; nothing for another pair.
+/// The number of the result that a pair names; nullopt for another pair.
 static std::optional<unsigned> getNamedResult(mlir::FusedLoc loc) {
   llvm::StringRef kind = getKind(loc);
   unsigned result = 0;
@@ -70,7 +70,7 @@ mlir::Location getNamedLoc(mlir::Location loc, const ValueName &name) {
   return mlir::NameLoc::get(mlir::StringAttr::get(context, name.name), loc);
 }
 
-/// Takes the last name off a location that has one, and gives it.
+/// Removes the last name from a location and returns it; nullopt if there is none.
 static std::optional<ValueName> takeName(mlir::Location &loc) {
   auto named = llvm::dyn_cast<mlir::NameLoc>(loc);
   if (!named)
@@ -107,7 +107,7 @@ llvm::SmallVector<ValueName> getValueNames(mlir::Location loc) {
   return names;
 }
 
-/// `loc` with another location beneath its names, which stay outermost.
+/// Changes the location inside of the names of `loc`, which stay outermost.
 template <typename Change> static mlir::Location changeBeneathNames(mlir::Location loc, Change change) {
   mlir::Location changed = change(getUnnamedLoc(loc));
   for (const ValueName &name : getNamesAndHandles(loc))
@@ -160,7 +160,7 @@ std::optional<SourcePosition> getSourcePosition(mlir::Location loc) {
   return range ? std::optional(std::move(range->first)) : std::nullopt;
 }
 
-/// The locations of the expressions whose work was fused into one operation.
+/// The locations of the expressions that were fused into one operation.
 static llvm::SmallVector<mlir::Location> getParts(mlir::Location loc) {
   auto several = llvm::dyn_cast<mlir::FusedLoc>(loc);
   if (!several || !isFused(several, kFused))
@@ -171,7 +171,7 @@ static llvm::SmallVector<mlir::Location> getParts(mlir::Location loc) {
   return parts;
 }
 
-/// The call that the expression of a location is in, if it is in one.
+/// The call site around the expression of a location, if any.
 static std::optional<mlir::CallSiteLoc> getCallSite(mlir::Location loc) {
   loc = getUnnamedLoc(loc);
   if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kMark))
@@ -217,7 +217,7 @@ mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Locatio
     return mlir::UnknownLoc::get(context);
   if (unique.size() == 1)
     return unique.front();
-  // Built through the plain constructor: FusedLoc::get(locs) would flatten the ranges into loose positions.
+  // Built through the plain constructor: FusedLoc::get(locs) would flatten the ranges into single positions.
   return mlir::FusedLoc::get(context, unique.getArrayRef(), mlir::StringAttr::get(context, kFused));
 }
 

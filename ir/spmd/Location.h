@@ -28,55 +28,55 @@ struct SourcePosition {
 mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, unsigned column,
                            unsigned endLine, unsigned endColumn);
 
-/// A name that `let` gave to a result of the operation (to the value, if it is an argument) at a location.
+/// A name that `let` gave to a result of the operation at a location; for an argument, to the argument itself.
 struct ValueName {
   llvm::StringRef name;
-  std::optional<mlir::Location> place = std::nullopt; ///< Where the name stands, if that is known.
+  std::optional<mlir::Location> place = std::nullopt; ///< The location of the name, if known.
   unsigned result = 0;
 
-  /// The number that a name such as `#17` is, which no `let` gave (ValueNames.h, addValueHandle).
+  /// The number of a handle, a name such as `#17` (ValueNames.h, addValueHandle); nullopt for a name from `let`.
   std::optional<unsigned> getHandle() const;
 };
 
-/// `loc`, with one name more: the expression comes first, as everywhere.
+/// `loc` with one more name; the expression is the first part of the result.
 mlir::Location getNamedLoc(mlir::Location loc, const ValueName &name);
 
 /// The same location, without names.
 mlir::Location getUnnamedLoc(mlir::Location loc);
 
-/// The names that `let` gave, in the order in which it did.
+/// The names that `let` gave, in the order of the lets.
 llvm::SmallVector<ValueName> getValueNames(mlir::Location loc);
 
 /// The same, and the handles among them.
 llvm::SmallVector<ValueName> getNamesAndHandles(mlir::Location loc);
 
-/// `loc`, of a value whose sharding is written at `mark` (the range of a type or of a P(...)). A location that has a
-/// mark keeps it.
+/// `loc` for a value whose annotation (a type or a P(...)) is at `mark`. A location that already has such a range keeps
+/// it.
 mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark);
 
-/// The same location, without that: of another value that the expression at `loc` needs.
+/// The same location without the annotation's range, for another value of the same expression.
 mlir::Location getUnmarkedLoc(mlir::Location loc);
 
-/// Where the value's sharding is written, if that is known.
+/// The range of the value's annotation, if known.
 std::optional<mlir::Location> getMark(mlir::Location loc);
 
-/// Where the (first) expression of a location begins, if it knows.
+/// The begin of the (first) expression of a location, if known.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
 
-/// The first and the last character of the (first) expression of a location, if it knows.
+/// The first and the last character of the (first) expression of a location, if known.
 std::optional<std::pair<SourcePosition, SourcePosition>> getSourceRange(mlir::Location loc);
 
-/// Where each of the expressions begins whose work was fused into one operation.
+/// The begin of each expression that was fused into one operation.
 llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);
 
-/// For each of the same expressions the place and behind it the calls that led there, innermost first: what is written
-/// once in a function is there as often as that is called.
+/// For each of the same expressions: its position, then the positions of the calls around it, innermost first. An
+/// expression in a function occurs once for each call.
 llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc);
 
 /// The first name that `let` gave, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);
 
-/// The fused location of an operation that does the work of several.
+/// The fused location of an operation that replaces several.
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- ManualOp.cpp - pieces of a program that a person wrote per device --===//
+//===- ManualOp.cpp - per-device regions of a program ---------------------===//
 
 #include "ir/spmd/SpmdOps.h"
 
@@ -69,8 +69,8 @@ ArrayType ManualOp::withPiece(ArrayType type, ShardingAttr piece) {
   return type.withSharding(ShardingAttr::get(getContext(), dims, piece.getUnreduced()));
 }
 
-/// Whole on no partial sums, and cut evenly by manual axes, which come first in each dimension: a piece has no padding.
-/// Closed where all axes are manual.
+/// Verifies an operand or result: it is not unreduced, and the manual axes shard it evenly and come first in each
+/// dimension, so its shards have no padding. If all axes are manual, its sharding is closed.
 static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
   auto array = cast<ArrayType>(type);
   ShardingAttr sharding = array.getSharding();
@@ -90,11 +90,11 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
       }
       if (isBehind)
         return op.emitOpError() << what << " is " << array.str() << "; in dimension " << index << " the manual axis '"
-                                << axis.getName() << "' stands behind one that is automatic";
+                                << axis.getName() << "' comes after an automatic axis";
       pieces *= axis.toValue().sizeIn(mesh);
     }
     if (array.getDimSize(index) % pieces)
-      return op.emitOpError() << what << " is " << array.str() << "; " << pieces << " devices do not divide dimension "
+      return op.emitOpError() << what << " is " << array.str() << "; " << pieces << " shards do not divide dimension "
                               << index;
   }
   return success();
@@ -103,10 +103,11 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
 LogicalResult ManualOp::verify() {
   if (auto around = (*this)->getParentOfType<ManualOp>()) {
     if (!getManual())
-      return emitOpError("stands in a region that is manual along some axes, and does not name its own");
+      return emitOpError("is in a region that is manual along some axes, and does not name its own axes");
     for (AxisRefAttr axis : getManual()->getAxes())
       if (around.isManual(axis.getName()))
-        return emitOpError() << "is over axis '" << axis.getName() << "', which is manual around it already";
+        return emitOpError() << "is over axis '" << axis.getName()
+                             << "', which is already manual in the region around it";
   }
   if (std::optional<AxesAttr> manual = getManual()) {
     spmd::MeshShape mesh = getMesh(*this).toValue();
@@ -126,8 +127,7 @@ LogicalResult ManualOp::verify() {
   return success();
 }
 
-/// Within the region nothing is cut over a manual axis, and what a person wrote between devices is between those along
-/// manual axes.
+/// Within the region no array is sharded over a manual axis, and the user's collectives are over manual axes.
 static LogicalResult verifyInside(ManualOp op) {
   auto verifyValue = [&](Operation *at, Value value) -> LogicalResult {
     auto type = dyn_cast<ArrayType>(value.getType());
@@ -167,7 +167,7 @@ static LogicalResult verifyInside(ManualOp op) {
 
 LogicalResult ManualOp::verifyRegions() {
   bool hasAutomatic = hasAutomaticAxes();
-  // Along automatic axes the types around the region and in it may still differ: the partitioner brings them together.
+  // Along automatic axes, the shardings around the region and in it may still differ: the partitioner reshards.
   auto agree = [&](ArrayType piece, Type inside) {
     return hasAutomatic ? piece.withoutSharding() == cast<ArrayType>(inside).withoutSharding() : piece == inside;
   };
@@ -176,14 +176,14 @@ LogicalResult ManualOp::verifyRegions() {
     return emitOpError() << "has " << getInputs().size() << " operands, its body takes " << block.getNumArguments();
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
     if (ArrayType piece = getPiece(cast<ArrayType>(input.getType())); !agree(piece, argument.getType()))
-      return emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str() << " for a piece "
+      return emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str() << " for a shard "
                            << piece.str();
   auto yield = dyn_cast<ManualYieldOp>(block.getTerminator());
   if (!yield || yield.getValues().size() != getNumResults())
-    return emitOpError() << "body yields one value for each of " << getNumResults() << " results";
+    return emitOpError() << "body must yield one value for each of " << getNumResults() << " results";
   for (auto [value, output] : llvm::zip(yield.getValues(), getOutputs()))
     if (ArrayType piece = getPiece(cast<ArrayType>(output.getType())); !agree(piece, value.getType()))
-      return emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str() << " for a piece "
+      return emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str() << " for a shard "
                            << piece.str();
   return hasAutomatic ? verifyInside(*this) : success();
 }

@@ -12,7 +12,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   llvm::StringSet<> names;
   for (AxisRefAttr axis : axes) {
     if (axis.getSize() < 1)
-      return emitError() << "axis '" << axis.getName() << "' of the mesh has no size";
+      return emitError() << "axis '" << axis.getName() << "' of the mesh has no valid size";
     if (!names.insert(axis.getName()).second)
       return emitError() << "the mesh has two axes '" << axis.getName() << "'";
   }

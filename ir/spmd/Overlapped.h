@@ -1,11 +1,12 @@
-//===- Overlapped.h - transfers under which products run --------*- C++ -*-===//
+//===- Overlapped.h - transfers that overlap with products ------*- C++ -*-===//
 #pragma once
 
 #include "mlir/IR/BuiltinAttributes.h"
 
 namespace spmdc {
 
-/// On a collective: a product that something needs together with its result runs under it, and is not to wait for it.
+/// Attribute of a collective: a product overlaps with it, and must not wait for it. A later operation reads both
+/// results.
 inline constexpr llvm::StringLiteral kOverlappedAttrName = "spmd.overlapped";
 
 } // namespace spmdc

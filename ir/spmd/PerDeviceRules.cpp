@@ -1,9 +1,9 @@
-//===- PerDeviceRules.cpp - collectives that a person wrote, on parts of arrays --===//
+//===- PerDeviceRules.cpp - sharding rules of user's collectives ----------===//
 //
-// In a region that is manual along some axes, arrays may be cut over the others. A collective along a manual axis then
-// runs on a part: each group along the manual axis is between devices of the same place along the others. A dimension
-// in which pieces of manual axes are joined or cut is whole along the others, since its parts would not be one range of
-// elements afterwards.
+// In a region that is manual along some axes, arrays may be sharded over the others. A collective along a manual axis
+// then runs on shards: each group along the manual axis has devices with the same coordinates along the others. A
+// dimension in which the collective concatenates or splits shards of manual axes is replicated along the other axes,
+// since its shards would not be one range of elements afterwards.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 
 namespace spmdc {
 
-/// Element-wise, but for some dimensions, which must be whole.
+/// An element-wise rule with some dimensions that must be replicated.
 static ShardingRule wholeAlong(ArrayType operand, ArrayType result, llvm::ArrayRef<uint64_t> whole) {
   ShardingRule rule;
   ValueFactors before, after;

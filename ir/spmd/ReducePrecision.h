@@ -7,14 +7,14 @@
 
 namespace spmdc {
 
-/// The attribute of a module (a TypeAttr) that names a 16-bit float: partial sums of it are rounded to it before they
-/// are reduced (`--reduce-precision`). Without it they are f32.
+/// A module attribute (a TypeAttr) that names a 16-bit float type: partial sums of that type are rounded to it before
+/// they are reduced (`--reduce-precision`). Without it they are f32.
 inline constexpr llvm::StringLiteral kReducePrecisionAttrName = "spmd.reduce_precision";
 
-/// The attribute of a collective that adds up what it is given as it is: its user has said in what type.
+/// Attribute of a collective whose operand keeps its element type, since the user chose it.
 inline constexpr llvm::StringLiteral kKeepsPrecisionAttrName = "spmd.keeps_precision";
 
-/// Notes the type on a module; f32 leaves no trace.
+/// Sets the attribute of a module; for f32, removes it.
 void setReducePrecision(mlir::Operation *module, spmd::DType dtype);
 
 /// Whether the type is bf16 or f16, which is accumulated in f32.
@@ -22,9 +22,9 @@ inline bool isHalfFloat(mlir::Type type) {
   return llvm::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() == 16;
 }
 
-/// The element type in which devices hold and send their partial sums of values of an element type: f32 for bf16 and
-/// f16, except for the one that the module around `op` names; for any other type that type. Each device would round its
-/// partial sum otherwise, and where those of two devices cancel, the roundings are all that is left.
+/// The element type in which devices hold and send partial sums of values of an element type: f32 for bf16 and f16,
+/// unless the module around `op` names that type; other types are unchanged. Otherwise each device would round its
+/// partial sum, and if the partial sums of two devices cancel, only the rounding errors remain.
 mlir::Type getPartialSumType(mlir::Operation *op, mlir::Type elementType);
 
 /// The same array with that element type.
@@ -32,8 +32,8 @@ inline ArrayType withPartialSums(mlir::Operation *op, ArrayType type) {
   return type.withElementType(getPartialSumType(op, type.getElementType()));
 }
 
-/// Whether partial sums of one element type may be those of an array of another: it is the same, or f32 holds what a
-/// 16-bit float rounds.
+/// True if an array of `elementType` may have partial sums of the type `partial`: the types are equal, or `partial` is
+/// f32 and `elementType` is a 16-bit float.
 bool mayHoldPartialSums(ArrayType partial, mlir::Type elementType);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- ShardingAttr.cpp - how an array is cut ---------------------------------------===//
+//===- ShardingAttr.cpp - the sharding of an array ------------------------===//
 
 #include "ir/spmd/ShardingText.h"
 
@@ -59,7 +59,7 @@ ShardingAttr ShardingAttr::fromValue(MLIRContext *context, const spmd::Sharding 
 
 ShardingAttr ShardingAttr::getClosed() const {
   auto isClosed = [](DimShardingAttr dim) { return dim.getIsClosed() && dim.getPriority() < 0; };
-  if (llvm::all_of(getDims(), isClosed)) // Most are, and making one anew is a look into the context's tables.
+  if (llvm::all_of(getDims(), isClosed)) // The common case; a new attribute needs a lookup in the context's tables.
     return *this;
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : getDims())

@@ -1,4 +1,4 @@
-//===- ShardingText.h - what shardings and arrays share as text -*- C++ -*-===//
+//===- ShardingText.h - text of shardings -----------------------*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdTypes.h"
@@ -11,13 +11,13 @@ mlir::FailureOr<llvm::SmallVector<AxisRefAttr>> parseAxisList(mlir::AsmParser &p
                                                               mlir::AsmParser::Delimiter delimiter);
 void printAxisList(llvm::raw_ostream &os, llvm::ArrayRef<AxisRefAttr> axes);
 
-/// What stands behind a dimension's size, if anything: `@a`, `@"(a, b)?"`.
+/// Parses the optional sharding after a dimension's size: `@a`, `@"(a, b)?"`.
 mlir::FailureOr<DimShardingAttr> parseOptionalDimSharding(mlir::AsmParser &parser);
-/// Prints `@a`; nothing for an open dimension without axes. In IR more than a name is quoted, `@"(a, b)?"`, since
-/// MLIR's lexer would stop there.
+/// Prints `@a`; nothing for an open dimension without axes. In IR, text that is more than a name is quoted, `@"(a,
+/// b)?"`, since MLIR's lexer would stop there.
 void printDimSharding(llvm::raw_ostream &os, DimShardingAttr dim, bool isIR = true);
 
-/// ` unreduced(a, b)`, if anything.
+/// Parses the optional ` unreduced(a, b)`.
 mlir::ParseResult parseUnreduced(mlir::AsmParser &parser, llvm::SmallVectorImpl<AxisRefAttr> &unreduced);
 void printUnreduced(llvm::raw_ostream &os, llvm::ArrayRef<AxisRefAttr> unreduced);
 

@@ -12,8 +12,8 @@ def Spmd_Dialect : Dialect {
   let cppNamespace = "::spmdc";
   let summary = "Meshes, shardings, constraints and collectives";
   let description = [{
-    The description of distribution. The mesh is the module's attribute `spmd.mesh`; a sharding is data on an
-    array's type and prints the way the language writes it; collectives name mesh axes. Semantics are Shardy's.
+    The description of distribution. The mesh is the module's attribute `spmd.mesh`; a sharding is part of an array's
+    type and prints in the language's syntax; collectives name mesh axes. Semantics are Shardy's.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -39,7 +39,7 @@ def Spmd_AxisRefAttr : Spmd_Attr<"AxisRef", "axis"> {
   let extraClassDeclaration = [{
     bool isWholeAxis() const { return getSize() == 0; }
     ::spmd::AxisRef toValue() const;
-    /// How many pieces it cuts into; 1 where the mesh has no such axis.
+    /// The number of shards over the axis; 1 if the mesh has no such axis.
     int64_t sizeIn(const ::spmd::MeshShape &mesh) const;
     /// `a` or `a:(2)4`.
     std::string str() const;
@@ -77,7 +77,7 @@ def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim"> {
                               [{ return $_get($_ctxt, axes, isClosed, -1); }]>];
   let extraClassDeclaration = [{
     bool empty() const { return getAxes().empty(); }
-    /// What stands behind `@` in the language: `a`, `_`, `(a, b)?`, `a!1`; empty for an open dimension without axes.
+    /// The text after `@` in the language: `a`, `_`, `(a, b)?`, `a!1`; empty for an open dimension without axes.
     std::string str() const;
     /// Reads that text; fails on anything else.
     static ::mlir::FailureOr<DimShardingAttr> parseText(::mlir::MLIRContext *context, ::llvm::StringRef text);
@@ -95,14 +95,14 @@ def Spmd_ShardingAttr : Spmd_Attr<"Sharding", "sharding"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getDims().size(); }
     ::spmd::Sharding toValue() const;
-    /// Every dimension closed, with its axes as they are; no priorities.
+    /// The same axes, with every dimension closed and without priorities.
     ShardingAttr getClosed() const;
-    /// No axis on any dimension and nothing unreduced.
+    /// True if no dimension has an axis and nothing is unreduced.
     bool isReplicated() const;
-    /// All dimensions without axes.
+    /// The sharding without axes.
     static ShardingAttr getReplicated(::mlir::MLIRContext *context, int64_t rank, bool isClosed = true);
     static ShardingAttr fromValue(::mlir::MLIRContext *context, const ::spmd::Sharding &sharding);
-    /// Same axes on the same dimensions, whatever is open.
+    /// True if the dimensions have the same axes; open dimensions may differ.
     bool hasSameAxes(ShardingAttr other) const;
   }];
 }
@@ -112,7 +112,7 @@ def Spmd_MeshAttr : Spmd_Attr<"Mesh", "mesh"> {
   let description = [{
     Axes with sizes, major to minor: `#spmd.mesh<m, a=4, b=2>`. Devices are numbered in row-major order.
 
-    Constraints: at least one axis is not needed (a mesh of one device); sizes >= 1; names differ.
+    Constraints: sizes >= 1; names differ. A mesh without axes is one device.
   }];
   let parameters = (ins StringRefParameter<>:$name, ArrayRefParameter<"AxisRefAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
@@ -127,7 +127,7 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
   let mnemonic = "array";
   let summary = "An array: element type, shape, sharding";
   let description = [{
-    `!spmd.array<f32[4096@a, 2048@b]>`. Global shape with the sharding as the language writes it; text after `@` that is
+    `!spmd.array<f32[4096@a, 2048@b]>`. Global shape with the sharding in the language's syntax; text after `@` that is
     more than one name is quoted (`8@"(a, b)"`, `8@"a?"`), since MLIR's lexer ends a symbol there. Partial sums:
     `!spmd.array<f32[8@a] unreduced(b)>`. Without any sharding the array is open in all dimensions before propagation,
     and a per-device array after partitioning.
@@ -142,7 +142,7 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
     TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
                                         CArg<"ShardingAttr", "{}">:$sharding),
       [{
-        // One spelling each: a sharding that says nothing is no sharding.
+        // One spelling for each type: an empty sharding is dropped.
         bool saysNothing = sharding && sharding.getUnreduced().empty() &&
                            ::llvm::all_of(sharding.getDims(), [](DimShardingAttr dim) {
                              return dim.empty() && !dim.getIsClosed() && dim.getPriority() < 0;
@@ -153,30 +153,30 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     int64_t getDimSize(int64_t dim) const { return getShape()[dim]; }
-    /// Whether it is no larger than an array may be (runtime/support/ArraySize.h). Everything that is made of a program
-    /// is; until a front end has looked, a type may not be.
+    /// True if it is no larger than an array may be (runtime/support/ArraySize.h). All types of a program are; a type
+    /// that a front end has not checked yet may not be.
     bool hasAllowedSize() const;
     int64_t getNumElements() const;
-    /// Bytes of the whole array; bool takes one byte an element.
+    /// Bytes of the global array; bool takes one byte for each element.
     int64_t getBytes() const;
-    /// Bytes of the padded piece of a device, with this sharding or the type's own. Makes no type.
+    /// Bytes of a device's padded shard under `sharding`, or under the type's own. Creates no type.
     int64_t getLocalBytes(const ::spmd::MeshShape &mesh, ShardingAttr sharding) const;
     int64_t getLocalBytes(const ::spmd::MeshShape &mesh) const { return getLocalBytes(mesh, getSharding()); }
     ArrayType withSharding(ShardingAttr sharding) const;
     ArrayType withShape(::llvm::ArrayRef<int64_t> shape) const;      // without sharding
     ArrayType withElementType(::mlir::Type elementType) const;       // same sharding
     ArrayType withoutSharding() const { return withSharding({}); }
-    /// The sharding, or the one that is open in every dimension.
+    /// The sharding, or an open one of every dimension if the type has none.
     ShardingAttr getShardingOrOpen() const;
     /// The padded per-device type under this type's sharding.
     ArrayType getLocal(MeshAttr mesh) const;
 
-    /// What arithmetic on pieces takes.
+    /// The form that the arithmetic of shards takes (runtime/sharding).
     ::spmd::ShardedShape toShardedShape() const;
     ::spmd::DType getDType() const;
     /// The builtin tensor type of the same shape and element type, for constants.
     ::mlir::RankedTensorType getTensorType() const;
-    /// f32[4096@a, 2048@(a, b)], as the language writes it.
+    /// f32[4096@a, 2048@(a, b)], in the language's syntax.
     std::string str() const;
   }];
 }

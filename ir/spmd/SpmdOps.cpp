@@ -20,7 +20,7 @@ InFlightDiagnostic emitTypeMismatch(Operation *op, const Twine &what, ArrayType 
 
 LogicalResult verifySameArray(Operation *op, ArrayType operand, ArrayType result) {
   if (operand.getShape() != result.getShape() || operand.getElementType() != result.getElementType())
-    return emitTypeMismatch(op, "changes only the sharding", operand.withoutSharding(), result.withoutSharding());
+    return emitTypeMismatch(op, "may change only the sharding", operand.withoutSharding(), result.withoutSharding());
   return success();
 }
 
@@ -38,10 +38,10 @@ LogicalResult verifyDim(Operation *op, int64_t dim, ArrayType type) {
   return success();
 }
 
-/// Shardings are those along automatic axes of a manual region, and no matter of the collective.
+/// Ignores shardings: they are along automatic axes of a manual region, over which the collective does not run.
 bool isSameArray(ArrayType lhs, ArrayType rhs) { return lhs.withoutSharding() == rhs.withoutSharding(); }
 
-/// The operand's type with dimension `dim` cut into pieces over the axes.
+/// The operand's type with dimension `dim` sharded over the axes.
 ArrayType cut(Operation *op, ArrayType type, int64_t dim, AxesAttr axes) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = spmd::localDimSize(shape[dim], axisSizes(getMesh(op), axes));
@@ -78,13 +78,13 @@ LogicalResult ConstraintOp::verify() { return verifySameArray(*this, getOperand(
 
 ShardingRule ConstraintOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
 
-/// Where a person says how a value lies, its cotangent lies alike.
+/// The cotangent of an annotated value gets the same sharding.
 SmallVector<Value> ConstraintOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   return {builder.create<ConstraintOp>(loc, getType(), cotangent, /*derived=*/true)};
 }
 
 LogicalResult ReshardOp::verify() {
-  // Where partial sums are reduced they are rounded, and what becomes one is widened.
+  // A reshard that reduces partial sums rounds them, and one that creates partial sums widens them.
   ArrayType operand = getOperand().getType(), result = getType();
   if (mayHoldPartialSums(operand, result.getElementType()) || mayHoldPartialSums(result, operand.getElementType()))
     operand = operand.withElementType(result.getElementType());
@@ -99,7 +99,7 @@ ShardingRule ReshardOp::getShardingRule() { return ShardingRule::elementwise(get
 
 LogicalResult AllReduceOp::verify() {
   if (!isSameArray(getOperand().getType(), getType()))
-    return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
+    return emitTypeMismatch(*this, "result must have the operand's type", getOperand().getType(), getType());
   return verifyAxes(*this, getAxes());
 }
 
@@ -112,7 +112,7 @@ LogicalResult AllGatherOp::verify() {
     return failure();
   ArrayType piece = cut(*this, getType(), getDim(), getAxes());
   if (!isSameArray(piece, getOperand().getType()))
-    return emitTypeMismatch(*this, "operand is a piece of the result", piece, getOperand().getType());
+    return emitTypeMismatch(*this, "operand must be a shard of the result", piece, getOperand().getType());
   return success();
 }
 
@@ -125,7 +125,7 @@ LogicalResult AllSliceOp::verify() {
     return failure();
   ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
   if (!isSameArray(piece, getType()))
-    return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
+    return emitTypeMismatch(*this, "result must be a shard of the operand", piece, getType());
   return success();
 }
 
@@ -136,7 +136,7 @@ LogicalResult ReduceScatterOp::verify() {
     return failure();
   ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
   if (!isSameArray(piece, getType()))
-    return emitTypeMismatch(*this, "result is a piece of the operand", piece, getType());
+    return emitTypeMismatch(*this, "result must be a shard of the operand", piece, getType());
   return success();
 }
 
@@ -153,15 +153,15 @@ LogicalResult AllToAllOp::verify() {
     return emitOpError("splits and concatenates the same dimension");
   if (operand.getRank() != getType().getRank())
     return emitTypeMismatch(*this, "rank", operand, getType());
-  // Both sides are pieces of the array in which neither dimension is cut.
+  // Both sides are shards of the array in which neither dimension is sharded.
   SmallVector<int64_t> whole(operand.getShape());
   whole[getConcat()] = getType().getDimSize(getConcat());
   ArrayType wholeType = operand.withShape(whole);
   if (!isSameArray(cut(*this, wholeType, getConcat(), getAxes()), operand))
-    return emitTypeMismatch(*this, "operand is a piece along the concatenated dimension",
+    return emitTypeMismatch(*this, "operand must be a shard along the concatenated dimension",
                             cut(*this, wholeType, getConcat(), getAxes()), operand);
   if (!isSameArray(cut(*this, wholeType, getSplit(), getAxes()), getType()))
-    return emitTypeMismatch(*this, "result is a piece along the split dimension",
+    return emitTypeMismatch(*this, "result must be a shard along the split dimension",
                             cut(*this, wholeType, getSplit(), getAxes()), getType());
   return success();
 }
@@ -172,20 +172,20 @@ double AllToAllOp::getWireBytes(MeshAttr mesh) {
 
 LogicalResult CollectivePermuteOp::verify() {
   if (!isSameArray(getOperand().getType(), getType()))
-    return emitTypeMismatch(*this, "result is like the operand", getOperand().getType(), getType());
+    return emitTypeMismatch(*this, "result must have the operand's type", getOperand().getType(), getType());
   if (failed(verifyAxes(*this, getAxes())))
     return failure();
   auto group = static_cast<int64_t>(groupSize(getMesh(*this), getAxes()));
   ArrayRef<int64_t> pairs = getPairs();
   if (pairs.size() % 2)
-    return emitOpError("pairs are [source, target, ...]");
+    return emitOpError("pairs must be [source, target, ...]");
   SmallVector<bool> isSource(group), isTarget(group);
   for (size_t i = 0; i < pairs.size(); ++i) {
     SmallVector<bool> &seen = i % 2 ? isTarget : isSource;
     if (pairs[i] < 0 || pairs[i] >= group)
       return emitOpError() << "position " << pairs[i] << " is outside the group of " << group;
     if (seen[pairs[i]])
-      return emitOpError() << "position " << pairs[i] << " is twice a " << (i % 2 ? "target" : "source");
+      return emitOpError() << "position " << pairs[i] << " occurs twice as a " << (i % 2 ? "target" : "source");
     seen[pairs[i]] = true;
   }
   return success();
@@ -205,15 +205,16 @@ LogicalResult ExchangeOp::verify() {
   bool isReshape = source.getElementType() == target.getElementType() && source.getNumElements() > 0 &&
                    source.getNumElements() == target.getNumElements() && target.getRank() > 0;
   if (!getShifts() && !isReshape && source.withoutSharding() != target.withoutSharding())
-    return emitTypeMismatch(*this, "keeps the elements and their order", source.withoutSharding(),
+    return emitTypeMismatch(*this, "must keep the elements and their order", source.withoutSharding(),
                             target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
   for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(),
                                                        getBases(), getSteps(), getBlocks(), getWraps(), getDilations()})
     if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
                  target.getRank() != source.getRank() || list->size() != rank))
-      return emitOpError() << "moves each dimension and keeps the element type; it takes " << source.str() << " to "
-                           << target.str() << " with " << list->size() << " numbers in a list";
+      return emitOpError() << "must give a number for each dimension and keep the element type; it maps "
+                           << source.str() << " to " << target.str() << " with " << list->size()
+                           << " numbers in a list";
   for (auto [move, size] : llvm::zip(getMoves(), target.getShape()))
     if (move.stride == 0 || move.begin < 0 || move.begin > move.end || move.end > size)
       return emitOpError() << "moves elements " << move.begin << " to " << move.end << " of " << size << " in steps of "
@@ -224,25 +225,25 @@ LogicalResult ExchangeOp::verify() {
     for (const spmd::AxisRef &axis : axes)
       windows *= axis.sizeIn(mesh.toValue());
     if (move.length < 0 || (move.length > 0 && move.length * windows != size))
-      return emitOpError() << "cuts " << size << " elements into " << windows << " windows of " << move.length;
+      return emitOpError() << "splits " << size << " elements into " << windows << " windows of " << move.length;
     if (move.length > 0 && (move.stride < 0 || move.step < 0 || move.base < 0))
-      return emitOpError() << "has windows that go backwards: strided by " << move.stride << ", for " << move.base
+      return emitOpError() << "has windows with a negative stride: strided by " << move.stride << ", for " << move.base
                            << " by " << move.step;
   }
   for (auto [move, size] : llvm::zip(getMoves(), source.getShape())) {
     if (move.block < 1 || size % move.block != 0)
       return emitOpError() << "takes " << size << " elements in blocks of " << move.block;
     if (move.wraps && (move.stride != 1 || move.block != 1 || move.dilation != 1))
-      return emitOpError() << "goes round in steps of " << move.stride << " and blocks of " << move.block
+      return emitOpError() << "wraps around in steps of " << move.stride << " and blocks of " << move.block
                            << ", dilated by " << move.dilation;
     if (move.dilation < 1 || std::gcd(move.stride, move.dilation) != 1)
       return emitOpError() << "dilates by " << move.dilation << " in steps of " << move.stride;
   }
   ArrayType piece = getLocalSource(mesh.toValue(), source, getMoves());
   if (piece != getOperand().getType())
-    return emitTypeMismatch(*this, "operand is the local piece", piece, getOperand().getType());
+    return emitTypeMismatch(*this, "operand must be the local shard", piece, getOperand().getType());
   if (target.getLocal(mesh) != getType())
-    return emitTypeMismatch(*this, "result is the local piece", target.getLocal(mesh), getType());
+    return emitTypeMismatch(*this, "result must be the local shard", target.getLocal(mesh), getType());
   return verifyAxes(*this, getAxes());
 }
 
@@ -280,11 +281,11 @@ double ExchangeOp::getWireBytes(MeshAttr meshAttr) {
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-/// Positions along a dimension of an array, which may be a long one.
+/// Verifies a scalar position along a dimension; i64 allows for long dimensions.
 static LogicalResult verifyPositionScalar(Operation *op, ArrayType type, AxesAttr axes) {
   Type elementType = type.getElementType();
   if (type.getRank() != 0 || (!elementType.isSignlessInteger(32) && !elementType.isSignlessInteger(64)))
-    return op->emitOpError() << "result is i32[] or i64[], got " << type.str();
+    return op->emitOpError() << "result must be i32[] or i64[], got " << type.str();
   return verifyAxes(op, axes);
 }
 
@@ -294,7 +295,7 @@ LogicalResult ShardSizeOp::verify() { return verifyPositionScalar(*this, getType
 
 LogicalResult AxisIndexOp::verify() {
   if (getType().getRank() != 0 || !getType().getElementType().isSignlessInteger(32))
-    return emitOpError() << "result is i32[], got " << getType().str();
+    return emitOpError() << "result must be i32[], got " << getType().str();
   return verifyAxes(*this, getAxes());
 }
 

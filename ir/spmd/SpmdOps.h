@@ -11,21 +11,22 @@
 
 namespace spmdc {
 
-/// How many devices a collective over these axes joins.
+/// The number of devices in a group over these axes.
 double groupSize(MeshAttr mesh, AxesAttr axes);
 
-/// What a device holds of an exchange's source, which is cut in blocks perhaps.
+/// The local array of an exchange's source, which may be sharded in blocks.
 ArrayType getLocalSource(const spmd::MeshShape &mesh, ArrayType source, const std::vector<spmd::DimMove> &moves);
 
-/// What all devices together receive in an exchange because they do not hold it, in bytes; with moves the target is
-/// made of the source's elements. No way of bringing one to the other sends less.
+/// The bytes that all devices together receive in an exchange because they do not hold them; with moves, the target
+/// consists of elements of the source. No reshard between the two sends less.
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
                         const std::vector<spmd::DimMove> &moves = {});
 
-/// Whether an operation stands in what a person wrote for one device of all axes: nothing there has a sharding.
+/// True if an operation is in a region that is manual along all axes: no type there has a sharding.
 bool isPerDevice(mlir::Operation *op);
 
-/// The mesh without the manual axes of the regions around an operation: what arrays may be cut over there.
+/// The mesh without the manual axes of the regions around an operation: the axes over which arrays may be sharded
+/// there.
 spmd::MeshShape getAutomaticMesh(mlir::Operation *op);
 
 } // namespace spmdc

@@ -32,8 +32,8 @@ def Spmd_ReshardOp : Spmd_Op<"reshard", [Pure, DeclareOpInterfaceMethods<Shardin
   let summary = "A change of sharding";
   let description = [{
     The same value under another sharding; lives between propagation and the insertion of collectives, which turns it
-    into the cheapest sequence. An unreduced operand is reduced where the result is not. Partial sums of a 16-bit float
-    may be f32 (ReducePrecision.h): the sum is rounded where it is complete. `spmd.reshard %x : <f32[8@a, 4@_]> ->
+    into the cheapest sequence. An unreduced operand is reduced if the result is not unreduced. Partial sums of a 16-bit
+    float may be f32 (ReducePrecision.h): the complete sum is rounded. `spmd.reshard %x : <f32[8@a, 4@_]> ->
     <f32[8@_, 4@a]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, OptionalAttr<StrAttr>:$why);
@@ -59,8 +59,8 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     (VaryingAxes.h).
     ```
     %r = spmd.manual(%x) {
-    ^bb0(%piece: !spmd.array<f32[2, 4]>):
-      %sum = spmd.all_reduce sum %piece over <a> : <f32[2, 4]> -> <f32[2, 4]>
+    ^bb0(%shard: !spmd.array<f32[2, 4]>):
+      %sum = spmd.all_reduce sum %shard over <a> : <f32[2, 4]> -> <f32[2, 4]>
       spmd.yield %sum : !spmd.array<f32[2, 4]>
     } : (!spmd.array<f32[8@a, 4@_]>) -> !spmd.array<f32[2@_, 4@_]>
     ```
@@ -69,7 +69,7 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     dimension of an operand or result the manual axes come first and shard evenly; the others shard the local shape.
     ```
     %r = spmd.manual(%x) over <a> {
-    ^bb0(%piece: !spmd.array<f32[2@b, 4]>):
+    ^bb0(%shard: !spmd.array<f32[2@b, 4]>):
       ...
     } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
     ```
@@ -86,20 +86,21 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
   let extraClassDeclaration = [{
     ::mlir::Block &getBlock() { return getBody().front(); }
 
-    /// Whether the body is one device's along this axis, by this region or one around it.
+    /// True if this region or one around it is manual along this axis.
     bool isManual(::llvm::StringRef axis);
-    /// The axes along which the region itself makes it so. Around it arrays may be cut over them, in it none is.
+    /// The axes along which this region is manual, but not the region around it. Arrays around it may be sharded over
+    /// them, arrays in it are not.
     ::llvm::SmallVector<AxisRefAttr> getOwnAxes();
-    /// Whether there is an axis along which it is not.
+    /// True if there is an axis along which it is not manual.
     bool hasAutomaticAxes();
-    /// The devices as the body counts them: the mesh without its automatic axes.
+    /// The mesh of the body: without the automatic axes.
     MeshAttr getManualMesh();
-    /// The manual axes of an operand's or result's type alone.
+    /// The type of an operand or result with only its manual axes.
     ArrayType getManualPart(ArrayType type);
-    /// What the body sees of an operand or result: the piece along the manual axes, cut over the others as before;
-    /// without any sharding where there are none.
+    /// The type of an operand or result in the body: the shard along the manual axes, with the automatic axes
+    /// unchanged; without a sharding if there are none.
     ArrayType getPiece(ArrayType type);
-    /// An operand's or result's type, with automatic axes so that its piece lies like this.
+    /// The type of an operand or result with the automatic axes of `piece`, the sharding in the body.
     ArrayType withPiece(ArrayType type, ShardingAttr piece);
   }];
 }
@@ -112,7 +113,7 @@ def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp
 
 //===- Per device ---------------------------------------------------------===//
 
-/// Over the axes that are not manual, in a region where not all are: how these operations run on a part.
+/// The sharding rules of these operations along the automatic axes of a manual region.
 defvar PerDeviceRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface>;
 
 class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,
@@ -190,28 +191,27 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     Each device sends each byte at most once, directly to the device that needs it. `global` is the source's type with
     its sharding, `target` the same array under the new one; operand and result are their shards.
 
-    Where the target has another shape it is the source reshaped: the same elements, in the same row-major order.
+    If the target has another shape, it is the source reshaped: the same elements, in the same row-major order.
 
     With `shifts` the target is another array, of any sizes: its element i is the source's element shift + i * stride
-    (strides are 1 if they are not given, and go backwards if they are negative), and zero where the source has none, or
-    outside of `begins` up to `ends`. It implements slices, pads and concatenations along sharded dimensions, in which
-    only neighbours exchange data.
+    (strides default to 1; negative ones run backwards), and zero if the source has no such element, or i is outside of
+    `begins` up to `ends`. It implements slices, pads and concatenations along sharded dimensions, in which only
+    neighbours exchange data.
 
-    Where a dimension has a `length` that is not 0, each device's shard of the target is a window of so many elements,
-    and windows may overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the
-    target's: where shard w of that begins at element b, element j of window w is the source's element shift + b * step
-    + j * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row
-    is sent at most once to a device.
+    If a dimension has a nonzero `length`, each device's shard of the target is a window of that many elements, and
+    windows may overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the
+    target's: if shard w of that begins at element b, element j of window w is the source's element
+    shift + b * step + j * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of
+    `step`; each row is sent at most once to a device.
 
-    With `blocks` the dimensions of the source are sharded in full blocks of so many elements: rows, of which each
-    device has several, as one long dimension.
+    With `blocks` the dimensions of the source are sharded in full blocks of that many elements: one long dimension that
+    holds several rows for each device.
 
-    A dimension of which `wrapped` says 1 wraps around: behind the source's last element comes its first again, as in a
+    A dimension whose entry in `wrapped` is 1 wraps around: the source's last element is followed by its first, as in a
     roll or a periodic halo.
 
-    A dimension of which `dilated` says n > 1 has the source's elements n places apart and zeros between them: the
-    element of the source is what is said above divided by n, where that leaves no remainder. This is the gradient of a
-    strided slice.
+    A dimension whose entry in `dilated` is n > 1 has the source's elements n positions apart, with zeros between: the
+    index above is divided by n, and elements with a remainder are zero. This is the gradient of a strided slice.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
                        TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,

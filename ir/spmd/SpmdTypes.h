@@ -1,6 +1,7 @@
 //===- SpmdTypes.h - meshes, shardings, and the array type ------*- C++ -*-===//
 //
-// The attributes and types of the `spmd` dialect, without its operations: what interfaces and the other dialects need.
+// The attributes and types of the `spmd` dialect, without its operations; interfaces and the other dialects need only
+// these.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,15 +27,16 @@ namespace spmdc {
 
 /// The module attribute that holds the mesh.
 inline constexpr llvm::StringLiteral kMeshAttrName = "spmd.mesh";
-/// Argument and result attribute: the name a person gave to a parameter or result.
+/// Argument and result attribute: the user's name of a parameter or result.
 inline constexpr llvm::StringLiteral kNameAttrName = "spmd.name";
 /// Argument and result attribute of a partitioned function: the global type with its sharding.
 inline constexpr llvm::StringLiteral kGlobalTypeAttrName = "spmd.global";
 
-/// On an operation of the propagated program: a person wrote how its results lie, and nothing may change that.
+/// Attribute of an operation of the propagated program: the user annotated its results, and no pass changes their
+/// sharding.
 inline constexpr llvm::StringLiteral kAnnotatedAttrName = "spmd.annotated";
 
-/// The mesh of the module around an operation; a mesh without axes (one device) where none is declared.
+/// The mesh of the module around an operation; a mesh without axes (one device) if none is declared.
 MeshAttr getMesh(mlir::Operation *op);
 
 /// The element type of a dtype, and back.

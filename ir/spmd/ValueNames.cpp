@@ -1,4 +1,4 @@
-//===- ValueNames.cpp - the names that let gave to values -----------------===//
+//===- ValueNames.cpp - names of values from let --------------------------===//
 
 #include "ir/spmd/ValueNames.h"
 

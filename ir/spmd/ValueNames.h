@@ -1,8 +1,7 @@
-//===- ValueNames.h - the names that let gave to values ---------*- C++ -*-===//
+//===- ValueNames.h - names of values from let ------------------*- C++ -*-===//
 //
-// Names stand on locations (Location.h). A value may have several: `let b = a;`, or two lets of one computation. What
-// takes the place of a value takes its names too, so that a person finds each of them again as long as there is the
-// value.
+// Names are stored in locations (Location.h). A value may have several: `let b = a;`, or two lets of one computation. A
+// value that replaces another one takes over its names, so that the user finds each name as long as the value exists.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,25 +12,25 @@
 
 namespace spmdc {
 
-/// The names of this value, of the results of its operation.
+/// The names of this value; its operation may have others for other results.
 llvm::SmallVector<ValueName> getValueNames(mlir::Value value);
 
-/// The first of them.
+/// The first name of the value.
 std::optional<llvm::StringRef> getValueName(mlir::Value value);
 
-/// Gives the value one name more, unless it has that one, of that place. `name.result` is of no matter.
+/// Adds a name to the value, unless it has the same name from the same place. Ignores `name.result`.
 void addValueName(mlir::Value value, ValueName name);
 
-/// A number that stays with the value as its names do, for whoever has to find what has become of it behind passes
-/// (frontend/ProgramIndex.h). Messages and reports know nothing of it.
+/// Attaches a number to the value, which moves with its names, for code that has to find the value again after passes
+/// (frontend/ProgramIndex.h). Messages and reports ignore it.
 void addValueHandle(mlir::Value value, unsigned handle);
 llvm::SmallVector<unsigned> getValueHandles(mlir::Value value);
 
-/// Gives the names of a value to what takes its place. A constant takes none: what was folded away is no value.
+/// Moves the names of a value to its replacement. A constant takes none, since the value was folded away.
 void moveValueNames(mlir::Value from, mlir::Value to);
 
-/// Takes the names along when patterns replace operations. An operation that a pattern makes has no other names than
-/// those of what it replaces, whatever location it was made with.
+/// Moves names when patterns replace operations. An operation that a pattern creates has only the names of the
+/// operations that it replaces, not those of the location that it was built with.
 class NameKeeper : public mlir::RewriterBase::Listener {
 public:
   void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint previous) override;

@@ -1,4 +1,4 @@
-//===- VaryingAxes.cpp - over which axes a per-device value differs -------===//
+//===- VaryingAxes.cpp - axes over which a value varies -------------------===//
 
 #include "ir/spmd/VaryingAxes.h"
 
@@ -16,7 +16,7 @@ VaryingAxes::VaryingAxes(Block &block, ArrayRef<Axes> arguments) {
   visit(block);
 }
 
-/// Of a region's operands, without what is said of automatic axes.
+/// The axes over which a region's operands are sharded, without automatic axes.
 static SmallVector<VaryingAxes::Axes> cuttingOperands(ManualOp op) {
   SmallVector<VaryingAxes::Axes> result;
   for (Value input : op.getInputs())
@@ -54,7 +54,7 @@ static VaryingAxes::Axes ownAxes(ManualOp op) {
   return axes;
 }
 
-/// The axes that are manual in a region of `op`, or within one, and not around it.
+/// The own axes of `op` and of all manual regions between it and `region`.
 static VaryingAxes::Axes ownAxesWithin(Operation *op, Region *region) {
   VaryingAxes::Axes axes;
   for (Operation *around = region->getParentOp(); around; around = around->getParentOp()) {
@@ -152,7 +152,7 @@ static VaryingAxes::Axes without(VaryingAxes::Axes axes, const VaryingAxes::Axes
   return axes;
 }
 
-/// A loop carries what its body yields around: whatever meets in one carry is joined until nothing changes.
+/// A carry varies over the axes of its init and of the yielded value: iterates to a fixed point.
 void VaryingAxes::visitRegions(Operation *op) {
   bool changedOutside = hasChanged;
   do {
@@ -194,7 +194,7 @@ void VaryingAxes::visitRegions(Operation *op) {
         for (auto [result, yielded] : llvm::zip(op->getResults(), yieldedBy(region.front())))
           join(result, of(yielded));
       }
-      // All that a carry may be: the init, and what the body yields.
+      // A carry is the init or a yielded value.
       for (Region &region : isLoop ? op->getRegions() : MutableArrayRef<Region>())
         for (auto [argument, init, result] :
              llvm::zip(region.getArguments().take_back(op->getNumResults()), op->getOperands(), op->getResults())) {

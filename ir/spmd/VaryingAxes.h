@@ -1,23 +1,23 @@
-//===- VaryingAxes.h - over which axes a per-device value differs -*- C++ -*-===//
+//===- VaryingAxes.h - axes over which a value varies -----------*- C++ -*-===//
 //
 // In a manual region every value either is the same on all devices along a mesh axis or varies over it, as in JAX's
-// varying types (shard_map's `vma`). What varies follows from the pieces that the region gets and from its collectives:
+// varying types (shard_map's `vma`). That follows from the region's operands and its collectives:
 //
-//   an operand's piece      the axes that cut the operand; of a region within another one, what it varies over, too
+//   an operand's shard      the axes that shard the operand; within another region, also those of the operand itself
 //   axis_index              its axes
-//   all_reduce, all_gather  what the operand varies over, without the collective's axes
-//   other collectives       what the operand varies over, and the collective's axes
-//   an arm of a branch,     also what the condition varies over: not every device comes by
+//   all_reduce, all_gather  the axes of the operand, without the collective's axes
+//   other collectives       the axes of the operand, and the collective's axes
+//   a region of a branch,   also the axes of the condition: not every device runs it
 //   the body of a while
-//   the carry of a loop     what its init and the yielded value vary over
-//   a region within         what the body yields, without the region's own axes
-//   gradients               all that anything in the function varies over: they are per device, with no hidden sum
-//   anything else           what any operand varies over
+//   the carry of a loop     the axes of its init and of the yielded value
+//   a region within         the axes of the yielded value, without the region's own axes
+//   gradients               the axes of any value in the function: gradients are per device, without a hidden sum
+//   other operations        the axes of all operands
 //
-// Axes are the region's manual ones: along the others its values are arrays of the whole program.
+// Axes are the region's manual ones: along the others its values are global arrays.
 //
-// A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums the
-// cotangent of a value over the axes over which it varies and the value does not.
+// A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums a
+// cotangent over the axes over which it varies and its value does not.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -36,53 +36,53 @@ class VaryingAxes {
 public:
   using Axes = std::set<std::string>;
 
-  /// Of all values in the block, for arguments that vary over these axes. The block need not be complete.
+  /// Analyzes all values in the block, for arguments that vary over these axes. The block may lack a terminator.
   VaryingAxes(mlir::Block &block, llvm::ArrayRef<Axes> arguments);
   explicit VaryingAxes(ManualOp op);
 
-  /// Empty for values from outside.
+  /// The axes over which a value varies; empty for values from outside.
   const Axes &of(mlir::Value value) const;
 
-  /// What a collective takes may vary over its axes, and over what its result varies.
+  /// The axes over which the operands may vary: for a collective, its own and those of its result.
   Axes ofOperands(mlir::Operation *op) const;
 
-  /// A value that is what another one is, elsewhere.
+  /// Gives `value` the axes of `original`, of which it is a copy.
   void copy(mlir::Value value, mlir::Value original) { varying[value] = Axes(of(original)); }
 
-  /// All axes over which any value varies that the operation uses, computes or, in its regions, comes by. Those that
-  /// only a region within makes manual are left out.
+  /// All axes over which a value varies that the operation uses, computes, or has in its regions. Leaves out the axes
+  /// that only a region within makes manual.
   Axes ofAll(mlir::Operation *op) const;
-  /// Takes all values in the regions of an operation to vary over these axes; in a manual region within, over those of
-  /// its own as before.
+  /// Declares that all values in the regions of an operation vary over these axes; in a manual region within, its own
+  /// axes do not change.
   void setInside(mlir::Operation *op, const Axes &axes);
 
-  /// Lets the arguments of a block within vary over these axes, and what follows from them.
+  /// Declares that the arguments of a block within vary over these axes, and updates the values that depend on them.
   void widen(mlir::Block &block, const Axes &axes);
 
-  /// The axes that cut an array of this type.
+  /// The axes over which an array of this type is sharded.
   static Axes getCutting(ArrayType type);
 
 private:
   void visit(mlir::Block &block);
   void visit(mlir::Operation *op);
   void visitRegions(mlir::Operation *op);
-  /// Adds axes to what is known of a value.
+  /// Adds axes to those of a value.
   void join(mlir::Value value, const Axes &axes);
 
   llvm::DenseMap<mlir::Value, Axes> varying;
-  Axes context; ///< What the conditions around vary over.
+  Axes context; ///< The axes of the conditions around the block.
   bool hasChanged = false;
 };
 
-/// A collective that not all devices of its group reach: what decides whether they do varies over `axes` of the group.
-/// (Where whole groups go different ways, spmdc-align-collectives lets all of them make the call.)
+/// A collective that some devices of its group may not reach: the condition that decides this varies over `axes` of the
+/// group. (If entire groups take different branches, spmdc-align-collectives makes all of them take part.)
 struct DividedCollective {
   mlir::Operation *collective;
   mlir::Operation *control; ///< The `if` or `while`.
   VaryingAxes::Axes axes;
 };
 
-/// The first one in the block.
+/// Returns the first such collective in the block.
 std::optional<DividedCollective> findDividedCollective(mlir::Block &block, const VaryingAxes &varying);
 
 } // namespace spmdc

@@ -9,7 +9,7 @@ namespace {
 
 bool isPartOfName(char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '@'; }
 
-/// The end of the string or comment that begins at `at`, or `at`.
+/// Returns the end of the string or comment that begins at `at`, or `at` if none does.
 size_t skipVerbatim(llvm::StringRef text, size_t at) {
   if (text[at] == '#')
     return std::min(text.find('\n', at), text.size());

@@ -7,8 +7,8 @@
 
 namespace spmdc {
 
-/// The same code with `prefix` in the place of `.L`, by which the names of labels begin that are a file's own: LLVM
-/// counts them anew in each module, and one file has each name once. Strings and comments stay as they are.
+/// Returns the same code with `prefix` in place of `.L`, the prefix of labels that are local to a file. LLVM numbers
+/// them from 0 in each module, but a name must be unique in a file. Strings and comments do not change.
 std::string renameLocalLabels(llvm::StringRef assembly, llvm::StringRef prefix);
 
 } // namespace spmdc

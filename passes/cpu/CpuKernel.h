@@ -1,9 +1,10 @@
 //===- CpuKernel.h - the loops of a kernel for a CPU ------------*- C++ -*-===//
 //
-// One function per kernel loads the buffers' addresses and calls an inner one, always inlined, whose parameters say
-// which buffers cannot overlap. A buffer that the plan may reuse for an output (passes/kernel/Overwrites.h) says
-// nothing; that such loops carry nothing from one iteration to the next is said on the loops (LoopEmitter.h), so that
-// LLVM vectorises without run-time checks, and the bits of a row never depend on where buffers lie.
+// For each kernel, one function loads the addresses of the buffers and calls an inner one, which is always inlined. The
+// parameters of the inner one are noalias for buffers that cannot overlap; a buffer that the plan may reuse for an
+// output (passes/kernel/Overwrites.h) is not. Parallel loops carry metadata that no iteration depends on another
+// (LoopEmitter.h), so that LLVM vectorises them without run-time checks, and the bits of a row never depend on the
+// addresses of buffers.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -38,9 +39,9 @@ private:
   void emitOuter(mlir::LLVM::LLVMFuncOp outer, mlir::LLVM::LLVMFuncOp inner, size_t buffers);
   void describeArguments(mlir::LLVM::LLVMFuncOp inner);
   void emitInner(mlir::LLVM::LLVMFuncOp inner);
-  /// Row scratch: accumulators of rows side by side, and stashes.
+  /// Allocates memory for the accumulators of adjacent rows, and for stage-local caches.
   void allocate();
-  /// Position of the current element in a stash.
+  /// The position of the current element in a stage-local cache.
   mlir::Value stashPosition(unsigned stage);
   std::optional<ElementEmitter::Emitted> readStash(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   ElementEmitter::Emitted rowValue(ReduceOp op);
@@ -56,15 +57,15 @@ private:
   /// One row: accumulators are loop-carried values.
   void emitStageOfRow(const KernelSchedule::Stage &stage);
   void emitRowsOneByOne();
-  /// Rows [base, base + count) side by side: accumulators lie in memory, one for each.
+  /// Rows [base, base + count) in the lanes of a vector: memory holds one accumulator for each.
   void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
                         mlir::Value count);
-  /// Rows [low, high) of the last dimension side by side, segment by segment: in one loop those of the interior, in
-  /// another the others.
+  /// Emits rows [low, high) of the last dimension in vectors, segment by segment: one loop for the interior, another
+  /// for the other rows.
   void emitLanes(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
   void emitSegment(const LaneReads &reads, const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
   void emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
-  /// From where to where, between low and high, the interior is.
+  /// Returns the begin and the end of the interior within [low, high).
   std::pair<mlir::Value, mlir::Value> emitInterior(llvm::ArrayRef<IndexAssumption> interior, unsigned lane,
                                                    mlir::Value low, mlir::Value high);
   void emitRowsSideBySide();
@@ -87,7 +88,7 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, ElementEmitter::Emitted> rowValues;
   unsigned currentStage = 0;
-  /// The scope of the innermost loop, and the row's number in its block where rows lie side by side.
+  /// The scope of the innermost loop, and the row's number in its block for Lanes::Rows.
   unsigned loopDepth = 0;
   mlir::Value lane;
 };

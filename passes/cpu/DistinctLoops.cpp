@@ -1,4 +1,4 @@
-//===- DistinctLoops.cpp - kernels' loops, the same ones once -------------===//
+//===- DistinctLoops.cpp - one function for kernels with equal loops ------===//
 
 #include "passes/cpu/DistinctLoops.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Equal for equal loops, and seldom for others.
+/// A hash: equal for equal loops, rarely equal for others.
 llvm::hash_code hashOf(LLVM::LLVMFuncOp body) {
   llvm::hash_code hash = hash_value(Type(body.getFunctionType()));
   body.walk([&](Operation *op) {
@@ -25,7 +25,7 @@ llvm::hash_code hashOf(LLVM::LLVMFuncOp body) {
   return hash;
 }
 
-/// All of the function but its name. Scopes and groups of memory accesses are numbered from 0 in each text.
+/// Returns the function as text without its name. Scopes and access groups are numbered from 0 in each text.
 std::string textOf(LLVM::LLVMFuncOp body) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -1,7 +1,7 @@
-//===- DistinctLoops.h - kernels' loops, the same ones once -----*- C++ -*-===//
+//===- DistinctLoops.h - one function for equal loops -----------*- C++ -*-===//
 //
-// Kernels that do the same to arrays of different shapes often have the same loops: an optimiser's step on every
-// parameter, a copy, a constant. Their code is made once and gets all their names.
+// Kernels that compute the same on arrays of different shapes often have the same loops: an optimiser's step on every
+// parameter, a copy, a constant. Such loops are compiled once, under the names of all their kernels.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,11 +20,12 @@ namespace spmdc {
 
 /// The loops of one or more kernels.
 struct KernelLoops {
-  mlir::LLVM::LLVMFuncOp entry, body;             ///< What is called by the first kernel's name, and what it calls.
-  llvm::SmallVector<mlir::StringAttr> otherNames; ///< Of the other kernels that have these loops.
+  mlir::LLVM::LLVMFuncOp entry, body;             ///< The first kernel's function, and the one that it calls.
+  llvm::SmallVector<mlir::StringAttr> otherNames; ///< The names of the other kernels with these loops.
 };
 
-/// The loops of `kernels`, in their order, as functions in `module`; fails, with an error, where a kernel has none.
+/// Returns the loops of `kernels`, in their order, as functions in `module`; emits an error and fails if a kernel has
+/// no schedule.
 mlir::FailureOr<std::vector<KernelLoops>> emitDistinctLoops(llvm::ArrayRef<plan::KernelOp> kernels,
                                                             mlir::ModuleOp module);
 

@@ -36,7 +36,7 @@ namespace {
 
 constexpr llvm::StringLiteral kTriple = "x86_64-unknown-linux-gnu";
 
-/// Extensions that generated code may use and that not every x86-64 machine has; LLVM's names.
+/// LLVM's names of extensions that generated code may use and that some x86-64 machines lack.
 constexpr llvm::StringLiteral kExtensions[] = {"sse3",       "ssse3",        "sse4.1",
                                                "sse4.2",     "popcnt",       "avx",
                                                "avx2",       "fma",          "f16c",
@@ -81,7 +81,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, unsi
       kTriple, target.cpu, joinFeatures(target), options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }
 
-/// arith and math to the llvm dialect; loops and memory accesses are there already.
+/// Converts arith and math to the llvm dialect; loops and memory accesses are in it already.
 LogicalResult convertToLlvmDialect(ModuleOp module) {
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);
@@ -102,7 +102,7 @@ class Code {
 public:
   Code(const CpuTarget &target, bool isLight) : target(target), isLight(isLight) {}
 
-  /// The functions leave the module where they are.
+  /// Translates these functions, which stay in the module.
   LogicalResult translate(MLIRContext *mlirContext, MutableArrayRef<KernelLoops> chosen) {
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(mlirContext), "kernels");
     for (KernelLoops &loops : chosen)
@@ -132,7 +132,7 @@ public:
     return success();
   }
 
-  // What follows uses nothing that other modules share: it may run beside them.
+  // The next steps use nothing that modules share, so they may run in parallel.
 
   void optimize() {
     llvm::PipelineTuningOptions tuning;
@@ -157,10 +157,11 @@ private:
   LlvmCode code;
 };
 
-/// Loops of one object file. It does not depend on the machine, so that every machine gets the same bytes.
+/// The number of loops in one object file. It does not depend on the machine, so that every machine produces the same
+/// bytes.
 constexpr size_t kLoopsPerObject = 6;
 
-/// Calls `work` with 0 to count - 1, on as many threads as the machine has cores, or as there are to be had.
+/// Calls `work` with 0 to count - 1, on one thread for each core, or fewer if the system refuses more.
 void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
   std::atomic<size_t> next = 0;
   auto run = [&] {
@@ -173,12 +174,12 @@ void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
     while (others.size() + 1 < threads)
       others.emplace_back("spmd-compile", run);
   } catch (const spmd::Error &) {
-    // It takes longer.
+    // No thread was created: the others do its work.
   }
   run();
 }
 
-/// The code of all kernels, `most` loops in each part: those that are optimised in full first.
+/// Translates all kernels into parts of at most `most` loops; the parts that are fully optimised come first.
 FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const CpuTarget &target, size_t most) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
@@ -200,7 +201,7 @@ FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, 
   return parts;
 }
 
-/// The code of all kernels, optimised, in as few parts as there are ways to optimise it.
+/// Returns the optimised code of all kernels: one part for each way of optimising.
 FailureOr<std::vector<std::unique_ptr<Code>>> optimizeKernels(ModuleOp module, const CpuTarget &target) {
   FailureOr<std::vector<std::unique_ptr<Code>>> parts =
       translateKernels(module, target, std::numeric_limits<size_t>::max());
@@ -232,7 +233,7 @@ FailureOr<CpuTarget> CpuTarget::named(llvm::StringRef cpu, Location loc) {
   std::unique_ptr<llvm::MCSubtargetInfo> generic(getTarget().createMCSubtargetInfo(kTriple, "x86-64", ""));
   if (generic->isCPUStringValid(cpu))
     return target;
-  InFlightDiagnostic error = emitError(loc) << "no CPU is called '" << cpu << "'";
+  InFlightDiagnostic error = emitError(loc) << "unknown CPU '" << cpu << "'";
   std::string names;
   for (const llvm::SubtargetSubTypeKV &known : generic->getAllProcessorDescriptions())
     names += (names.empty() ? "" : ", ") + std::string(known.Key);

@@ -1,8 +1,8 @@
 //===- EmitCpu.h - kernels to machine code for a CPU ------------*- C++ -*-===//
 //
-// The way from the kernels of a planned module to a shared object in memory: loops (KernelEmitter), mathematical
-// functions (MathExpansion), LLVM, lld. The same module and target give the same bytes: no times, paths or build
-// identifiers get in.
+// From the kernels of a planned module to a shared object in memory: loops (KernelEmitter), mathematical functions
+// (MathExpansion), LLVM, lld. The bytes are a function of the module and the target: they contain no times, paths or
+// build identifiers.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,21 +16,21 @@
 
 namespace spmdc {
 
-/// The CPU that code is made for.
+/// The target CPU.
 struct CpuTarget {
   std::string cpu;                   ///< LLVM's name.
-  std::vector<std::string> features; ///< What differs from that CPU's own features: `+avx512f`, `-amx-tile`.
-  unsigned optimizationLevel = 3;    ///< 0 to 3, LLVM's meaning.
+  std::vector<std::string> features; ///< Differences from that CPU's own features: `+avx512f`, `-amx-tile`.
+  unsigned optimizationLevel = 3;    ///< 0 to 3, as in LLVM.
 
   /// The machine that this process runs on.
   static CpuTarget host();
   /// `znver4`, `x86-64-v3`, ...; fails for names that LLVM does not know, with a list of those it does.
   static mlir::FailureOr<CpuTarget> named(llvm::StringRef cpu, mlir::Location loc);
-  /// What the artifact says of it: the CPU and the instruction set extensions that code may use.
+  /// The target as the artifact names it: the CPU and the instruction set extensions that code may use.
   spmd::TargetInfo getInfo() const;
 };
 
-/// The shared object (ELF) of all plan.kernel symbols of the module, which stays as it is.
+/// Returns the shared object (ELF) of all plan.kernel symbols of the module, which does not change.
 mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const CpuTarget &target);
 /// For --emit=llvm (optimised) and --emit=asm: one module, one file, with the code of all kernels.
 mlir::FailureOr<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);

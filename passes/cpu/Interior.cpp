@@ -1,4 +1,4 @@
-//===- Interior.cpp - ranges of lanes for which nothing is asked ----------===//
+//===- Interior.cpp - ranges of lanes without bounds checks ---------------===//
 
 #include "passes/cpu/Interior.h"
 
@@ -29,12 +29,12 @@ void LaneReads::add(Value value, ArrayRef<IndexExpr> index) {
 }
 
 void LaneReads::addConcatenate(ConcatenateOp op, ArrayRef<IndexExpr> index) {
-  size_t from = 0, to = op.getNumOperands(); // Those that may be read.
+  size_t from = 0, to = op.getNumOperands(); // The operands that lanes may read.
   for (size_t count = 1; count < op.getNumOperands(); ++count) {
     IndexGuard guard = indexing.getFirstParts(op, index, count);
     bool countsLanes = guard.expr.terms.size() == 1 && guard.expr.coefficientOf(lane) == 1;
     if (!countsLanes) {
-      // Of operands of one size no one is what most elements find.
+      // If operands have equal sizes, none is the one that most elements read.
       if (guard.expr.coefficientOf(lane) == 0)
         addGuard(guard, 0.75);
       continue;

@@ -1,8 +1,9 @@
-//===- Interior.h - ranges of lanes for which nothing is asked --*- C++ -*-===//
+//===- Interior.h - ranges of lanes without bounds checks -------*- C++ -*-===//
 //
-// What reads padded arrays (a convolution, a stencil, their gradients) asks at every element whether it is inside. For
-// most elements the answers are the same: these make one range of the lanes, the interior, for which nothing has to be
-// asked. Where arrays are joined along the lanes, these fall into segments, each of which reads its own.
+// Code that reads padded arrays (a convolution, a stencil, their gradients) tests for every element whether it is
+// inside the array. For most elements the tests give the same results: these elements are one range of the lanes, the
+// interior, whose loop has no tests. If arrays are concatenated along the lanes, the lanes fall into segments, each of
+// which reads one of the arrays.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -14,10 +15,10 @@
 
 namespace spmdc {
 
-/// What a value reads, as far as a range of lanes decides.
+/// The guards of the reads of a value, as far as a range of lanes decides them.
 class LaneReads {
 public:
-  /// For lanes from `first` up to `last`, which the atom `lane` of the indices counts.
+  /// `lane` is the atom of the indices that counts the lanes, from `first` up to `last`.
   LaneReads(KernelIndexing &indexing, const KernelBody &body, unsigned lane, int64_t first, int64_t last)
       : indexing(indexing), body(body), lane(lane), first(first), last(last) {}
 
@@ -26,15 +27,15 @@ public:
 
   /// Lanes at which another operand of a concatenation begins, ascending.
   llvm::ArrayRef<int64_t> getBorders() const { return borders; }
-  /// Which operands of concatenations are read in all lanes.
+  /// Guards that select the operands of concatenations that all lanes read.
   llvm::ArrayRef<IndexAssumption> getKnown() const { return known; }
-  /// Of the other guards, each once, what most elements find. Only of those which a range of the lanes decides: they
-  /// say nothing of the lane, or hold in a range of it.
+  /// For each of the other guards, once, the outcome for most elements. It contains only guards that a range of the
+  /// lanes decides: those that do not depend on the lane, or hold in a range of it.
   llvm::ArrayRef<IndexAssumption> getInterior() const { return interior; }
 
 private:
   void addConcatenate(ConcatenateOp op, llvm::ArrayRef<IndexExpr> index);
-  /// What most elements find, if these are at least this share of all.
+  /// Adds the outcome for most elements, if these are at least this share of all.
   void addGuard(const IndexGuard &guard, double share);
 
   KernelIndexing &indexing;

@@ -151,7 +151,8 @@ ElementEmitter::Emitted CpuKernel::rowValue(ReduceOp op) {
 }
 
 void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
-  // Everything is read before anything is written: an output may lie where an input of another one lies.
+  // The stage reads all elements before it writes one: an output may have the memory of an input that another output
+  // reads.
   for (const KernelSchedule::StageCache &stash : stage.stashes)
     emitter.emit(stash.value, stash.index);
   for (const KernelSchedule::Store &store : stage.stores)
@@ -188,7 +189,7 @@ void CpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
 LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target) {
   if (kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
-                              << "' is mapped to a GPU's threads; begin at the station 'partitioned' or before";
+                              << "' is mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
     return failure();

@@ -1,4 +1,4 @@
-//===- LightKernels.cpp - kernels that get little of LLVM's time ----------===//
+//===- LightKernels.cpp - kernels compiled with few optimizations ---------===//
 
 #include "passes/cpu/LightKernels.h"
 
@@ -11,16 +11,16 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// From here on, the smallest kernels are light.
+/// If a program has more kernels, the smallest ones are light.
 constexpr size_t kMostOptimised = 128;
 
-/// How much work a launch is, in units of the least that a thread is worth starting for.
+/// The work of a launch, in units of the least work that is worth a further thread.
 double workOf(plan::KernelOp kernel) {
   auto extent = static_cast<double>(kernel.getExtent().value_or(0));
   return extent / static_cast<double>(std::max<uint64_t>(1, kernel.getGrain().value_or(1)));
 }
 
-/// Names of kernels that run more than once in a call, or on the rows of a product.
+/// The names of kernels that run more than once in a call, or on the rows of a product.
 llvm::StringSet<> findRepeated(ModuleOp module) {
   llvm::StringSet<> repeated;
   module.walk([&](Operation *op) {

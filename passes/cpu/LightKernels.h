@@ -1,8 +1,8 @@
-//===- LightKernels.h - kernels that get little of LLVM's time --*- C++ -*-===//
+//===- LightKernels.h - kernels with few optimizations ----------*- C++ -*-===//
 //
-// LLVM takes some 10 ms for a kernel, so a program with very many of them would wait long for code that runs for
-// microseconds. Beyond a number of kernels, those with the least work that stand in no loop are light: what LLVM's best
-// code would save is less than the time to find it, in thousands of calls.
+// LLVM takes some 10 ms for a kernel, so a program with very many kernels would compile long for code that runs for
+// microseconds. Beyond a number of kernels, those outside loops with the least work are light: fully optimised code
+// would save less than its compile time, even in thousands of calls.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,10 +15,10 @@
 namespace spmdc {
 
 struct KernelGroups {
-  llvm::SmallVector<plan::KernelOp> full, light; ///< Each in the order of the module.
+  llvm::SmallVector<plan::KernelOp> full, light; ///< Each in module order.
 };
 
-/// The module's kernels.
+/// Splits the module's kernels into the two groups.
 KernelGroups groupKernels(mlir::ModuleOp module);
 
 } // namespace spmdc

@@ -2,9 +2,9 @@
 //
 // lld reads and writes files by name; memfds and pipes have one, /proc/self/fd/N.
 //
-// The kernels may call libm (functions of f64). The shared object must then say so, or it could not be opened by a
-// process that has no libm yet. The machine that links need not have a libm to link with: a shared object whose name is
-// libm.so.6, and that defines just what is missing, is all that the linker wants to see.
+// The kernels may call libm (functions of f64). The shared object must then name libm as a dependency, or a process
+// that has not loaded libm could not open it. The machine that links may have no libm to link with: it suffices that
+// the linker finds a shared object named libm.so.6 that defines the missing symbols.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ LLD_HAS_DRIVER(elf)
 namespace spmdc {
 namespace {
 
-/// A file in memory that has a name.
+/// A file in memory, with a name that lld can open.
 class MemoryFile {
 public:
   explicit MemoryFile(llvm::StringRef contents = {}) : fd(memfd_create("spmdc", MFD_CLOEXEC)) {
@@ -57,7 +57,7 @@ public:
   MemoryFile(const MemoryFile &) = delete;
   MemoryFile &operator=(const MemoryFile &) = delete;
 
-  /// Why it is not there; empty where it is.
+  /// Why the file could not be created; empty on success.
   const std::string &getProblem() const { return problem; }
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(fd); }
 
@@ -66,15 +66,15 @@ private:
   std::string problem;
 };
 
-/// Where the linker writes: a pipe that a thread empties. lld replaces a regular file by renaming another one over it,
-/// which nothing nameless can take part in; to anything else it writes.
+/// The linker's output: a pipe that a thread reads. lld replaces a regular file by renaming another file over it, which
+/// an unnamed file does not support; to a pipe it writes directly.
 class OutputPipe {
 public:
-  /// Throws spmd::Error where the system has no pipe or no thread.
+  /// Throws spmd::Error if the system refuses a pipe or a thread.
   OutputPipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
-      throw spmd::Error(std::string("no pipe for the linker's output: ") + std::strerror(errno));
+      throw spmd::Error(std::string("cannot create a pipe for the linker's output: ") + std::strerror(errno));
     readEnd = spmd::UniqueFd(ends[0]);
     writeEnd = spmd::UniqueFd(ends[1]);
     reader = spmd::BackgroundThread("spmd-link", [this] {
@@ -83,12 +83,12 @@ public:
         contents.append(chunk, static_cast<size_t>(count));
     });
   }
-  ~OutputPipe() { writeEnd.reset(); } // Nothing more comes: the thread ends.
+  ~OutputPipe() { writeEnd.reset(); } // End of file ends the thread.
   OutputPipe(const OutputPipe &) = delete;
   OutputPipe &operator=(const OutputPipe &) = delete;
 
   std::string getPath() const { return "/proc/self/fd/" + std::to_string(writeEnd.get()); }
-  /// What was written. Nothing can be written afterwards.
+  /// Closes the pipe and returns all that was written.
   std::string finish() {
     writeEnd.reset();
     reader.join();
@@ -101,7 +101,7 @@ private:
   spmd::BackgroundThread reader;
 };
 
-/// Runs the linker; on failure `errors` says why.
+/// Runs the linker; on failure `errors` holds its messages.
 std::string link(std::vector<std::string> inputs, std::vector<std::string> options, std::string &errors) {
   // The linker keeps its state in global variables.
   static std::mutex oneAtATime;
@@ -171,13 +171,13 @@ mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> object
     if (llvm::Error error = addUndefinedSymbols(object, missing))
       return fail(llvm::toString(std::move(error)));
     if (const std::string &problem = files.emplace_back(object).getProblem(); !problem.empty())
-      return fail("no memory for the object file: " + problem);
+      return fail("cannot create a memory file for the object file: " + problem);
     inputs.push_back(files.back().getPath());
   }
   std::string errors;
   std::optional<MemoryFile> library;
   if (!missing.empty()) {
-    // A byte of data, since the linker wants some input.
+    // The linker needs an input: a byte of data.
     MemoryFile nothing("0");
     std::vector<std::string> options = {"-soname=libm.so.6", "-m", "elf_x86_64", "--format=binary"};
     for (const std::string &name : missing)
@@ -187,7 +187,7 @@ mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> object
       return fail(errors);
     library.emplace(stub);
     if (const std::string &problem = library->getProblem(); !problem.empty())
-      return fail("no memory for the linker's input: " + problem);
+      return fail("cannot create a memory file for the linker's input: " + problem);
     inputs.push_back(library->getPath());
   }
   std::string shared = link(inputs, {}, errors);

@@ -10,9 +10,9 @@
 
 namespace spmdc {
 
-/// Links object files (their bytes), which do not use one another, with lld, in this process and in memory. What they
-/// do not define is taken to be libm's: the shared object then names libm.so.6, so that it can be opened in any
-/// process.
+/// Links object files (their bytes), which do not refer to each other, with lld, in this process and in memory.
+/// Undefined symbols are taken to be libm's: the shared object then depends on libm.so.6, so that any process can open
+/// it.
 mlir::FailureOr<std::string> linkSharedObject(llvm::ArrayRef<std::string> objects, mlir::Location loc);
 
 } // namespace spmdc

@@ -46,8 +46,8 @@ ValueRange LoopEmitter::close(Loop &loop, ValueRange next) {
     latch.setLoopAnnotationAttr(
         LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, loop.group));
   } else if (loop.isPlain) {
-    // Rows: all are computed by the same instructions, or the order of additions could depend on where in the range a
-    // row stands. Loops around vector loops: unrolling them takes long and gains nothing.
+    // Loops over rows: the same instructions compute all rows, or the order of additions could depend on the position
+    // of a row in the range. Loops around vector loops: unrolling takes long and gains nothing.
     BoolAttr yes = b.getBoolAttr(true);
     auto vectorize = LLVM::LoopVectorizeAttr::get(context, yes, {}, {}, {}, {}, {}, {});
     auto unroll = LLVM::LoopUnrollAttr::get(context, yes, {}, {}, {}, {}, {}, {});

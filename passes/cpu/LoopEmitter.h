@@ -1,7 +1,7 @@
 //===- LoopEmitter.h - loops of a kernel for a CPU --------------*- C++ -*-===//
 //
-// Loops over the emitter's scopes, with what LLVM has to know of them: that the iterations of a parallel loop touch
-// nothing that another one writes (access groups), and that others stay loops of single iterations.
+// Emits loops over the emitter's scopes, with metadata for LLVM: that no iteration of a parallel loop touches memory
+// that another one writes (access groups), and that the other loops are neither unrolled nor vectorised.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,15 +18,15 @@ public:
   struct Loop {
     mlir::Block *header = nullptr, *exit = nullptr;
     mlir::Value iv, step;
-    llvm::SmallVector<mlir::Value> carried; ///< As the body sees them.
-    mlir::LLVM::AccessGroupAttr group;      ///< Of parallel loops: no iteration touches what another one writes.
-    /// Stays a loop of single iterations.
+    llvm::SmallVector<mlir::Value> carried; ///< The values as the body sees them.
+    mlir::LLVM::AccessGroupAttr group;      ///< Parallel loops: no iteration touches memory that another writes.
+    /// The loop is neither unrolled nor vectorised.
     bool isPlain = false;
   };
 
-  /// Opens a loop over [low, high); what is emitted next is its body.
+  /// Opens a loop over [low, high); the code emitted next is its body.
   Loop open(mlir::Value low, mlir::Value high, int64_t step, mlir::ValueRange initial = {}, bool isParallel = false);
-  /// Closes it with the values for the next iteration; returns what the loop leaves.
+  /// Closes it with the values for the next iteration; returns the loop's results.
   mlir::ValueRange close(Loop &loop, mlir::ValueRange next = {});
   /// Opens the loops of a domain, outermost first; `carried` goes through all of them.
   llvm::SmallVector<Loop> openDomain(const KernelSchedule::Domain &domain, llvm::SmallVector<mlir::Value> &carried,
@@ -41,7 +41,7 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   ElementEmitter &emitter;
-  /// Of the loops that are open, innermost last; null for loops whose iterations depend on one another.
+  /// The groups of the open loops, innermost last; null for loops whose iterations depend on one another.
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups;
 };
 

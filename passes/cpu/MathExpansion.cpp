@@ -14,7 +14,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// The operation as arithmetic on f32; null where there is none.
+/// Returns the operation as arithmetic on f32; null if there is no expansion.
 Value expand(Operation *op, MathFunctions &functions) {
   auto x = [&] { return op->getOperand(0); };
   return llvm::TypeSwitch<Operation *, Value>(op)

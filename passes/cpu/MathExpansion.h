@@ -9,8 +9,8 @@ struct MathOptions {
   bool hasFma = true; ///< The target multiplies and adds with one rounding.
 };
 
-/// Replaces operations of the math dialect (on scalars) by arithmetic that vectorises, where the type is f32, and by
-/// calls of libm otherwise. What is left is what LLVM has instructions for.
+/// Replaces operations of the math dialect (on scalars): for f32 by arithmetic that vectorises, for other types by
+/// calls of libm. The operations that remain are instructions in LLVM.
 void expandMath(mlir::ModuleOp module, const MathOptions &options);
 
 } // namespace spmdc

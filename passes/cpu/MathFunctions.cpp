@@ -1,7 +1,7 @@
 //===- MathFunctions.cpp - functions of f32 as arithmetic -----------------===//
 //
 // Polynomials of exp, sin, cos, atan and asin in f32 are those of Cephes (S. Moshier); tanh and erf are rational
-// minimax approximations as Eigen has them; reduction of huge angles follows Payne and Hanek.
+// minimax approximations as in Eigen; the reduction of huge angles follows Payne and Hanek.
 //
 //===----------------------------------------------------------------------===//
 
@@ -171,7 +171,7 @@ Value MathFunctions::tanh(Value x) {
 }
 
 Value MathFunctions::erf(Value x) {
-  // In f32 the division of two sums of this length would cost 4 units.
+  // In f32 the division of two sums of this length would cost 4 units in the last place.
   Value wide = toF64(clamp(x, -3.832506856900711, 3.832506856900711));
   Value square = mul(wide, wide);
   Value p = polynomial(square, {0.00022905065861350646, 0.0034082910107109506, 0.050955695062380861,
@@ -311,13 +311,13 @@ std::pair<Value, Value> MathFunctions::reduceHugeAngle(Value x) {
   auto product = [&](Value x, Value y) -> Value { return b.create<arith::MulIOp>(loc, x, y); };
   Value p = add(product(m, middle), logicalShift(product(m, low), 32));
   p = add(b.create<arith::ShLIOp>(loc, product(m, high), integer(p, 32)), p);
-  // Two bits of quadrant, 62 of fraction: rounded to the nearest quadrant by the sign of what is left.
+  // Two bits of quadrant, 62 of fraction: rounded to the nearest quadrant by the sign of the rest.
   Value quadrant = logicalShift(add(p, integer(p, int64_t(1) << 61)), 62);
   Value fraction = sub(p, b.create<arith::ShLIOp>(loc, quadrant, integer(p, 62)));
   Value angle = mul(b.create<arith::SIToFPOp>(loc, b.getF64Type(), fraction),
                     b.create<arith::ConstantOp>(loc, b.getF64FloatAttr(kPi / 2 * 0x1p-62)));
   Value turns = b.create<arith::TruncIOp>(loc, b.getI32Type(), quadrant);
-  // Of the magnitude so far.
+  // Up to here p is a magnitude; negate it if the angle is negative.
   Value isNegative = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, i, integer(i, 0));
   return {select(isNegative, neg(angle), angle), select(isNegative, sub(integer(i, 0), turns), turns)};
 }

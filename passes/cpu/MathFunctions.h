@@ -1,8 +1,8 @@
 //===- MathFunctions.h - functions of f32 as arithmetic ---------*- C++ -*-===//
 //
-// Branch-free code for one element, of operations that every vector unit has, so that loops around it vectorise.
-// All need fused multiply-add. Errors against the exact value stay below 4 units in the last place over the whole range
-// of f32, subnormal numbers, infinities and NaN included; what is cheap to get by computing in f64 is within one.
+// Branch-free code for one element, of operations that every vector unit has, so that loops around it vectorise. All
+// functions need fused multiply-add. Errors against the exact value stay below 4 units in the last place over the whole
+// range of f32, subnormal numbers, infinities and NaN included; functions that are cheap in f64 are within one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,6 +1,6 @@
 //===- RowLoops.cpp - the loops around the elements of a kernel -----------===//
 //
-// Reductions are loop-carried values whose additions may be reordered: the vectoriser makes a fixed tree of them, the
+// Reductions are loop-carried values whose additions may be reordered: the vectoriser turns them into a fixed tree, the
 // same for every row and every split of the range.
 //
 //===----------------------------------------------------------------------===//
@@ -90,7 +90,7 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
   loops.closeDomain(nest, carried);
 }
 
-/// More segments than that make more code than they save time.
+/// More segments cost more code than they save time.
 static constexpr size_t kMostBorders = 32;
 
 void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
@@ -137,7 +137,7 @@ void CpuKernel::emitSegment(const LaneReads &reads, const IndexExpr &laneVar, Va
   std::vector<IndexAssumption> all = known;
   llvm::append_range(all, reads.getInterior());
   emitLanesWith(std::move(all), laneVar, from, to);
-  // What is left, on either side of it.
+  // The remaining lanes on both sides of the interior.
   Value zero = emitter.emitConstant(0);
   Loop sides = loops.open(zero, emitter.emitConstant(2), 1);
   sides.isPlain = true;
@@ -179,7 +179,7 @@ std::pair<Value, Value> CpuKernel::emitInterior(ArrayRef<IndexAssumption> interi
 }
 
 void CpuKernel::emitRowsSideBySide() {
-  // The last row dimension runs over lanes; the others are walked around it.
+  // The lanes are the last row dimension; the outer loops run over the others.
   ArrayRef<int64_t> shape = schedule.rowShape;
   int64_t laneExtent = shape.empty() ? 1 : shape.back(),
           outerExtent = schedule.getExtent() / std::max<int64_t>(laneExtent, 1);
@@ -218,7 +218,7 @@ void CpuKernel::emitRowsSideBySide() {
 }
 
 void CpuKernel::emitTiles() {
-  // An iteration is a strip of the tiled row dimension, walked in squares.
+  // One iteration is a strip of the tiled row dimension, processed in squares.
   size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
   SmallVector<int64_t> shape(schedule.rowShape.begin(), schedule.rowShape.end() - 1);
   int64_t rows = shape[tiled], columns = schedule.rowShape.back();

@@ -1,8 +1,8 @@
-//===- UnlinkedTargets.cpp - what lld asks for and nobody needs -----------===//
+//===- UnlinkedTargets.cpp - empty stubs for unused parts of lld ----------===//
 //
 // lld's driver initialises every target that Debian's LLVM was built with, for link-time optimisation, and its LTO
-// names the Polly plugin. We link x86 and NVPTX alone, and no bitcode ever gets to lld: the others are initialised to
-// nothing.
+// names the Polly plugin. We link x86 and NVPTX alone, and never pass bitcode to lld: the other initialisers are empty
+// stubs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,7 @@ namespace spmdc {
 
 namespace {
 
-/// The function (of double) without its prefix; empty for what the hardware has.
+/// The function (of double) without its prefix; empty for operations with an instruction.
 StringRef libdeviceName(Operation *op) {
   // C has no rsqrt, and a remainder is an operation of arith.
   if (isa<math::RsqrtOp>(op))
@@ -21,7 +21,7 @@ StringRef libdeviceName(Operation *op) {
   return isa<arith::RemFOp>(op) ? "fmod" : mathFunctionName(op);
 }
 
-/// A tanh of which nothing but its bf16 is used.
+/// True for a tanh whose result is only used rounded to bf16.
 bool isRoundedTanh(Operation *op) {
   return isa<math::TanhOp>(op) && op->getResult(0).getType().isF32() && !op->use_empty() &&
          llvm::all_of(op->getUsers(), [](Operation *user) {

@@ -1,4 +1,4 @@
-//===- ChooseMapping.cpp - a kernel's loops on blocks and threads ---------===//
+//===- ChooseMapping.cpp - maps loops to blocks and threads ---------------===//
 
 #include "passes/gpu/GpuMapping.h"
 #include "passes/gpu/KernelWeight.h"
@@ -11,29 +11,29 @@ namespace spmdc {
 namespace {
 
 constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256, kMaxThreads = 1024;
-/// A block of one-warp rows.
+/// Threads of a block whose rows are one warp each.
 constexpr int64_t kShortRowThreads = 256;
 /// Bytes of the widest memory instruction.
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kMaxVector = 8;
-/// Vectors leave at least so many threads to hide the latency of memory.
+/// A vector width must leave at least this many threads, to hide the latency of memory.
 constexpr int64_t kMinThreads = 16384;
-/// With fewer rows than this a long row is spread over as many threads as it has work for.
+/// With fewer rows than this, a long row uses as many threads as it has work for.
 constexpr int64_t kFewRows = 512;
-/// ThreadPerRow: threads wanted of a grid (1024 for each of an H100's multiprocessors), and elements of a row that a
-/// thread takes at least. A block has as many lanes as a warp, so that a warp's accesses are neighbours.
+/// ThreadPerRow: threads wanted in a grid (1024 for each of an H100's multiprocessors), and the fewest elements of a
+/// row for one thread. A block has as many lanes as a warp, so that a warp's accesses are adjacent.
 constexpr int64_t kWantedThreads = 1 << 17, kMinStripElements = 4;
-/// ThreadPerRow: a thread keeps up to so many accumulators, and loads so many elements ahead.
+/// ThreadPerRow: the most accumulators of a thread, and the most elements that it loads ahead.
 constexpr int64_t kMaxAccumulators = 16, kMaxAhead = 16;
-/// Fewer blocks than this (two for each of an H100's multiprocessors) are as large as they can be.
+/// Grids with fewer blocks than this (two for each of an H100's multiprocessors) get blocks of the largest size.
 constexpr int64_t kFewBlocks = 264;
 /// Elements that a thread computes without a loop.
 constexpr int64_t kMaxUnrolled = 16;
-/// Shared memory that a kernel may have without asking for more, less some for reductions.
+/// The shared memory that every kernel has without a request at launch, minus some for reductions.
 constexpr int64_t kMaxSharedStash = 40 * 1024, kMaxTiles = 4;
 /// The most shared memory that the tiles of a kernel take.
 constexpr int64_t kMaxTileBytes = 40 * 1024;
-/// Bytes that a thread reads and writes at once in a square.
+/// Bytes of one read or write of a thread in a square.
 constexpr int64_t kTileAccessBytes = 4;
 
 int64_t ceilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  /// True if an element depends on the row, where there are several: what all rows read comes from a cache.
+  /// True if an element depends on the row, and there are several rows: elements that all rows read come from a cache.
   bool dependsOnRow(ArrayRef<IndexExpr> index) const {
     if (schedule.rowVars.empty())
       return true;
@@ -74,7 +74,8 @@ private:
     });
   }
 
-  /// Neighbours of `variable` (of `size` values) that one thread should take, for accesses of up to 16 bytes.
+  /// Returns how many adjacent values of `variable` (of `size` values) one thread computes, for accesses of up to 16
+  /// bytes.
   int64_t chooseVector(const IndexExpr &variable, int64_t size) const {
     if (variable.isConstant() || isHeavyBody)
       return 1;
@@ -90,7 +91,7 @@ private:
     for (const KernelSchedule::Load &load : schedule.loads)
       if (dependsOnRow(load.index))
         see(load.value, load.index);
-    // Stores that happen once a row count little beside the loops.
+    // Stores that run once for each row take little time compared to the loops.
     for (const KernelSchedule::Stage &stage : schedule.stages)
       for (const KernelSchedule::Store &store : stage.stores)
         if (!hasLoops || schedule.domains[stage.domain].getExtent() > 1)
@@ -150,7 +151,7 @@ private:
           std::min<int64_t>(most, llvm::PowerOf2Ceil(ceilDiv(kWantedThreads, std::max<int64_t>(groups, 1))));
     while (mapping.strips > 1 && accumulatorBytes * mapping.vector * mapping.strips * lanes > kMaxSharedStash)
       mapping.strips /= 2;
-    // Small blocks are not worth a block's launch.
+    // A small block does not pay for its launch.
     lanes = std::max(lanes, std::min<int64_t>(kRowThreads / mapping.strips, llvm::PowerOf2Ceil(groups)));
     mapping.blockThreads = std::max(lanes * mapping.strips, std::min(kRowThreads, kWarpThreads));
     if (mapping.strips == 1)
@@ -177,7 +178,7 @@ private:
     int64_t extent = rowExtent();
     int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
     mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), kWarpThreads, kMaxGroupThreads);
-    // More threads where there are few rows, or where only they have registers for all that is kept.
+    // More threads if there are few rows, or if only more threads have registers for all kept values.
     int64_t threads = chooseThreadsThatKeep(mapping.threadsPerRow);
     if (mapping.threadsPerRow == kMaxGroupThreads && extent < kFewBlocks && isSimpleBody)
       threads = kMaxThreads;
@@ -189,8 +190,8 @@ private:
     for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {
       inner.rounds = ceilDiv(domain.getExtent() / inner.vector, mapping.threadsPerRow);
       inner.isUnrolled = inner.rounds * inner.vector <= (isHeavyBody ? 2 : kMaxUnrolled);
-      // Of eight neighbours one round: LLVM's vectoriser of loads broke up the second of two (a softmax of bf16 rows
-      // of 32768 elements).
+      // At eight adjacent elements a thread runs one round: LLVM's load vectoriser split the loads of a second one (a
+      // softmax of bf16 rows of 32768 elements).
       if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
         inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
     }
@@ -208,7 +209,8 @@ private:
       mapping.sharedBytes = stashBytes;
   }
 
-  /// `wanted` threads of a row or more, so that what it keeps fits their registers, or else is in shared memory.
+  /// Returns `wanted` threads for a row or more, so that its kept values fit into registers; if no number suffices,
+  /// they are in shared memory.
   int64_t chooseThreadsThatKeep(int64_t wanted) const {
     int64_t elements = 0, bytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
@@ -225,11 +227,11 @@ private:
       return threads;
     if (wanted < kMaxGroupThreads || bytes <= kMaxSharedStash)
       return wanted;
-    // Two blocks side by side, one of which loads while the other one stores, or one with all threads.
+    // Either two blocks on a multiprocessor, of which one loads while the other stores, or one block with all threads.
     return 2 * bytes <= sharedBytes ? kMaxThreads / 2 : kMaxThreads;
   }
 
-  /// False if nothing is gained by tiles.
+  /// Returns false if tiles gain nothing.
   bool chooseTiles() {
     size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
     unsigned lane = schedule.rowVars.back().terms[0].first, across = schedule.rowVars[tiled].terms[0].first;
@@ -239,7 +241,7 @@ private:
       IndexExpr position = space.linearize(load.index, shape);
       bool isCrosswise = !space.countDivisions(position) && std::abs(position.coefficientOf(across)) == 1 &&
                          std::abs(position.coefficientOf(lane)) > 1;
-      // The square is read without asking whether each element is needed: all must exist.
+      // The block reads the square without a test for each element: all elements must exist.
       bool isInside = llvm::all_of(llvm::zip(load.index, shape), [&](auto pair) {
         IndexRange range = space.rangeOf(std::get<0>(pair));
         return range.low >= 0 && range.high < std::get<1>(pair);
@@ -263,7 +265,8 @@ private:
     return true;
   }
 
-  /// Neighbours that a thread of a square takes on either side, so that the narrowest of them are a word.
+  /// Returns how many adjacent elements a thread of a square takes on either side, so that those of the narrowest type
+  /// are a word.
   int64_t chooseTileVector() const {
     int64_t narrowest = kTileAccessBytes, elementBytes = 0;
     for (unsigned number : mapping.tiledLoads) {
@@ -273,7 +276,7 @@ private:
     int64_t vector = isHeavyBody ? 1 : kTileAccessBytes / narrowest;
     auto fits = [&] {
       int64_t side = kTileThreads * vector;
-      // Neighbours are all inside or all outside, and aligned.
+      // The elements of one access are all inside or all outside, and aligned.
       return schedule.rowShape[schedule.tiledRow] % vector == 0 && schedule.rowShape.back() % vector == 0 &&
              elementBytes * side * (side + 1) <= kMaxTileBytes;
     };

@@ -18,17 +18,17 @@ namespace spmdc {
 
 namespace {
 
-/// What the plan promises of every pointer (runtime/artifact/Plan.h).
+/// The alignment that the plan guarantees for every pointer (runtime/artifact/Plan.h).
 constexpr int64_t kBufferAlignment = 16;
-/// Threads of a kernel that a multiprocessor has room for: enough to hide the latency of memory, and 128 registers for
-/// each. Where that is not said, ptxas spills some bytes for an occupancy of its own choice.
+/// The threads of a kernel that a multiprocessor must have room for: enough to hide the latency of memory, with 128
+/// registers for each. Without this limit, ptxas spills some bytes for an occupancy of its own choice.
 constexpr int32_t kResidentThreads = 512;
 
-/// What the conversion drops of a kernel.
+/// The attributes of a kernel that the conversion drops.
 struct Kernel {
   std::string name;
-  SmallVector<bool> isAlone, isReadOnly; ///< By parameter; empty where nothing is known.
-  int32_t blockThreads = 0;              ///< 0 where it is not known.
+  SmallVector<bool> isAlone, isReadOnly; ///< By parameter; empty if unknown.
+  int32_t blockThreads = 0;              ///< 0 if unknown.
 };
 
 Kernel describe(gpu::GPUFuncOp function) {
@@ -45,7 +45,7 @@ Kernel describe(gpu::GPUFuncOp function) {
 void setArguments(LLVM::LLVMFuncOp function, const Kernel &kernel) {
   Builder b(function.getContext());
   for (unsigned i = 0; i < kernel.isAlone.size(); ++i) {
-    // The last one: the coordinates, of i64.
+    // The last parameter is the coordinates, of i64.
     int64_t alignment = i + 1 == kernel.isAlone.size() ? 8 : kBufferAlignment;
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(alignment));
     if (kernel.isAlone[i])
@@ -83,7 +83,7 @@ class ConvertToNvvmPass : public impl::ConvertToNvvmBase<ConvertToNvvmPass> {
       converted->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
       if (!kernel.blockThreads)
         continue;
-      // The register allocation knows the number of threads.
+      // The register allocation uses the number of threads.
       converted->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({kernel.blockThreads, 1, 1}));
       converted->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                          b.getI32IntegerAttr(std::max(1, kResidentThreads / kernel.blockThreads)));

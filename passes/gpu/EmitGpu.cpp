@@ -20,8 +20,9 @@ namespace {
 
 constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-/// The oldest version of PTX that knows the chip (and `shfl.sync`): drivers from then on take the code. And the KiB of
-/// shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute Capability").
+/// The oldest version of PTX that supports the chip (and `shfl.sync`), so that drivers from then on accept the code;
+/// and the KiB of shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute
+/// Capability").
 struct Chip {
   llvm::StringLiteral name, ptx;
   int64_t sharedKiB;
@@ -103,8 +104,8 @@ FailureOr<GpuTarget> GpuTarget::named(StringRef chip, Location loc) {
   std::string names;
   for (const Chip &known : kChips)
     names += (names.empty() ? "" : ", ") + known.name.str();
-  InFlightDiagnostic error = emitError(loc) << "no GPU architecture '" << chip << "'";
-  error.attachNote() << "there are " << names;
+  InFlightDiagnostic error = emitError(loc) << "unknown GPU architecture '" << chip << "'";
+  error.attachNote() << "supported: " << names;
   return failure();
 }
 

@@ -1,8 +1,8 @@
 //===- EmitGpu.h - kernels to PTX -------------------------------*- C++ -*-===//
 //
-// The way from the mapped kernels of a planned module to PTX text: code in the gpu dialect, libdevice, nvvm (the passes
-// of passes/gpu), LLVM's NVPTX backend. No GPU and no CUDA is needed, but for libdevice where kernels call
-// mathematical functions. The same module and target give the same text.
+// From the mapped kernels of a planned module to PTX text: code in the gpu dialect, libdevice, nvvm (the passes of
+// passes/gpu), LLVM's NVPTX backend. No GPU is needed, and no CUDA except libdevice if kernels call mathematical
+// functions. The text is a function of the module and the target.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,21 +15,21 @@
 
 namespace spmdc {
 
-/// The GPU that code is made for.
+/// The target GPU.
 struct GpuTarget {
   std::string chip;    ///< `sm_70` ... `sm_90a`.
-  std::string toolkit; ///< Where the CUDA toolkit lies; empty: in one of the usual places.
+  std::string toolkit; ///< The folder of the CUDA toolkit; empty: search the usual places.
 
-  /// Fails for chips that this compiler makes no code for, with a list of those it does.
+  /// Fails for chips that this compiler does not support, with a list of those it supports.
   static mlir::FailureOr<GpuTarget> named(llvm::StringRef chip, mlir::Location loc);
   spmd::TargetInfo getInfo() const;
   /// Shared memory that a block may have, in bytes.
   int64_t getSharedBytes() const;
 };
 
-/// PTX of all plan.kernel symbols of the module, which stays as it is.
+/// Returns the PTX of all plan.kernel symbols of the module, which does not change.
 mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp module, const GpuTarget &target);
-/// For --emit=llvm: optimised, libdevice linked in.
+/// Returns the LLVM IR for --emit=llvm: optimised, with libdevice linked in.
 mlir::FailureOr<std::string> emitGpuLlvmText(mlir::ModuleOp module, const GpuTarget &target);
 
 } // namespace spmdc

@@ -124,7 +124,7 @@ Value GpuCode::getLaunchShared(int64_t offset) {
   constexpr llvm::StringLiteral name = "launch_shared";
   auto global = module.lookupSymbol<LLVM::GlobalOp>(name);
   if (!global) {
-    // Of no size and without a value: what the launch asks for.
+    // A global array of size 0 without initializer: the memory that the launch requests.
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
     global = outside.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
                                             LLVM::Linkage::External, name, Attribute(), kSharedAlignment, kSharedSpace);

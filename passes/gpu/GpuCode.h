@@ -1,8 +1,7 @@
 //===- GpuCode.h - blocks, loops and warps ----------------------*- C++ -*-===//
 //
-// The small pieces that kernels for GPUs are made of: structured control flow over the emitter's scopes, scratch memory
-// (of a thread and of a block), shuffles, and reductions over the threads that share a row. What a kernel computes is
-// the business of KernelEmitter.
+// The parts that kernels for GPUs consist of: structured control flow over the emitter's scopes, scratch memory (of a
+// thread and of a block), shuffles, and reductions over the threads that share a row. KernelEmitter composes them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,10 +29,10 @@ public:
 
   //===--- Control flow ----------------------------------------------------===//
 
-  /// What `emitBody` emits, in a scope of its own.
+  /// Runs `emitBody` in a scope of its own.
   void inScope(llvm::function_ref<void()> emitBody);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> emitBody);
-  /// For i = low; i < high; i += step.
+  /// Emits a loop: for i = low; i < high; i += step.
   void loop(mlir::Value low, mlir::Value high, mlir::Value step, llvm::function_ref<void(mlir::Value)> emitBody);
 
   //===--- Arithmetic of positions (i64) -----------------------------------===//
@@ -42,18 +41,19 @@ public:
   mlir::Value mul(mlir::Value x, int64_t y);
   mlir::Value isLess(mlir::Value x, mlir::Value y);
   mlir::Value isLess(mlir::Value x, int64_t y) { return isLess(x, emitter.emitConstant(y)); }
-  /// x / y and x % y of a position below `limit`; in 32 bits where that is enough.
+  /// x / y and x % y of a position below `limit`; in 32 bits if these suffice.
   std::pair<mlir::Value, mlir::Value> divRem(mlir::Value x, int64_t y, int64_t limit);
-  /// Binds all variables but the last for a row-major position; returns the position along the last (null without one).
+  /// Binds all variables but the last for a row-major position; returns the position along the last (null if there are
+  /// no variables).
   mlir::Value bindOuter(mlir::Value position, llvm::ArrayRef<IndexExpr> vars, llvm::ArrayRef<int64_t> shape);
 
   //===--- Memory ----------------------------------------------------------===//
 
-  /// Scratch of a thread; to be called at the function's beginning. Becomes registers where positions are constant.
+  /// Scratch of a thread; must be called at the function's beginning. Becomes registers where positions are constant.
   mlir::Value allocateLocal(mlir::Type elementType, int64_t count) { return scratch.allocate(elementType, count); }
   /// Scratch of a block.
   mlir::Value allocateShared(mlir::Type elementType, int64_t count);
-  /// The shared memory that the launch asks for, from this byte on.
+  /// The shared memory that the launch requests, from this byte on.
   mlir::Value getLaunchShared(int64_t offset);
   mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position) {
     return scratch.load(memory, elementType, position);
@@ -67,11 +67,11 @@ public:
   mlir::Value getThread(int64_t blockThreads);
   mlir::Value getBlock(int64_t gridBlocks);
   void barrier();
-  /// Of the threads of one row: a warp, or the block.
+  /// A barrier for the threads of one row: a warp, or the block.
   void rowBarrier(int64_t threads);
   /// Another lane's value of any register type: lane ^ offset, lane - offset, or lane number `offset`.
   mlir::Value shuffle(mlir::Value value, mlir::gpu::ShuffleMode mode, int64_t offset);
-  /// Combines the values of every `lanes` neighbours (a power of two) in a butterfly: the same bits in all of them.
+  /// Combines the values of every `lanes` neighbours (a power of two) in a butterfly; all lanes get the same bits.
   mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value, int64_t lanes = kWarpThreads);
 
 private:

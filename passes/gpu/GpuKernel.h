@@ -1,10 +1,9 @@
 //===- GpuKernel.h - the code of a kernel for a GPU -------------*- C++ -*-===//
 //
-// What each thread of a mapped kernel (GpuMapping.h) does. All loads of the neighbours that a thread computes stand in
-// front of their stores, so that LLVM makes wide accesses of them also where an output lies over an input.
-//
-// Accumulators and stashes are memory local to a thread, which LLVM turns into registers; only long rows keep theirs in
-// shared memory, at places that no other thread reads.
+// The code of each thread of a mapped kernel (GpuMapping.h). All loads for the adjacent elements that a thread computes
+// come before their stores, so that LLVM makes wide accesses of them even if an output has the memory of an input.
+// Accumulators and stage-local caches are memory local to a thread, which LLVM turns into registers; only long rows
+// keep theirs in shared memory, at positions that no other thread reads.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,7 +16,7 @@ namespace spmdc {
 
 class GpuKernel {
 public:
-  /// `sharedBytes`: what a block may have of shared memory.
+  /// `sharedBytes`: the limit of a block's shared memory.
   GpuKernel(plan::KernelOp kernel, KernelSchedule schedule, int64_t sharedBytes, mlir::gpu::GPUModuleOp target);
 
   /// Adds the gpu.func.
@@ -25,7 +24,7 @@ public:
 
 private:
   using Emitted = ElementEmitter::Emitted;
-  /// A value that is read back: a stash of an earlier stage, or an input's square in shared memory.
+  /// A value that is read back: the stage-local cache of an earlier stage, or an input's square in shared memory.
   struct Kept {
     mlir::Value value;
     Index index;
@@ -36,25 +35,25 @@ private:
 
   //===--- The function (KernelEmitter.cpp) --------------------------------===//
 
-  /// What the memory of the parameters allows.
+  /// Adds aliasing attributes to the parameters.
   void describeArguments(mlir::gpu::GPUFuncOp function, unsigned inputs, unsigned buffers);
   void allocate();
-  /// What the element emitter asks for.
+  /// The hooks of the element emitter.
   Emitted readRowValue(ReduceOp op);
   std::optional<Emitted> readKept(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   mlir::Value keptPosition(const Kept &kept);
 
   //===--- Elements (KernelEmitter.cpp) ------------------------------------===//
 
-  /// Lets what follows be computed for one element, whose stashes lie at `position`.
+  /// Starts the code of one element, whose stage-local caches are at `position`.
   void beginElement(mlir::Value position);
   void writeStashes();
   mlir::Value accumulate(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index, int64_t number);
-  /// Loads what the current stage needs of each of `count` elements, ahead of all computation.
+  /// Loads all operands of the current stage for each of `count` elements, before any computation.
   void loadAhead(int64_t count, llvm::function_ref<mlir::Value(int64_t)> bind);
-  /// A stage at `count` elements: `bind` gives the variables of number e and the position of its stashes. Element e
-  /// goes to accumulator e % `vector`. Everything is read before anything is written. `scans` go along, where one
-  /// thread walks their dimension.
+  /// Emits a stage at `count` elements: `bind` returns the variables of element e and the position of its stage-local
+  /// caches. Element e goes to accumulator e % `vector`. All reads come before all writes. `scans` are included if one
+  /// thread runs along their dimension.
   void emitElements(const KernelSchedule::Stage &stage, int64_t count, int64_t vector,
                     llvm::function_ref<mlir::Value(int64_t)> bind, llvm::ArrayRef<KernelSchedule::Scan> scans = {});
   void clear(mlir::Operation *op, int64_t count);
@@ -66,12 +65,12 @@ private:
 
   void emitFlat(mlir::Value blockNumber);
   void emitThreadPerRow(mlir::Value blockNumber);
-  /// A stage of `vector` neighbouring rows from `firstRow` on, the elements of strip number `strip`.
+  /// Emits a stage of `vector` adjacent rows from `firstRow` on, for the elements of strip number `strip`.
   void emitStageOfThread(const KernelSchedule::Stage &stage, mlir::Value firstRow, mlir::Value strip);
-  /// The sums of a row's strips, which meet in shared memory.
+  /// Adds up the sums of a row's strips through shared memory.
   void reduceOverStrips(const KernelSchedule::Stage &stage, mlir::Value strip);
   void emitTiles(mlir::Value blockNumber);
-  /// Elements from one column of a square in shared memory to the next: an odd number keeps the banks apart.
+  /// Elements from one column of a square in shared memory to the next: an odd number avoids bank conflicts.
   int64_t tilePitch() const { return mapping.tileSide + 1; }
 
   //===--- Several threads for a row (RowGroups.cpp) ------------------------===//
@@ -96,10 +95,10 @@ private:
   llvm::SmallVector<mlir::Value> outputs;
   std::vector<Kept> keptValues;
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
-  /// One for each of the neighbouring rows that a thread computes.
+  /// One value for each of the adjacent rows that a thread computes.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<Emitted, 1>> rowValues;
   unsigned currentStage = 0;
-  /// Which of a thread's neighbouring rows the current element belongs to.
+  /// Which of a thread's adjacent rows the current element belongs to.
   int64_t neighbour = 0;
   /// The values that were loaded before the current element's computation; null if there are none.
   struct LoadedAhead {
@@ -109,12 +108,12 @@ private:
   };
   const std::vector<LoadedAhead> *ahead = nullptr;
   std::vector<std::vector<LoadedAhead>> aheadOfElements;
-  /// Whether this thread stores; null: always.
+  /// True if this thread stores; null: always.
   mlir::Value storesHere;
-  /// The scope in which the current element's index is known, and where its stashes lie.
+  /// The scope in which the current element's index is known, and the position of its stage-local caches.
   unsigned elementDepth = 0;
   mlir::Value slot;
-  /// The same in shared memory, where the threads of a block have their places side by side.
+  /// The same position in shared memory, where the places of a block's threads are adjacent.
   mlir::Value sharedSlot;
   bool readsTiles = false;
 };

@@ -1,4 +1,4 @@
-//===- GpuMapping.cpp - what a mapping allows, and its text ---------------===//
+//===- GpuMapping.cpp - overwrites of a mapping, and its text -------------===//
 
 #include "passes/gpu/GpuMapping.h"
 
@@ -6,7 +6,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// True if what the kernel computes at `root` reads `input`.
+/// True if the computation of `root` reads `input`.
 static bool reads(const KernelBody &body, Value root, Value input) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> pending{root};
@@ -24,14 +24,14 @@ bool GpuMapping::canOverwrite(const KernelBody &body, const KernelSchedule &sche
                               unsigned output) const {
   if (!schedule.canOverwrite(input, output, body.outputs[output]))
     return false;
-  // Flat, ThreadPerRow: one thread reads and writes all of a row, and at each element reads before it writes; what of
-  // an element's neighbours lies in the same thread has been read as well. Tiles: a square's elements are read by its
-  // own block alone, crosswise before the barrier, otherwise by the thread that writes them.
+  // Flat, ThreadPerRow: one thread reads and writes all of a row, and reads each element before it writes it; it has
+  // also read the adjacent elements that it computes. Tiles: only the block of a square reads its elements, crosswise
+  // ones before the barrier, others in the thread that writes them.
   if (kind != Kind::GroupPerRow)
     return true;
-  // An element of a domain belongs to one thread in all stages. What a whole row shares is written by one thread,
-  // behind a barrier. But a stage makes several passes over its domain: all but scans, then scan after scan. None that
-  // comes after the one that writes may read.
+  // One thread owns an element of a domain in all stages. One thread writes the values of an entire row, behind a
+  // barrier. But a stage makes several passes over its domain: one for all but scans, then one for each scan. No pass
+  // after the one that writes may read.
   for (const KernelSchedule::Stage &stage : schedule.stages) {
     bool isWritten =
         llvm::any_of(stage.stores, [&](const KernelSchedule::Store &store) { return store.output == output; });

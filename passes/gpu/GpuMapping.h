@@ -1,8 +1,8 @@
-//===- GpuMapping.h - a kernel's loops on blocks and threads ----*- C++ -*-===//
+//===- GpuMapping.h - maps loops to blocks and threads ----------*- C++ -*-===//
 //
-// Which iteration of a scheduled kernel (KernelSchedule.h) runs on which thread of which block. The mapping follows
-// from the schedule alone, so that the launch parameters in the plan and the emitted code agree, and the order of every
-// reduction is fixed.
+// The mapping decides which iteration of a scheduled kernel (KernelSchedule.h) runs on which thread of which block. It
+// is a function of the schedule alone, so that the launch parameters in the plan and the emitted code agree, and the
+// order of every reduction is fixed.
 //
 //   Flat          element-wise work: a thread computes `vector` neighbours of the last row dimension.
 //   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows, `strips` threads a
@@ -26,15 +26,15 @@ struct GpuMapping {
   Kind kind = Kind::Flat;
   int64_t blockThreads = 0;
   int64_t gridBlocks = 0;
-  /// Flat, ThreadPerRow: neighbours along the last row dimension that one thread computes.
+  /// Flat, ThreadPerRow: adjacent elements along the last row dimension that one thread computes.
   int64_t vector = 1;
-  /// ThreadPerRow: so many threads of a block share a row, each of which takes every `strips`th element of its domain;
-  /// and elements that a thread loads ahead.
+  /// ThreadPerRow: the number of threads of a block that share a row, each of which takes every `strips`th element of
+  /// its domain; and the number of elements that a thread loads ahead.
   int64_t strips = 1, batch = 1;
   /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
   int64_t threadsPerRow = 1, rowsPerBlock = 1;
-  /// GroupPerRow: the same as `vector`, rounds that a thread makes, and rounds that are loaded ahead, by domain. Few
-  /// rounds are unrolled.
+  /// GroupPerRow: for each domain, the adjacent elements of a thread (as `vector`), its rounds, and the rounds that it
+  /// loads ahead. A few rounds are unrolled.
   struct DomainMapping {
     int64_t vector = 1, rounds = 1, batch = 1;
     bool isUnrolled = false;
@@ -42,21 +42,21 @@ struct GpuMapping {
   std::vector<DomainMapping> domains;
   /// Tiles: loads that go through shared memory, into KernelSchedule::loads.
   llvm::SmallVector<unsigned> tiledLoads;
-  /// GroupPerRow: stashes that lie in shared memory; others are local to a thread.
+  /// GroupPerRow: stage-local caches are in shared memory, not local to a thread.
   bool hasSharedStashes = false;
-  /// Shared memory that the launch has to ask for: where stashes need more than a kernel may declare.
+  /// Shared memory that the launch has to request, if stage-local caches need more than a kernel may declare.
   int64_t sharedBytes = 0;
-  /// Tiles: neighbours that a thread reads and writes at once, and the sides of the squares.
+  /// Tiles: adjacent elements of one access of a thread, and the side of the squares.
   int64_t tileVector = 1, tileSide = kTileThreads;
 
-  /// `sharedBytes`: what a block may have of shared memory.
+  /// `sharedBytes`: the limit of a block's shared memory.
   static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes);
 
-  /// True if the output may lie where the input lies (passes/kernel/Overwrites.h): whoever writes an element is the
-  /// only one who reads it, or all have read it before a barrier.
+  /// True if the output may have the memory of the input (passes/kernel/Overwrites.h): the thread that writes an
+  /// element is the only one that reads it, or all threads have read it before a barrier.
   bool canOverwrite(const KernelBody &body, const KernelSchedule &schedule, mlir::Value input, unsigned output) const;
 
-  /// Readable text, for tests and --emit=kernels.
+  /// Returns the mapping as text, for tests and --emit=kernels.
   std::string str() const;
 };
 

@@ -114,7 +114,8 @@ void GpuKernel::allocate() {
   }
 }
 
-/// Values of one of several rows belong to the element's scope: the emitter would find them again for another row.
+/// With several rows, values of one row belong to the scope of the element: otherwise the emitter would reuse them for
+/// another row.
 ElementEmitter::Emitted GpuKernel::readRowValue(ReduceOp op) {
   const SmallVector<Emitted, 1> &values = rowValues.find(op)->second;
   if (values.size() == 1)
@@ -197,8 +198,8 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
                   stored[e][output]);
   };
   bool isStored = outputCount > 0;
-  // One output after the other: LLVM does not join the stores to one past those to another, which may be the same
-  // memory as far as it knows.
+  // One output after the other: LLVM does not merge stores to one output across stores to another, since for all it
+  // knows they may alias.
   auto writeAll = [&](bool isBound) {
     for (size_t output = 0; output < outputCount; ++output)
       for (int64_t e = 0; e < count; ++e)
@@ -217,7 +218,7 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
     });
     return;
   }
-  // Calls branch: loads that stand between them would not be joined, and each would be waited for alone.
+  // Calls branch: LLVM would not merge loads between them, and each load would be waited for separately.
   if (count > 1)
     loadAhead(count, bind);
   for (int64_t e = 0; e < count; ++e)
@@ -261,7 +262,7 @@ int64_t GpuKernel::rowExtent() const {
 LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
   if (!kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
-                              << "' is not mapped to a GPU's threads; begin at the station 'partitioned' or before";
+                              << "' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
   auto limit = kernel->getAttrOfType<IntegerAttr>(kSharedLimitAttrName);
   int64_t sharedBytes = limit ? limit.getInt() : kMinSharedBytes;
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));

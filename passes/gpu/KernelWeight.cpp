@@ -1,4 +1,4 @@
-//===- KernelWeight.cpp - how much a thread of a kernel does --------------===//
+//===- KernelWeight.cpp - the work of one thread of a kernel --------------===//
 
 #include "passes/gpu/KernelWeight.h"
 
@@ -21,8 +21,8 @@ unsigned weightOf(const KernelBody &body) {
 }
 
 bool isSimple(const KernelBody &body, const KernelSchedule &schedule) {
-  // More than this was measured to spill in blocks of 1024 threads, which leave a thread 64 registers
-  // (GpuOperation.NoLargeShapeSpills).
+  // Kernels with more of these spilled in blocks of 1024 threads, which leave a thread 64 registers (measured:
+  // GpuOperation.NoLargeShapeSpills).
   constexpr size_t kMaxLoads = 6, kMaxOutputs = 2, kMaxReductions = 4, kMaxScans = 1;
   size_t reductions = 0, scans = 0;
   for (const KernelSchedule::Stage &stage : schedule.stages) {

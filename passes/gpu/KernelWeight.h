@@ -1,6 +1,6 @@
-//===- KernelWeight.h - how much a thread of a kernel does ------*- C++ -*-===//
+//===- KernelWeight.h - the work of one thread ------------------*- C++ -*-===//
 //
-// Estimates from which GpuMapping takes how many elements a thread computes at once.
+// Estimates from which GpuMapping chooses how many elements a thread computes at once.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -12,11 +12,11 @@ namespace spmdc {
 /// The calls of mathematical functions for one element, those with long code counted four times.
 unsigned weightOf(const KernelBody &body);
 
-/// From this weight on a thread computes one element at a time, since more code costs more than wide accesses give; and
-/// from this one on, half as many as without calls.
+/// From weight kHeavy on, a thread computes one element at a time, since more code costs more than wide accesses gain;
+/// from kHalfHeavy on, half as many elements as without calls.
 inline constexpr unsigned kHeavy = 8, kHalfHeavy = 4;
 
-/// True where a thread holds few values at a time: then a row is given more threads, and a thread more elements.
+/// True if a thread holds few values at a time: then a row gets more threads, and a thread more elements.
 bool isSimple(const KernelBody &body, const KernelSchedule &schedule);
 
 } // namespace spmdc

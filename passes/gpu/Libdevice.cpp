@@ -18,11 +18,11 @@ namespace spmdc {
 
 static constexpr llvm::StringLiteral kFile = "libdevice.10.bc";
 
-/// Below a toolkit's folder; NVIDIA's packages of libdevice alone have less of the path.
+/// Folders relative to a toolkit; NVIDIA's packages of libdevice alone have shorter paths.
 static constexpr llvm::StringLiteral kFolders[] = {"nvvm/libdevice", "libdevice", ""};
 static constexpr llvm::StringLiteral kUsualPlaces[] = {"/usr/local/cuda", "/usr/lib/cuda",
                                                        "/usr/lib/nvidia-cuda-toolkit", "/opt/cuda"};
-/// Versions stand here side by side.
+/// The folder with one toolkit for each version.
 static constexpr llvm::StringLiteral kVersions = "/usr/local", kVersionPrefix = "cuda-";
 
 static std::optional<std::string> findInToolkit(StringRef root) {
@@ -41,7 +41,7 @@ std::optional<std::string> findLibdevice(StringRef toolkit) {
   for (StringRef root : kUsualPlaces)
     if (auto path = findInToolkit(root))
       return path;
-  // The last by name, the same each time.
+  // The last folder by name, for a reproducible choice.
   std::string best;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator it(kVersions, error), end; it != end && !error; it.increment(error))
@@ -51,7 +51,7 @@ std::optional<std::string> findLibdevice(StringRef toolkit) {
   return best.empty() ? std::nullopt : std::optional(best);
 }
 
-/// Where findLibdevice looks.
+/// The places that findLibdevice searches, as text.
 static std::string placesOf(StringRef toolkit) {
   if (!toolkit.empty())
     return (toolkit + "/" + kFolders[0]).str();
@@ -61,9 +61,9 @@ static std::string placesOf(StringRef toolkit) {
   return places + (kVersions + "/" + kVersionPrefix + "*/" + kFolders[0]).str();
 }
 
-/// The library's functions of numbers end, throw nothing and depend on their arguments alone; so does its inline
-/// assembly, and so do the instructions that it calls. The file does not say so, and without it LLVM neither moves nor
-/// joins loads across a call.
+/// The library's functions on numbers terminate, throw nothing and depend on their arguments alone; so does its inline
+/// assembly, and so do the instructions that it calls. The file lacks these attributes, without which LLVM neither
+/// moves nor merges loads across a call.
 static void describeFunctions(llvm::Module &module, llvm::ArrayRef<std::string> names) {
   llvm::AttrBuilder attributes(module.getContext()), pure(module.getContext());
   attributes.addAttribute(llvm::Attribute::WillReturn).addAttribute(llvm::Attribute::NoUnwind);
@@ -72,7 +72,7 @@ static void describeFunctions(llvm::Module &module, llvm::ArrayRef<std::string> 
     llvm::Function *function = module.getFunction(name);
     if (!function || function->isDeclaration())
       continue;
-    // Parts of some functions give results through pointers.
+    // Helpers of some functions return results through pointers.
     bool isPure =
         !function->getReturnType()->isVoidTy() &&
         llvm::none_of(function->args(), [](llvm::Argument &argument) { return argument.getType()->isPointerTy(); });
@@ -99,7 +99,7 @@ LogicalResult linkLibdevice(llvm::Module &module, StringRef toolkit, Location lo
   auto fail = [&](const llvm::Twine &why) {
     InFlightDiagnostic error = mlir::emitError(loc)
                                << "the program needs " << wanted << " of CUDA's libdevice, " << why;
-    error.attachNote() << "looked in " << placesOf(toolkit) << " for " << kFile;
+    error.attachNote() << "searched " << placesOf(toolkit) << " for " << kFile;
     error.attachNote() << "install the CUDA toolkit (its package nvcc is enough; no GPU is needed), or name its folder "
                           "in CUDA_HOME";
     return failure();
@@ -118,7 +118,7 @@ LogicalResult linkLibdevice(llvm::Module &module, StringRef toolkit, Location lo
   library->setTargetTriple(module.getTargetTriple());
   library->setDataLayout(module.getDataLayout());
   if (llvm::Linker::linkModules(module, std::move(library), llvm::Linker::LinkOnlyNeeded))
-    return fail("which does not fit this compiler");
+    return fail("whose bitcode this compiler cannot link");
   for (const std::string &name : names)
     if (llvm::Function *function = module.getFunction(name); function && !function->isDeclaration())
       function->setLinkage(llvm::GlobalValue::InternalLinkage);

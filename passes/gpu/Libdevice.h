@@ -1,8 +1,8 @@
 //===- Libdevice.h - the library of CUDA's mathematical functions -*- C++ -*-===//
 //
-// Functions that a GPU has no instructions for are NVIDIA's libdevice, a file of LLVM bitcode that comes with every
-// CUDA toolkit. It is linked into the kernels, so that the PTX stands alone; the toolkit is needed only where kernels
-// that call such functions are compiled.
+// NVIDIA's libdevice has the functions for which a GPU has no instructions. It is a file of LLVM bitcode that comes
+// with every CUDA toolkit, and is linked into the kernels, so that the PTX is self-contained; only a compile of kernels
+// that call such functions needs the toolkit.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,13 +19,13 @@ class Module;
 
 namespace spmdc {
 
-/// All functions of libdevice begin with it.
+/// The prefix of all functions of libdevice.
 inline constexpr llvm::StringLiteral kLibdevicePrefix = "__nv_";
 
-/// The bitcode file in this folder of a toolkit, or, where that is empty, in the usual places.
+/// Returns the bitcode file in this folder of a toolkit, or in the usual places if `toolkit` is empty.
 std::optional<std::string> findLibdevice(llvm::StringRef toolkit);
 
-/// Links what the module calls. An error names the functions, where libdevice was looked for, and what helps.
+/// Links the functions that the module calls. An error names the functions, the places searched, and a fix.
 mlir::LogicalResult linkLibdevice(llvm::Module &module, llvm::StringRef toolkit, mlir::Location loc);
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- MapToGpu.cpp - gives iterations to blocks and threads --------------===//
+//===- MapToGpu.cpp - maps iterations to blocks and threads ---------------===//
 
 #include "passes/gpu/GpuMapping.h"
 #include "passes/gpu/Passes.h"

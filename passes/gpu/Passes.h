@@ -15,8 +15,8 @@ namespace spmdc {
 #define GEN_PASS_REGISTRATION
 #include "passes/gpu/Passes.h.inc"
 
-/// Discardable attributes of gpu.func: for each parameter, whether nothing else reaches its memory, and whether it is
-/// only read. They become attributes of the parameters in the llvm dialect.
+/// Discardable attributes of gpu.func: for each parameter, whether no other pointer reaches its memory, and whether the
+/// kernel only reads it. They become attributes of the parameters in the llvm dialect.
 inline constexpr llvm::StringLiteral kNoAliasAttrName = "spmd.noalias";
 inline constexpr llvm::StringLiteral kReadOnlyAttrName = "spmd.readonly";
 

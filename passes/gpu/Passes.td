@@ -5,15 +5,15 @@
 include "mlir/Pass/PassBase.td"
 
 def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
-  let summary = "Gives the iterations of each kernel to blocks and threads";
+  let summary = "Maps the iterations of each kernel to blocks and threads";
   let description = [{
     Before: kernels are scheduled (spmdc-schedule-kernels).
 
-    Chooses each kernel's mapping (GpuMapping.h) and notes it as text, with the threads of a block and, as the extent,
-    the blocks of the grid; and which inputs its outputs may be written over, when threads run in any order.
+    Chooses each kernel's mapping (GpuMapping.h) and adds as attributes its text, the threads of a block, the blocks of
+    the grid (as the extent), and the inputs that its outputs may overwrite when threads run in any order.
 
-    After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` (the option) and, where a launch has to ask
-    for shared memory, `shared_bytes`; `extent` counts blocks.
+    After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` (the option) and, if a launch has to request
+    shared memory, `shared_bytes`; `extent` counts blocks.
     ```
     plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {extent = 1024 : i64, overwrites = [[0]], ...}
     ```
@@ -24,7 +24,7 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
-                        "Shared memory that a block may have.">];
+                        "Bytes of shared memory that a block may have.">];
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }
 
@@ -33,13 +33,13 @@ def EmitGpuKernels : Pass<"spmdc-emit-gpu-kernels", "mlir::ModuleOp"> {
   let description = [{
     Before: kernels are mapped (spmdc-map-to-gpu).
 
-    After: beside what there was, a gpu.module @kernels holds a gpu.func for each plan.kernel, with the calling
+    After: besides the kernels, a gpu.module @kernels holds a gpu.func for each plan.kernel, with the calling
     convention of runtime/artifact/Plan.h: control flow and memory in the llvm dialect, arithmetic in arith and math,
     threads, barriers and shuffles in gpu.
     ```
     plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {block_threads = 256 : i64, ...} { ... }
     ```
-    gets
+    adds
     ```
     gpu.module @kernels {
       gpu.func @exp_0(%x: !llvm.ptr, %y: !llvm.ptr, %coordinates: !llvm.ptr) kernel { ... }
@@ -51,11 +51,11 @@ def EmitGpuKernels : Pass<"spmdc-emit-gpu-kernels", "mlir::ModuleOp"> {
 }
 
 def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Calls libdevice for the mathematical functions that a GPU has no instructions for";
+  let summary = "Calls libdevice for mathematical functions without a GPU instruction";
   let description = [{
     Before: functions in arith and math (spmdc-emit-gpu-kernels).
 
-    After: the operations of math that are left (and of arith: remainders of floats are not) are instructions.
+    After: the remaining operations of math and arith are instructions; remainders of floats are calls, too.
     ```
     %1 = math.tanh %0 : f32
     ```
@@ -64,22 +64,22 @@ def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
     llvm.func @__nv_tanhf(f32) -> f32
     %1 = llvm.call @__nv_tanhf(%0) : (f32) -> f32
     ```
-    With `approximates-tanh` a tanh of f32 that is only rounded to bf16 is the instruction `tanh.approx.f32` (sm_75 and
-    PTX 7.0 on): it errs by at most 2^-11 of the value, an eighth of a unit in the last place of bf16, and libdevice's
-    function takes 15 instructions.
+    With `approximates-tanh`, a tanh of f32 that is only rounded to bf16 becomes the instruction `tanh.approx.f32` (from
+    sm_75 and PTX 7.0 on): its error is at most 2^-11 of the value, an eighth of a unit in the last place of bf16, while
+    libdevice's function takes 15 instructions.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let options = [Option<"approximatesTanh", "approximates-tanh", "bool", "false",
-                        "tanh that is rounded to bf16 is one instruction">];
+                        "Compute a tanh that is rounded to bf16 by one instruction.">];
 }
 
 def ConvertToNvvm : Pass<"spmdc-convert-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Takes kernels to the llvm and nvvm dialects";
+  let summary = "Converts kernels to the llvm and nvvm dialects";
   let description = [{
     Before: gpu.func kernels of spmdc-emit-gpu-kernels, with functions called (spmdc-call-libdevice).
 
-    After: llvm.func with `nvvm.kernel`, `nvvm.maxntid` and `nvvm.minctasm`; the parameters say how they are aligned,
-    which are only read, and which memory nothing else reaches. Nothing of gpu, arith and math is left.
+    After: llvm.func with `nvvm.kernel`, `nvvm.maxntid` and `nvvm.minctasm`; attributes of the parameters give their
+    alignment, and which are readonly or noalias. No operation of gpu, arith and math is left.
     ```
     %0 = gpu.thread_id x
     ```

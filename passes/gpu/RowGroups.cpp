@@ -1,6 +1,6 @@
 //===- RowGroups.cpp - rows that several threads share --------------------===//
 //
-// A warp or a block walks a row together; what each thread reduces meets by shuffles and through shared memory.
+// A warp or a block computes a row together; shuffles and shared memory combine the reductions of its threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
         emitScanOfGroup(scan, stage.domain);
     }
   };
-  // Rows of one block are whole warps: no barrier and no shuffle stands behind this condition for a part of a warp.
+  // The threads of a row are full warps, so this condition is uniform in a warp: no barrier or shuffle runs in a part
+  // of one.
   if (extent % rows)
     code.ifThen(code.isLess(row, extent), emitRow);
   else
@@ -43,11 +44,11 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   if (stage.reductions.empty() && stage.stores.empty() && !hasStashes)
     return;
   int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
-  // What one thread of the row writes may lie where all of them read before.
+  // One thread of the row may write where all threads read before.
   if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
     code.rowBarrier(threads);
   clearAccumulators(stage, inner.vector);
-  // So many rounds from number `round` on; group number `group` of the row is the first that this thread takes.
+  // Emits `count` rounds from number `round` on; `group` is the first group of the row that this thread takes.
   auto emitRounds = [&](Value group, Value round, int64_t count) {
     emitElements(stage, count * inner.vector, inner.vector, [&](int64_t e) -> Value {
       int64_t v = e % inner.vector;
@@ -92,9 +93,9 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   reduceOverGroup(stage, inner.vector);
 }
 
-/// The sums of the threads of a row: neighbours, then the warp, then the warps. Each lane takes the sum of one warp,
-/// again and again where there are fewer, and a butterfly adds them up: one value is alive for each reduction,
-/// however many warps there are.
+/// Combines the sums of the threads of a row: adjacent elements, then the warp, then the warps. Each lane takes the sum
+/// of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds them up: one value is live for
+/// each reduction, for any number of warps.
 void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
   int64_t warps = mapping.threadsPerRow / kWarpThreads;
   SmallVector<Value> values, shared;
@@ -129,15 +130,15 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
     rowValues[reduction.op] = {{value, emitter.getDepth()}};
 }
 
-/// A scan in rounds of some neighbours a thread: in the thread in sequence, within warps by shuffles, over warps
-/// through shared memory, and what the rounds before leave is carried along.
+/// A scan in rounds, with some adjacent elements for each thread: in sequence within a thread, by shuffles within a
+/// warp, through shared memory over warps. A carry brings the total of the rounds before.
 void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber) {
   CumulativeOp op = scan.op;
   Type type = op.getType().getElementType(), wide = accumulatorTypeOf(op);
   const KernelSchedule::Domain &domain = schedule.domains[domainNumber];
   int64_t vector = mapping.domains[domainNumber].vector, groups = domain.getExtent() / vector;
   int64_t threads = mapping.threadsPerRow, warps = threads / kWarpThreads;
-  // The first place carries, those behind it hold the elements: values from behind a condition.
+  // The first slot holds the carry, the next ones the elements: values computed under a condition.
   Value memory = accumulators.lookup(op), zero = emitter.emitConstant(0);
   Value totals = warps > 1 ? code.allocateShared(wide, warps) : Value();
   auto combine = [&](Value x, Value y) {

@@ -1,6 +1,6 @@
 //===- RowThreads.cpp - rows that one thread computes ---------------------===//
 //
-// Element-wise work, reductions that a thread walks alone, and the squares of transposes.
+// Element-wise work, reductions by a single thread, and the squares of transposes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Sums of strips that are read together: enough to overlap, and few registers.
+/// Sums of strips that a thread reads together: enough to overlap the reads, and few registers.
 static constexpr int64_t kStripsAtOnce = 4;
 
 void GpuKernel::emitFlat(Value blockNumber) {
@@ -50,7 +50,7 @@ void GpuKernel::emitThreadPerRow(Value blockNumber) {
   };
   if (mapping.strips == 1)
     return code.ifThen(code.isLess(group, groups), emitRows);
-  // All threads of a block reach its barriers: those behind the last row compute it once more, and store nothing.
+  // All threads of a block must reach its barriers: threads beyond the last row compute it again, and store nothing.
   if (groups % lanes) {
     storesHere = code.isLess(group, groups);
     group = b.create<arith::SelectOp>(loc, storesHere, group, emitter.emitConstant(groups - 1));
@@ -63,12 +63,12 @@ void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firs
   const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
   int64_t vector = mapping.vector, strips = mapping.strips, extent = domain.getExtent();
   int64_t batch = std::min(mapping.batch, extent / strips);
-  // A row's result of one strip may overwrite memory that all strips have read, unless a barrier was in between.
+  // One strip's result for a row may overwrite memory that all strips have read, unless a barrier came in between.
   if (strips > 1 && extent == 1 && !stage.stores.empty() && currentStage > 0 &&
       schedule.stages[currentStage - 1].reductions.empty())
     code.barrier();
   clearAccumulators(stage, vector);
-  // `rounds` rounds from number `first` on; in each a strip takes one element of the domain.
+  // Emits `rounds` rounds from number `first` on; in each, a strip takes one element of the domain.
   auto emitRounds = [&](Value first, int64_t rounds) {
     emitElements(
         stage, rounds * vector, vector,
@@ -103,8 +103,8 @@ void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firs
   reduceOverStrips(stage, strip);
 }
 
-/// Each thread adds up the strips of one of its rows (or of some), and all threads read the sums: one value is alive
-/// for each reduction, however many strips there are.
+/// Each thread adds up the strips of one (or some) of its rows, and all threads read the sums: one value is live for
+/// each reduction, for any number of strips.
 void GpuKernel::reduceOverStrips(const KernelSchedule::Stage &stage, Value strip) {
   int64_t vector = mapping.vector, strips = mapping.strips, lanes = mapping.blockThreads / strips;
   auto own = [&](ReduceOp op, int64_t v) {
@@ -112,7 +112,7 @@ void GpuKernel::reduceOverStrips(const KernelSchedule::Stage &stage, Value strip
   };
   SmallVector<Value> shared;
   if (strips > 1 && !stage.reductions.empty()) {
-    // Lanes side by side, then neighbouring rows, then strips.
+    // The order in memory: lanes, then adjacent rows, then strips.
     auto place = [&](Value ofStrip, Value ofRow) {
       return code.add(code.add(code.mul(ofStrip, vector * lanes), code.mul(ofRow, lanes)), lane);
     };
@@ -131,7 +131,7 @@ void GpuKernel::reduceOverStrips(const KernelSchedule::Stage &stage, Value strip
           return combineElements(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
         };
         Value sum;
-        // Pairs of pairs, and these in sequence.
+        // Adds pairs of pairs, and these in sequence.
         for (int64_t s = 0; s < strips; s += kStripsAtOnce) {
           SmallVector<Value> values;
           for (int64_t i = s; i < std::min(strips, s + kStripsAtOnce); ++i)
@@ -186,9 +186,9 @@ void GpuKernel::emitTiles(Value blockNumber) {
       emitter.bind(schedule.rowVars[d], here);
   }
   auto [threadRow, threadColumn] = code.divRem(thread, kTileThreads, mapping.blockThreads);
-  // Where all squares are full, nothing is asked, and a thread's loads go out together.
+  // If all squares are full, no test is needed, and a thread issues its loads together.
   bool isFull = rows % side == 0 && columns % side == 0;
-  // A thread's elements of a square: `vector` neighbours across along one side, steps along the other.
+  // A thread's elements of a square: `vector` adjacent ones along one side, steps along the other.
   auto overSquare = [&](bool isCrosswise, auto emitBody) {
     for (int64_t step = 0; step < side; step += kTileThreadRows) {
       Value along = code.add(threadRow, emitter.emitConstant(step)), across = code.mul(threadColumn, vector);

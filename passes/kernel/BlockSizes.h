@@ -1,17 +1,18 @@
-//===- BlockSizes.h - how reductions and scans are cut ----------*- C++ -*-===//
+//===- BlockSizes.h - block sizes of reductions and scans -------*- C++ -*-===//
 #pragma once
 
 #include "ir/array/ArrayOps.h"
 
 namespace spmdc {
 
-/// On a GPU: up to this many elements a second kernel costs more than it saves.
+/// On a GPU: for at most this many elements, a second kernel costs more than it saves.
 inline constexpr int64_t kMinGpuElements = 1 << 18;
-/// Contiguous rows, each of which has a block: two for each of an H100's multiprocessors are enough.
+/// On a GPU: for at least this many contiguous rows, one thread block for each row occupies the machine: an H100 has
+/// 132 multiprocessors, and two rows for each suffice.
 inline constexpr int64_t kEnoughGpuRows = 264;
 
-/// The size of blocks of about `block` elements (at most) that a dimension of `size` is cut into: a divisor of `size`
-/// where one is close by, which saves a rest. 0: the dimension has less than two blocks.
+/// Returns the size of the blocks that a dimension of `size` is split into: at most about `block`. Prefers a divisor of
+/// `size` if one is close, so that no remainder is left. Returns 0 if the dimension has fewer than two blocks.
 inline int64_t fitBlock(int64_t size, int64_t block) {
   if (block * 2 > size)
     return 0;
@@ -21,9 +22,10 @@ inline int64_t fitBlock(int64_t size, int64_t block) {
   return block;
 }
 
-/// Cuts a large scan along few rows, for a GPU: reduce, then scan; the first element of each block takes what comes
-/// before it (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016, section 2.3). All
-/// else stays in order, so the bits depend on the shape alone. False: the scan is left as it is.
+/// Splits a large scan along few rows, for a GPU: reduce, then scan; the scan of each block begins with the combination
+/// of all elements before it (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016,
+/// section 2.3). The order of the other operations does not change, so the bits depend on the shape alone. Returns
+/// false if the scan is left unchanged.
 bool splitScan(CumulativeOp op);
 
 } // namespace spmdc

@@ -1,9 +1,10 @@
 //===- Clusters.cpp - which operations share a kernel ---------------------===//
 //
-// Operations are placed from the last to the first. Each is put into the clusters that read it: into all of them as one
-// where they have common loops, else into one of them with its value as a further output, else into each of them a
-// second time; else it begins a cluster. The choice is by estimated cost of the schedules, so a reduction that would be
-// computed once for each element of a larger array stays apart. At last, clusters that read the same memory are merged.
+// The builder visits operations from the last to the first, and puts each into the clusters that read it. If all of
+// these have common loops with it, they become one cluster. Otherwise it joins one of them, which also writes its value
+// for the others; or each of them computes it again; or it begins a new cluster. The estimated cost of the schedules
+// decides, so a reduction that would be computed again for each element of a larger array is not fused. At the end,
+// clusters that read the same memory are merged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +20,18 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Larger kernels gain nothing and take long to compile.
+/// Kernels with more operations are not faster, and take long to compile.
 constexpr size_t kMaxMembers = 96;
-/// Each reduction keeps what it has so far in registers, on GPUs for every thread: more than this many spill.
+/// Each reduction keeps its accumulator in registers, on GPUs one for every thread: more reductions than this spill.
 constexpr int kMaxReductions = 8;
 /// A value with more readers than this is written by one of the first of them, or by a kernel of its own.
 constexpr size_t kMaxReadersTried = 16;
-/// Siblings further apart than this many kernels and steps stay apart: what they share would have to be kept until
-/// then.
+/// Clusters that read the same memory are merged only within this many kernels and steps of each other: memory that
+/// both read would have to be kept until the later one runs.
 constexpr int kSiblingWindow = 64;
-/// Less than this is not worth a kernel of two parts.
+/// Clusters are merged if both read an array of at least this many bytes; for smaller ones a merge gains nothing.
 constexpr int64_t kMinSiblingBytes = 16384;
-/// A splat that something outside kernels reads lies in the artifact up to this size; a larger one is written by a
-/// kernel.
+/// The artifact stores a splat that an operation outside kernels reads, up to this size; a kernel writes a larger one.
 constexpr int64_t kMaxStoredSplat = 4096;
 
 bool isSplat(Operation *op) {
@@ -58,7 +58,7 @@ void ClusterBuilder::findNeeded() {
   for (Operation &outer : block) {
     if (isKernelOp(&outer))
       continue;
-    // What happens in the regions of a loop or branch happens outside the kernels of this block.
+    // The operations in regions of a loop or branch run outside the kernels of this block.
     outer.walk([&](Operation *op) {
       for (Value operand : op->getOperands()) {
         // A reshape only renames memory.
@@ -95,7 +95,7 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
         stack.push_back(source);
     }
   }
-  // Outputs: what is needed in memory, and what other clusters read. Members in the order of the program.
+  // Outputs are the values needed in memory, and those that other clusters read. Members are in program order.
   SmallVector<Operation *> ordered(cluster.members.begin(), cluster.members.end());
   llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
   for (Operation *op : ordered) {
@@ -149,7 +149,7 @@ bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
   int64_t limit = 0;
   for (Id id : replaced)
     limit = std::max(limit, ranks.at(id));
-  // Walks on from what reads the cluster's outputs; other clusters are passed as a whole. What stands behind all of the
+  // Follows the readers of the cluster's outputs; another cluster counts as one node. A node that comes after all
   // replaced clusters cannot lead back to them.
   SmallVector<Value> stack(cluster.body.outputs);
   llvm::DenseSet<Value> seen;
@@ -173,14 +173,14 @@ bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
     }
     for (Operation *nested : value.getUsers()) {
       Operation *user = block.findAncestorOpInBlock(*nested);
-      // Through memory: operations that are in no kernel, and reshapes that they see through.
+      // Values pass through memory: through operations outside kernels, and through reshapes.
       if (!user || (isKernelOp(user) && !isa<ReshapeOp>(user)))
         continue;
       if (isa<ReshapeOp>(user))
         llvm::append_range(stack, user->getResults());
       else
         reach(user);
-      // Prints wait for one another.
+      // Prints keep their order.
       if (auto at = llvm::find(ordered, user); at != ordered.end())
         std::for_each(std::next(at), ordered.end(), reach);
     }
@@ -189,7 +189,7 @@ bool ClusterBuilder::findLater(Cluster &cluster, ArrayRef<Id> replaced) const {
   return true;
 }
 
-/// The merged cluster takes the last place of those it replaces; what must come later moves behind it.
+/// The merged cluster takes the rank of the last one that it replaces; clusters that must follow it move behind it.
 int64_t ClusterBuilder::makeRank(const Cluster &cluster, int64_t last) {
   if (cluster.later.empty())
     return last;
@@ -245,7 +245,7 @@ void ClusterBuilder::place(Operation *op) {
   Value value = op->getResult(0);
   bool isRoot = needed.contains(value);
   SmallVector<Id> users;
-  if (!isFreeOp(op)) // what is free is part of its readers already
+  if (!isFreeOp(op)) // a free operation is part of its readers already
     users = readersOf(value);
   if (users.empty() && !isRoot)
     return;
@@ -255,7 +255,7 @@ void ClusterBuilder::place(Operation *op) {
   assert(isKernel && "every operation alone is a kernel");
   (void)isKernel;
 
-  // All of its readers and it as one kernel.
+  // Option: this operation and all its readers in one kernel.
   double apart = alone.work;
   for (Id id : users)
     apart += clusters.at(id).work;
@@ -266,7 +266,7 @@ void ClusterBuilder::place(Operation *op) {
     }
   }
   if (users.size() > 1) {
-    // Into one reader, which writes it for the others.
+    // Option: in the kernel of one reader, which writes the value for the others.
     for (Id id : ArrayRef(users).take_front(kMaxReadersTried)) {
       std::optional<Cluster> merged = unite({id}, op);
       if (!merged || merged->work > clusters.at(id).work + alone.work)
@@ -276,7 +276,7 @@ void ClusterBuilder::place(Operation *op) {
     }
   }
   if (!isRoot && !users.empty() && users.size() <= kMaxReadersTried) {
-    // Into each reader: cheap work on few inputs.
+    // Option: in each reader, for cheap operations with few inputs.
     double total = 0;
     SmallVector<Cluster> extended;
     for (Id id : users) {
@@ -298,7 +298,7 @@ void ClusterBuilder::place(Operation *op) {
 }
 
 bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) const {
-  // What both read must be worth reading once; or both are little more than a launch.
+  // Both must read one large array, or any array if both cost little more than a launch.
   bool areSmall = first.work + second.work < 4 * kLaunchCost;
   return llvm::any_of(first.body.ops, [&](Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -308,7 +308,8 @@ bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) co
   });
 }
 
-/// Each cluster with those that follow it closely; a merged one again, with those before it too.
+/// Tries to merge each cluster with those that follow it closely. A merged cluster is tried again, also with those
+/// before it.
 void ClusterBuilder::mergeSiblings() {
   std::set<std::pair<Id, Id>> tried;
   auto at = order.begin();

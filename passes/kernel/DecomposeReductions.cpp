@@ -1,8 +1,8 @@
 //===- DecomposeReductions.cpp - reductions that run in parallel ----------===//
 //
-// A reduction runs its rows in parallel; one with few rows would leave cores idle, and a long chain of dependent
-// operations in a vector lane. Both are solved by cutting the longest reduced dimension into blocks whose size depends
-// on the shape alone. What does not divide is a tail of its own.
+// The rows of a reduction run in parallel. With few rows, cores would be idle, and each vector lane would run a long
+// chain of dependent operations. So the pass splits the longest reduced dimension into blocks whose size depends on the
+// shape alone. The remainder of that division is reduced separately.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,21 @@ namespace spmdc {
 
 namespace {
 
-/// Below this many elements a reduction stays whole.
+/// Below this many elements a reduction is not split.
 constexpr int64_t kMinElements = 1 << 16;
-/// Elements of one block where rows are contiguous.
+/// Elements of one block if rows are contiguous.
 constexpr int64_t kBlockElements = 1 << 14;
-/// Rows that suffice where each row is contiguous, and where rows lie side by side.
+/// A reduction of at least this many rows is not split: `kEnoughRows` if each row is contiguous, `kEnoughLanes` if rows
+/// are adjacent in memory.
 constexpr int64_t kEnoughRows = 32, kEnoughLanes = 1024;
 
-/// On a GPU: blocks that are wanted, eight for each of an H100's multiprocessors, and blocks that do, since they can be
-/// large.
+/// On a GPU: the number of blocks to split into, eight for each of an H100's 132 multiprocessors; and the number of
+/// blocks from which no split is needed, since rows that are blocks can be large.
 constexpr int64_t kGpuBlocks = 1056, kEnoughGpuBlocks = 256;
-/// Contiguous rows shorter than this stay together, so that what reads them again (a softmax) is one kernel.
+/// Contiguous rows shorter than this are not split, so that an operation that reads the row again (a softmax) stays in
+/// the same kernel.
 constexpr int64_t kLongGpuRow = 1 << 16;
-/// Fewest elements of a part of a contiguous row, and fewest rows of a part of a column.
+/// The fewest elements of a part of a contiguous row, and the fewest rows of a part of a column.
 constexpr int64_t kMinGpuBlock = 8192, kMinGpuStrip = 64;
 
 //===----------------------------------------------------------------------===//
@@ -55,7 +57,7 @@ void decompose(ArgReduceOp op) {
   Value everywhere = b.create<BroadcastInDimOp>(loc, type, extreme, kept);
   ArrayType flags = type.withElementType(b.getI1Type()), indices = type.withElementType(op.getType().getElementType());
   Value isExtreme = b.create<CompareOp>(loc, flags, x, everywhere, ComparisonDirection::eq);
-  // The extreme of a row with a NaN is NaN, which equals nothing: there the NaNs themselves are what is sought.
+  // The extreme of a row with a NaN is NaN, which equals nothing: in such a row the search is for the first NaN.
   if (isa<FloatType>(type.getElementType())) {
     Value isNan = b.create<CompareOp>(loc, flags, x, x, ComparisonDirection::ne);
     isExtreme = b.create<OrOp>(loc, isExtreme, isNan);
@@ -71,7 +73,7 @@ void decompose(ArgReduceOp op) {
 // cumulative
 //===----------------------------------------------------------------------===//
 
-/// Loops go upwards: what is combined from the end is read and written the other way round.
+/// Loops run upwards: a scan from the end reads and writes in reverse.
 void decompose(CumulativeOp op) {
   OpBuilder b(op);
   ArrayType type = op.getType();
@@ -87,7 +89,7 @@ void decompose(CumulativeOp op) {
 // Dimensions of size 1
 //===----------------------------------------------------------------------===//
 
-/// A reduced dimension of one element combines nothing: it is dropped, and no loop runs over it.
+/// Drops reduced dimensions of one element: they combine nothing, and no loop runs over them.
 void dropUnitDims(ReduceOp op) {
   auto type = op.getOperand().getType();
   SmallVector<int64_t> shape, dims;
@@ -134,7 +136,7 @@ struct ReductionShape {
   bool isContiguous = false;
 };
 
-/// The block size to cut the longest dimension with on a CPU; 0: leave it.
+/// Returns the block size to split the longest dimension by on a CPU; 0: no split.
 int64_t chooseBlock(const ReductionShape &shape) {
   if (shape.rows * shape.reduced < kMinElements)
     return 0;
@@ -147,7 +149,7 @@ int64_t chooseBlock(const ReductionShape &shape) {
   return fitBlock(shape.size, std::max<int64_t>(64, shape.size / std::max<int64_t>(1, kEnoughLanes / shape.rows)));
 }
 
-/// The same on a GPU, so that as many blocks are at work as keep all multiprocessors busy.
+/// The same on a GPU, with as many blocks as keep all multiprocessors busy.
 int64_t chooseGpuBlock(const ReductionShape &shape) {
   if (shape.rows == 0 || shape.rows * shape.reduced <= kMinGpuElements)
     return 0;
@@ -158,7 +160,7 @@ int64_t chooseGpuBlock(const ReductionShape &shape) {
     int64_t parts = (kGpuBlocks + shape.rows - 1) / shape.rows;
     return fitBlock(shape.size, std::max(shape.size / parts, (kMinGpuBlock + others - 1) / others));
   }
-  // A warp's lanes read 16 bytes each of neighbouring columns.
+  // Each lane of a warp reads 16 bytes of adjacent columns.
   int64_t columns = 32 * std::max<int64_t>(1, 16 / shape.bytes);
   int64_t blocks = (shape.rows + columns - 1) / columns;
   if (blocks >= kEnoughGpuBlocks)
@@ -167,7 +169,7 @@ int64_t chooseGpuBlock(const ReductionShape &shape) {
   return fitBlock(shape.size, std::max(shape.size / parts, (kMinGpuStrip + others - 1) / others));
 }
 
-/// Cuts `x` along `dim` into blocks and reduces all `dims` in two steps.
+/// Splits `x` along `dim` into blocks and reduces all `dims` in two steps.
 Value reduceBlocks(OpBuilder &b, Location loc, Value x, ReductionKind kind, ArrayRef<int64_t> dims, int64_t dim,
                    int64_t block) {
   auto type = cast<ArrayType>(x.getType());
@@ -196,7 +198,7 @@ bool split(ReduceOp op, bool forGpu) {
   Location loc = op.getLoc();
   Value x = op.getOperand();
   ReductionKind kind = op.getKind();
-  // Partial results of half precision sums stay in f32.
+  // Partial sums of half precision types stay in f32.
   bool isHalf = op.getType().getElementType().getIntOrFloatBitWidth() == 16 &&
                 (kind == ReductionKind::sum || kind == ReductionKind::prod);
   if (isHalf)
@@ -253,7 +255,7 @@ private:
     SmallVector<ReduceOp> all;
     getOperation().walk([&](ReduceOp op) { all.push_back(op); });
     llvm::for_each(all, dropUnitDims);
-    // What a cut leaves may be large enough to be cut again.
+    // The remainder of a split may be large enough to be split again.
     for (bool changed = true; changed;) {
       changed = false;
       SmallVector<ReduceOp> reduces;

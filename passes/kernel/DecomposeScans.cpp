@@ -10,13 +10,13 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Elements of a block of a contiguous row (or half as many), and fewest of a column.
+/// Elements of a block of a contiguous row (or half as many), and the fewest elements of a block of a column.
 constexpr int64_t kScanBlock = 8192, kColumnScanBlock = 64;
-/// Columns that suffice: each is a thread's, which loads ahead. With twice as many the scan of the blocks' totals,
-/// which has few threads, takes twice as long.
+/// A scan of at least this many columns is not split: each column is one thread, which loads ahead. With a limit twice
+/// as large, the scan of the blocks' totals, which has few threads, takes twice as long.
 constexpr int64_t kEnoughScanThreads = 1 << 15;
 
-/// The block size to cut the dimension of a scan with on a GPU; 0: leave it.
+/// Returns the block size to split the dimension of a scan by on a GPU; 0: no split.
 int64_t chooseScanBlock(CumulativeOp op) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   int64_t dim = op.getDim(), size = shape[dim], elements = productOf(shape);
@@ -33,7 +33,7 @@ int64_t chooseScanBlock(CumulativeOp op) {
   return fitBlock(size, std::max(size / parts, kColumnScanBlock));
 }
 
-/// The totals of the blocks before each block: a scan of the blocks' totals, moved on by one.
+/// Returns the combination of all blocks before each block: an exclusive scan of the blocks' totals.
 Value scanBefore(OpBuilder &b, Location loc, Value totals, ReductionKind kind, int64_t dim) {
   auto type = cast<ArrayType>(totals.getType());
   SmallVector<int64_t> low(type.getRank(), 0), high(type.getRank(), 0), interior(type.getRank(), 0);
@@ -53,7 +53,7 @@ bool splitScan(CumulativeOp op) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   ReductionKind kind = op.getKind();
-  // Sums of blocks and what they are added to stay in f32.
+  // The totals of blocks, and the sums of a block and the total before it, stay in f32.
   bool isHalf =
       op.getType().getElementType().getIntOrFloatBitWidth() == 16 && isa<FloatType>(op.getType().getElementType());
   bool isWidened = isHalf && (kind == ReductionKind::sum || kind == ReductionKind::prod);
@@ -66,12 +66,12 @@ bool splitScan(CumulativeOp op) {
   shape[dim] = parts;
   shape.insert(shape.begin() + dim + 1, block);
   ArrayType blocksType = type.withShape(shape);
-  // Made for each reader anew: what two kernels read would be written to memory in f32.
+  // Each reader gets its own copy: a value that two kernels read would be written to memory in f32.
   auto cut = [&]() -> Value {
     Value x = op.getOperand();
     if (isWidened)
       x = b.create<ConvertOp>(loc, type, x);
-    // The last block is filled up, behind all that counts.
+    // The last block is padded after its last element.
     if (padded != type) {
       Value identity = b.create<ConstantOp>(loc, type.withShape({}), getReductionIdentity(type.getElementType(), kind));
       x = b.create<PadOp>(loc, padded, x, identity, low, high, interior);

@@ -102,7 +102,7 @@ ElementEmitter::Emitted ElementEmitter::emitAt(Value value, Index index) {
 ElementEmitter::Emitted ElementEmitter::emitLoad(Value value, const Index &index) {
   auto type = cast<ArrayType>(value.getType());
   Emitted position = emitIndexAt(schedule.indexing->space.linearize(index, type.getShape()));
-  // Behind a condition only where it holds.
+  // A position behind a condition is computed only where the condition holds.
   unsigned depth = std::max(position.depth, guardDepth());
   moveTo(depth);
   Type memory = memoryType(type.getElementType());
@@ -156,7 +156,7 @@ ElementEmitter::Emitted ElementEmitter::emitGuarded(Type type, ArrayRef<IndexGua
     builder.create<LLVM::BrOp>(loc, ValueRange(value), merge);
     popScope(merge);
   };
-  // Each branch begins anew from the scope in front of it.
+  // Each branch starts from the scope before the conditional.
   Block *front = getBlock();
   branch(onTrue, inside);
   scopes.back().block = front;
@@ -171,7 +171,7 @@ ElementEmitter::Emitted ElementEmitter::emitConcatenate(ConcatenateOp op, const 
   SmallVector<int64_t> offsets = {0};
   for (Value operand : op.getOperands())
     offsets.push_back(offsets.back() + shapeOf(operand)[dim]);
-  // part(begin, end): one of these operands, found by halves.
+  // part(begin, end) emits one of these operands, found by binary search.
   std::function<Value(size_t, size_t)> part = [&](size_t begin, size_t end) -> Value {
     if (end - begin == 1) {
       Index partIndex = index;
@@ -233,7 +233,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
         return emit(op->getOperand(0), index);
       if (isa<PadOp>(op))
         return emit(op->getOperand(1), {});
-      // Behind the end of an all_slice lies padding.
+      // The elements after the end of an all_slice are padding.
       return isa<FloatType>(type) ? emitFloatConstant(builder, loc, type, 0) : emitIntConstant(builder, loc, type, 0);
     };
     if (llvm::any_of(mapped.guards, [&](const IndexGuard &guard) { return isAssumed({guard, false}); }))
@@ -242,7 +242,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
     llvm::erase_if(mapped.guards, [&](const IndexGuard &guard) { return isAssumed({guard, true}); });
     if (mapped.guards.empty()) {
       Emitted emitted = emitAt(source, std::move(mapped.index));
-      if (asked > 0) // That this is the value is known only where the guards hold.
+      if (asked > 0) // The value is known only where the guards hold.
         emitted.depth = std::max(emitted.depth, guardDepth());
       return emitted;
     }
@@ -260,7 +260,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   }
   moveTo(depth);
   if (auto bitcast = dyn_cast<BitcastConvertOp>(op)) {
-    // The bits of half precision are those in memory.
+    // The bits of half precision are those of the memory type.
     Type from = bitcast.getOperand().getType().getElementType();
     Value bits = toMemory(builder, loc, from, operands[0], hooks.rounding);
     Type memory = memoryType(elementType);

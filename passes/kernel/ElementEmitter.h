@@ -1,12 +1,12 @@
 //===- ElementEmitter.h - the code of one element ---------------*- C++ -*-===//
 //
-// Emits what a scheduled kernel computes at a symbolic index, from the operations' own emitScalar, composing index maps
-// on the way; loads and stores are LLVM's, arithmetic is arith and math. Where loops begin and end, where row values
-// and stashes are kept, and what a pointer is, is the backend's: it opens scopes, binds loop variables, and answers the
-// hooks.
+// Emits the value of a scheduled kernel at a symbolic index: it calls the emitScalar of the operations, and composes
+// their index maps. Loads and stores are operations of the llvm dialect, arithmetic those of arith and math. The
+// backend decides where loops begin and end, where row values and stage-local caches are kept, and what a pointer is:
+// it opens scopes, binds loop variables, and implements the hooks.
 //
-// A value is computed in the outermost scope in which its index is known. What stands behind a condition (padding,
-// pieces of a concatenation) is computed in a branch: no element outside an array is ever read.
+// A value is computed in the outermost scope in which its index is known. A value under a condition (padding, operands
+// of a concatenation) is computed in a branch: no element outside an array is ever read.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,15 +30,16 @@ public:
     unsigned depth = 0;
   };
 
-  /// What the backend decides.
+  /// The decisions of the backend.
   struct Hooks {
     /// The memory of an input.
     std::function<mlir::Value(mlir::Value input)> pointerOf;
-    /// The value of a reduction in the current row, as it is in registers but not yet rounded.
+    /// The value of a reduction in the current row, as it is in registers, not yet rounded.
     std::function<Emitted(ReduceOp)> rowValue;
-    /// The stashed value, if this stage can read it; also asked for inputs, which may lie nearer than in memory.
+    /// The value in a stage-local cache, if this stage can read it. Also called for inputs, which a backend may keep in
+    /// faster memory.
     std::function<std::optional<Emitted>(mlir::Value, llvm::ArrayRef<IndexExpr>)> stashed;
-    /// The device's coordinate (i64) along a mesh axis; emitted where `builder` stands.
+    /// The device's coordinate (i64) along a mesh axis, emitted at the insertion point of `builder`.
     std::function<mlir::Value(mlir::OpBuilder &builder, unsigned axis)> coordinate;
     /// Attributes for a memory access of the current loops; may be empty.
     std::function<void(mlir::Operation *access)> annotate;
@@ -50,16 +51,17 @@ public:
 
   //===--- Scopes ----------------------------------------------------------===//
 
-  /// A scope that goes on at the end of this block; the outer one is continued before its terminator.
+  /// Opens a scope that appends to the end of this block; the outer scope continues before the block's terminator.
   void pushScope(mlir::Block *block);
-  /// The outer scope goes on at the end of `block`.
+  /// Closes the scope; the outer one continues at the end of `block`.
   void popScope(mlir::Block *block);
   unsigned getDepth() const { return scopes.size() - 1; }
-  /// Where the innermost scope stands.
+  /// The block of the innermost scope.
   mlir::Block *getBlock() const { return scopes.back().block; }
-  /// Lets the builder stand where this scope goes on.
+  /// Sets the insertion point of the builder to the end of this scope.
   void moveTo(unsigned depth);
-  /// What is known of guards in the innermost scope: they are not asked there, and nothing that is read leaves it.
+  /// Declares the guards whose outcome is known in the innermost scope: no code tests them there, and values that
+  /// depend on them are not used outside of the scope.
   void assume(std::vector<IndexAssumption> assumptions);
   /// Gives a loop variable its value in the innermost scope; a constant needs none.
   void bind(const IndexExpr &variable, mlir::Value value);
@@ -82,20 +84,20 @@ private:
     std::map<Key, mlir::Value> values;
     std::map<IndexExpr, mlir::Value> indices;
     bool isGuard = false;
-    std::vector<IndexAssumption> assumed; ///< What need not be asked in it.
+    std::vector<IndexAssumption> assumed; ///< Guards that need no test in this scope.
   };
 
   Emitted emitAt(mlir::Value value, Index index);
   Emitted emitOp(mlir::Operation *op, const Index &index);
   Emitted emitLoad(mlir::Value value, const Index &index);
   Emitted emitConcatenate(ConcatenateOp op, const Index &index);
-  /// `inside` where all guards hold, else `outside`.
+  /// Emits `inside` if all guards hold, else `outside`.
   Emitted emitGuarded(mlir::Type type, llvm::ArrayRef<IndexGuard> guards, llvm::function_ref<mlir::Value()> inside,
                       llvm::function_ref<mlir::Value()> outside);
   Emitted emitPosition(mlir::Operation *op);
   Emitted emitLookup(unsigned atom);
   Emitted emitIndexAt(const IndexExpr &expr);
-  /// First element and number of elements of the device's piece (i64), where the builder stands.
+  /// Emits the first element and the number of elements of the device's shard (i64), at the builder's insertion point.
   std::pair<mlir::Value, mlir::Value> emitShardStart(int64_t size, AxesAttr axes, MeshAttr mesh);
   mlir::Value round(mlir::Type elementType, mlir::Value value) {
     return roundElement(builder, loc, elementType, value, hooks.rounding);

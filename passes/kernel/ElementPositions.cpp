@@ -1,7 +1,7 @@
-//===- ElementPositions.cpp - where an element lies ------------------------===//
+//===- ElementPositions.cpp - code for symbolic positions -----------------===//
 //
-// What indices are worth: sums of loop variables, their quotients, indices read from an array, and where this device's
-// piece begins.
+// Emits index expressions: sums of loop variables, their quotients, indices read from an array, and the start of the
+// device's shard.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace spmdc {
 Value ElementEmitter::emitConstant(int64_t value) { return emitIntConstant(builder, loc, builder.getI64Type(), value); }
 
 ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
-  // Atoms first: their scopes say where the sum belongs.
+  // Atoms first: their scopes decide the scope of the sum.
   SmallVector<Emitted> atoms;
   unsigned depth = 0;
   for (const auto &[number, coefficient] : expr.terms) {
@@ -25,7 +25,7 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
     if (atom.kind == IndexSpace::Atom::Variable) {
       auto known = variables.find(number);
       if (known == variables.end()) {
-        // The only variables that are not loops: starts of slices, known in the outermost scope.
+        // The only variables that are not loop variables are starts of slices, known in the outermost scope.
         for (const auto &[op, start] : schedule.indexing->getSliceStarts())
           if (!start.isConstant() && start.terms[0].first == number) {
             moveTo(0);
@@ -62,7 +62,7 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
   Value &known = scopes[depth].indices[expr];
   if (known)
     return {known, depth};
-  // What outer scopes know is summed up there.
+  // The terms that outer scopes know are summed there.
   SmallVector<size_t> order(atoms.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
@@ -123,7 +123,7 @@ static Value emitAxisCoordinate(OpBuilder &b, Location loc, const spmd::AxisRef 
 }
 
 std::pair<Value, Value> ElementEmitter::emitShardStart(int64_t size, AxesAttr axes, MeshAttr meshAttr) {
-  // Nested ceilings, as spmd::shardRange has them.
+  // Nested ceilings, as spmd::shardRange computes them.
   spmd::MeshShape mesh = meshAttr.toValue();
   Value start = emitConstant(0), owned = emitConstant(size), zero = emitConstant(0);
   int64_t piece = size;

@@ -19,7 +19,7 @@ namespace spmdc {
 
 namespace {
 
-/// The words of a kernel's name: its members' operations, without converts and broadcasts unless `all` are asked for.
+/// The words of a kernel's name: the operations of its members. Converts and broadcasts count only if `all` is set.
 SmallVector<std::string> wordsOf(const Cluster &cluster, ArrayRef<Operation *> ops, bool all) {
   SmallVector<std::string> words;
   for (Operation *op : ops) {
@@ -38,12 +38,13 @@ SmallVector<std::string> wordsOf(const Cluster &cluster, ArrayRef<Operation *> o
   return words;
 }
 
-/// The beginning of a kernel's name, to which its number is added: what it does, in at most three words, `exp_sum_`.
+/// The prefix of a kernel's name, `exp_sum_`: at most three words for what it computes. The kernel's number is
+/// appended.
 std::string nameOf(const Cluster &cluster, ArrayRef<Operation *> ops) {
   SmallVector<std::string> words = wordsOf(cluster, ops, /*all=*/cluster.members.size() <= 3);
-  if (words.empty()) // A name that is a number alone is none in PTX.
+  if (words.empty()) // PTX allows no name that is only a number.
     words = wordsOf(cluster, ops, /*all=*/true);
-  // The first two say what it begins with, the last what comes out.
+  // The first two words are the first operations, the third is the last one.
   if (words.size() > 3)
     words.erase(words.begin() + 2, words.end() - 1);
   std::string name;
@@ -63,7 +64,7 @@ public:
     std::vector<Cluster> clusters = builder.take();
     for (Operation &op : block)
       position[&op] = position.size();
-    // Kernels in the order of their first result, so that names and the module read like the program.
+    // Kernels in the order of their first result, so that names and the module follow the program.
     llvm::sort(clusters, [&](const Cluster &x, const Cluster &y) { return lastOf(x) < lastOf(y); });
     SmallVector<Operation *> launches;
     for (const Cluster &cluster : clusters)
@@ -83,7 +84,7 @@ private:
     return last;
   }
 
-  /// What kernels compute is left without users; a reshape that something else reads stays.
+  /// Operations that kernels compute have no users left; a reshape with a remaining user stays.
   bool isDead(Operation *op) const {
     return position.contains(op) && isKernelOp(op) && !isa<ReshapeOp>(op) && !isStoredConstant(op);
   }
@@ -134,8 +135,8 @@ private:
         op.erase();
   }
 
-  /// Launches stand at the end: brings everything into an order in which values come before their uses. A launch goes
-  /// where its last input is ready; what else is ready goes as the program has it. Prints wait for one another.
+  /// Launches are at the end of the block: sorts operations so that values come before their uses. A launch comes as
+  /// soon as its last input is ready; other ready operations keep program order. Prints keep their order.
   void sort() {
     llvm::DenseMap<Operation *, unsigned> waiting;
     llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
@@ -185,14 +186,16 @@ private:
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// Whether a value comes from a transfer under which products are to run: one that took it as an extra would wait.
+/// True if the value comes from a transfer that overlaps with products: a product with such an extra operand would
+/// wait.
 bool isOverlapped(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
   return value.getDefiningOp() && value.getDefiningOp()->hasAttr(kOverlappedAttrName);
 }
 
-/// A kernel that only rewrites the rows of a product runs as the product's epilogue, on rows that are still in cache.
+/// Fuses a kernel that only rewrites the rows of a product into the product as its epilogue, which runs while the rows
+/// are in cache. Returns false if it cannot.
 bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, SymbolTable &symbols) {
   if (matmul.getEpilogue() || !matmul.getResult().hasOneUse())
     return false;
@@ -214,7 +217,7 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
     return false;
   OpBuilder builder(launch);
   kernel->setAttr(kRowsAttrName, builder.getI64IntegerAttr(rows));
-  // The product comes first.
+  // The product is the first argument.
   Block &block = kernel.getBlock();
   BlockArgument first = block.insertArgument(0u, product.getType(), product.getLoc());
   block.getArgument(position + 1).replaceAllUsesWith(first);

@@ -105,7 +105,8 @@ std::pair<IndexExpr, IndexExpr> IndexSpace::split(const IndexExpr &x, int64_t di
   IndexExpr remainder(x.constant - quotient.constant * divisor);
   for (const auto &[atom, coefficient] : x.terms) {
     int64_t whole = floorDivide(coefficient, divisor), rest = coefficient - whole * divisor;
-    // A term is cut only when nothing of it is left: x + 7y by 4 stays one term 7y, whose parts nobody would join.
+    // A term is split only if no remainder is left: x + 7y by 4 keeps the term 7y, since no rule would merge its parts
+    // again.
     if (rest == 0)
       quotient.terms.emplace_back(atom, whole);
     else

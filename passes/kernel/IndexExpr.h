@@ -1,14 +1,15 @@
 //===- IndexExpr.h - symbolic positions in arrays ---------------*- C++ -*-===//
 //
-// Where a kernel's iteration reads and writes, as expressions over its loop variables: sums of variables, floor
-// divisions and remainders by constants. Expressions are kept in one canonical form, with the bounds of the variables
-// known, so that reshapes, slices and transposes compose to what a person would write: two expressions that the rules
-// can show equal compare equal.
+// The positions that an iteration of a kernel reads and writes, as expressions over its loop variables: sums of
+// variables, floor divisions and remainders by constants. Expressions have one canonical form, computed with the bounds
+// of the variables, so that reshapes, slices and transposes compose without superfluous divisions: two expressions that
+// the rules can prove equal compare equal.
 //
-// Positions that arrays of indices hold are atoms, too (lookups): what they are is not known, but where they are read
-// is, and so on which variables they depend.
+// Positions that arrays of indices hold are atoms, too (lookups): their values are unknown, but their places are known,
+// and with these the variables on which they depend.
 //
-// What it does not do: multiply variables, or divide by them; array operations on static shapes never need it.
+// Products of variables and divisions by variables are not supported; array operations on static shapes never need
+// them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -24,7 +25,7 @@
 
 namespace spmdc {
 
-/// constant + sum of coefficient * atom; atoms are numbers in an IndexSpace, ascending.
+/// The sum constant + coefficient * atom + ...; atoms are numbers in an IndexSpace, ascending.
 struct IndexExpr {
   int64_t constant = 0;
   llvm::SmallVector<std::pair<unsigned, int64_t>, 2> terms;
@@ -36,7 +37,7 @@ struct IndexExpr {
   bool operator<(const IndexExpr &other) const {
     return std::tie(constant, terms) < std::tie(other.constant, other.terms);
   }
-  /// The factor of an atom; 0 where it does not occur.
+  /// The coefficient of an atom; 0 if it does not occur.
   int64_t coefficientOf(unsigned atom) const;
 };
 
@@ -50,15 +51,15 @@ class IndexSpace {
 public:
   struct Atom {
     enum Kind { Variable, FloorDiv, Mod, Lookup } kind = Variable;
-    IndexExpr operand;            ///< Of FloorDiv and Mod; never negative.
-    int64_t divisor = 1;          ///< Of FloorDiv and Mod.
-    std::vector<IndexExpr> place; ///< Of Lookup: the index of the element that holds the position.
+    IndexExpr operand;            ///< Operand of FloorDiv and Mod; never negative.
+    int64_t divisor = 1;          ///< Divisor of FloorDiv and Mod.
+    std::vector<IndexExpr> place; ///< Of a Lookup: the index of the element that holds the position.
     IndexRange range;
   };
 
-  /// A new variable between the two bounds.
+  /// A new variable between the two bounds, both inclusive.
   IndexExpr createVariable(int64_t low, int64_t high);
-  /// A position between the two bounds that an element of an array holds: a new one for each call.
+  /// A position that an element of an array holds, between the two bounds. Each call returns a new atom.
   IndexExpr createLookup(llvm::ArrayRef<IndexExpr> place, int64_t low, int64_t high);
   const Atom &getAtom(unsigned atom) const { return atoms[atom]; }
 
@@ -68,11 +69,12 @@ public:
   IndexExpr mod(const IndexExpr &x, int64_t divisor);
   IndexRange rangeOf(const IndexExpr &x) const;
 
-  /// Row-major position of an index in an array, and back.
+  /// Row-major position of an index in an array, and the inverse.
   IndexExpr linearize(llvm::ArrayRef<IndexExpr> index, llvm::ArrayRef<int64_t> shape);
   llvm::SmallVector<IndexExpr> delinearize(const IndexExpr &position, llvm::ArrayRef<int64_t> shape);
 
-  /// Divisions, remainders and lookups in an expression, nested ones included: what it costs beyond multiply and add.
+  /// The number of divisions, remainders and lookups in an expression, nested ones included. Multiplications and
+  /// additions do not count.
   unsigned countDivisions(const IndexExpr &x) const;
   /// True if the variable occurs, also below divisions.
   bool dependsOn(const IndexExpr &x, unsigned variable) const;

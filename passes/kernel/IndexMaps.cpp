@@ -91,7 +91,7 @@ MappedIndex KernelIndexing::map(Operation *op, ArrayRef<IndexExpr> index) {
           entry->second = space.createVariable(0, source[dim]);
         mapped.index.assign(index.begin(), index.end());
         mapped.index[dim] = space.add(index[dim], entry->second);
-        // Pieces of equal size end where the operand ends: no element lies behind it.
+        // If shards have equal size, the last one ends with the operand: no element is behind the end.
         if (shapeOf(slice)[dim] * groupSize(slice) != source[dim])
           addGuard(mapped, mapped.index[dim], 0, source[dim]);
       })

@@ -1,7 +1,8 @@
 //===- IndexMaps.h - how operations read their operands ---------*- C++ -*-===//
 //
-// For every operation that moves data without computing: from the index of a result element to the index of the
-// operand element that it is, and to the conditions under which it is one. Scheduling and code generation share it.
+// Index maps of operations that move data without computing: from the index of a result element to the index of the
+// operand element that it copies, and the conditions under which it copies one. Scheduling and code generation share
+// them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -40,11 +41,11 @@ struct IndexLookup {
   int64_t high = 0;
 };
 
-/// The operand element at `index`, where all guards hold; elsewhere the padding.
+/// The operand element at `index` where all guards hold; elsewhere padding.
 struct MappedIndex {
   Index index;
   llvm::SmallVector<IndexGuard> guards;
-  llvm::SmallVector<IndexLookup> lookups; ///< What must be read to know the index.
+  llvm::SmallVector<IndexLookup> lookups; ///< The lookups of which the index is composed.
 };
 
 /// The expressions of one kernel, and the variables that stand for positions known only on the device.
@@ -52,25 +53,25 @@ class KernelIndexing {
 public:
   IndexSpace space;
 
-  /// The index of the operand's element that result element `index` of a broadcast, reshape, transpose, slice,
-  /// reverse, pad, all_slice, dynamic_slice or take is; for dynamic_update_slice that of the update's element.
+  /// Returns the index of the operand element that result element `index` of a broadcast, reshape, transpose, slice,
+  /// reverse, pad, all_slice, dynamic_slice or take copies. For dynamic_update_slice: the index in the update.
   MappedIndex map(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index);
-  /// Where the elements of a concatenation are those of one of its first operands, `count` of them.
+  /// The guard that holds where an element of a concatenation comes from one of its first `count` operands.
   IndexGuard getFirstParts(ConcatenateOp op, llvm::ArrayRef<IndexExpr> index, size_t count) const;
-  /// First element of the device's piece, for every all_slice that `map` met.
+  /// The first element of the device's shard, for every all_slice passed to `map`.
   const llvm::MapVector<mlir::Operation *, IndexExpr> &getSliceStarts() const { return sliceStarts; }
 
-  /// What a lookup's atom reads.
+  /// The array element that a lookup's atom reads.
   const IndexLookup &getLookup(unsigned atom) const { return lookups.at(atom); }
 
 private:
-  /// The position that an element holds; the same expression for the same element.
+  /// Returns the position that an element holds: the same expression for the same element.
   IndexExpr lookUp(MappedIndex &mapped, mlir::Value indices, llvm::ArrayRef<IndexExpr> place, int64_t high);
   void addGuard(MappedIndex &mapped, const IndexExpr &expr, int64_t low, int64_t high);
 
   llvm::MapVector<mlir::Operation *, IndexExpr> sliceStarts;
   std::map<unsigned, IndexLookup> lookups;
-  /// Looked up only: array, bound and place to expression.
+  /// From array, bound and place to expression. Keys are addresses, so no code iterates over the map.
   std::map<std::tuple<const void *, int64_t, std::vector<IndexExpr>>, IndexExpr> known;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 int64_t elementsOf(Value value) { return productOf(shapeOf(value)); }
 
-/// Counts from the outputs, which are computed whole, back to the inputs.
+/// Counts from the outputs, which are fully computed, back to the inputs.
 class Counter {
 public:
   explicit Counter(Block &block) {
@@ -31,8 +31,8 @@ public:
 private:
   /// Elements that the users of a value need.
   struct Uses {
-    int64_t together = 0; ///< Of what is element-wise, the most: all of it looks at the same elements.
-    int64_t apart = 0;    ///< Of what moves data, the sum: slices of one array are of different parts of it.
+    int64_t together = 0; ///< For element-wise users: their maximum, since all read the same elements.
+    int64_t apart = 0;    ///< For users that move data: their sum, since slices of an array read different parts.
   };
 
   void addOperands(Operation *op) {
@@ -49,7 +49,7 @@ private:
     }
   }
 
-  /// Elements of an operand that one of the result needs.
+  /// Elements of an operand that one element of the result needs.
   static int64_t getReadsPerResult(Operation *op) {
     if (!isa<ReduceOp, CumulativeOp>(op))
       return 1;

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Joins neighbouring dimensions where `isJoined`.
+/// Merges neighbouring dimensions where `isJoined`.
 static SmallVector<int64_t> join(ArrayRef<int64_t> shape, ArrayRef<bool> isJoined) {
   SmallVector<int64_t> result;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -36,14 +36,14 @@ KernelBody KernelBody::of(plan::KernelOp kernel) {
 }
 
 ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
-  // The shared memory that reductions need: a value for each of 32 warps, 8 bytes each, of eight reductions.
+  // Shared memory for reductions: one value of 8 bytes for each of 32 warps, for up to eight reductions.
   constexpr int64_t kReductionBytes = 2048;
-  // An H100 executes about 34 instructions in the time that 4 bytes take from memory, which cost 4 units.
+  // An H100 executes about 34 instructions while it reads 4 bytes from memory, which cost 4 units.
   constexpr double kComputeCost = 0.125;
-  // A round of a block of 1024 threads, 16 bytes each.
+  // A block of 1024 threads loads this many bytes in one round: 16 for each thread.
   constexpr int64_t kRoundBytes = 16384;
-  // Of an H100's 132 multiprocessors one alone gets about three times its part of the memory's rate: some 75 GB/s, of
-  // which a launch of 2 us is worth 150 KB.
+  // One of an H100's 132 multiprocessors alone gets about three times its share of the memory bandwidth: some 75 GB/s,
+  // so a launch of 2 us is worth 150 KB.
   constexpr double kSlowdownAlone = 44, kWorkOfOneBlock = 150e3;
   return {.loadedBytes = sharedBytes - kReductionBytes,
           .loadedUnit = kRoundBytes,
@@ -99,7 +99,7 @@ bool KernelSchedule::canOverwrite(Value input, unsigned output, Value outputValu
 
 FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::optional<int64_t> rows, bool isTrial,
                                                   const ScheduleTraits &traits) {
-  // Nothing to write: no iteration.
+  // Empty outputs need no iteration.
   auto isEmpty = [](Value output) { return productOf(shapeOf(output)) == 0; };
   if (!body.outputs.empty() && llvm::all_of(body.outputs, isEmpty)) {
     KernelSchedule schedule;
@@ -117,7 +117,7 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   FailureOr<KernelSchedule> schedule = builder.build(rowShape, inner, plain);
   if (failed(schedule) || isTrial)
     return schedule;
-  // Dimensions that lie one after the other everywhere become one: each boundary is tried alone.
+  // Dimensions that are contiguous to each other in all arrays are merged: each boundary is tried separately.
   SmallVector<bool> joinsRow(rowShape.size()), joinsInner(inner.size());
   auto isFree = [&](ArrayRef<int64_t> rowsTried, ArrayRef<int64_t> innerTried) {
     ScheduleBuilder::Counts counts;
@@ -135,7 +135,7 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   }
   rowShape = join(rowShape, joinsRow);
   inner = join(inner, joinsInner);
-  // A last dimension of a few elements is no vector: better divide.
+  // A last dimension of a few elements gives no vector; a division of the index is cheaper.
   if (schedule->lanes != Lanes::Inner)
     while (rowShape.size() > 1 && rowShape.back() < ScheduleBuilder::kMinLanes) {
       int64_t last = rowShape.pop_back_val();

@@ -1,9 +1,9 @@
 //===- KernelSchedule.h - the loops of a kernel -----------------*- C++ -*-===//
 //
-// A fused group of array operations as loops, before any backend: a parallel range of rows, and per row a sequence of
-// stages. A stage runs over an inner domain; it reduces values over it, stores outputs, or both. Everything else in the
-// group is computed where it is used, at an index that is known symbolically; a reduction's value is used by later
-// stages of the same row.
+// The loops of a fused group of array operations, before any backend: a parallel range of rows, and for each row a
+// sequence of stages. A stage runs over an inner domain; it reduces values over it, stores outputs, or both. Every
+// other value of the group is computed where it is used, at an index that is known symbolically; later stages of the
+// same row use the value of a reduction.
 //
 // Example: softmax of f32[64, 1000] along the last dimension
 //     rows [64], lanes Inner
@@ -11,7 +11,7 @@
 //     stage 1: domain [1000]  reduce sum e, keep e = exp(x - max)
 //     stage 2: domain [1000]  store e / sum
 //
-// `lanes` says where neighbouring memory lies, and so what a vector or a warp runs over:
+// `lanes` is the direction in which neighbouring elements are contiguous, so the direction of a vector or a warp:
 //   Inner  the innermost dimension of the domain (a row is contiguous): CPU: vectors within a row; GPU: a block a row.
 //   Rows   the last row dimension (consecutive rows are contiguous, the domain is walked in sequence): element-wise
 //          work, reductions over leading dimensions. CPU: blocks of rows side by side; GPU: a thread a row.
@@ -19,8 +19,8 @@
 //          contiguous. The parallel range counts strips of kTileRows of it; a strip walks the last row dimension in
 //          squares.
 //
-// A schedule is computed from the operations alone, the same each time: the pass that forms kernels asks whether there
-// is one, and each backend computes it again from the outlined kernel.
+// A schedule is a function of the operations alone. The pass that forms kernels asks whether one exists, and each
+// backend computes it again from the outlined kernel.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -36,7 +36,7 @@
 
 namespace spmdc {
 
-/// A set of operations seen as one kernel. What they use from outside is read from memory.
+/// A set of operations seen as one kernel. Operands defined outside of the set are read from memory.
 struct KernelBody {
   llvm::SmallVector<mlir::Value> outputs;
   llvm::DenseSet<mlir::Operation *> ops;
@@ -48,21 +48,22 @@ struct KernelBody {
   static KernelBody of(plan::KernelOp kernel);
 };
 
-/// What a backend keeps of a row from one stage to the next, and what computing costs it.
+/// The limits of what a backend can keep of a row from one stage to the next, and the cost of computing on it.
 struct ScheduleTraits {
-  /// Most elements of a row that are kept of what is computed (64 KiB of f32, which a core's cache holds); a stage
-  /// recomputes beyond that.
+  /// The most elements of a computed value that are kept for a row (64 KiB of f32, which a core's cache holds); for
+  /// longer rows a stage computes the value again.
   int64_t computedExtent = 16384;
-  /// Most bytes of a row that are kept, with what is computed, of what several stages read from memory, each value
-  /// filled up to `loadedUnit`; 0: the cache does that.
+  /// The most bytes of a row that are kept, counting computed values and those that several stages read from memory;
+  /// each value is rounded up to `loadedUnit`. 0: values read from memory are not kept, since the cache holds them.
   int64_t loadedBytes = 0, loadedUnit = 1;
-  /// Cost of an operation beside that of memory, in units of OpCost.h.
+  /// Cost of an operation relative to memory accesses, in units of OpCost.h.
   double computeCost = 1;
-  /// So many times longer a kernel of one block takes than one that occupies the machine, for what each block does
-  /// beyond `workOfOneBlock`: what it does in the time that another launch takes. 1: cores do not wait for others.
+  /// A kernel of one block takes this many times longer than one that occupies the machine, for the work of a block
+  /// beyond `workOfOneBlock`, the work that it does in the time of a launch. 1: a core alone runs at full speed.
   double slowdownAlone = 1, workOfOneBlock = 0;
 
-  /// A GPU that gives a block so many bytes of shared memory. A thread's registers keep the computed elements of a row.
+  /// Traits of a GPU with this many bytes of shared memory for a block. Registers of threads keep the computed elements
+  /// of a row.
   static ScheduleTraits forGpu(int64_t sharedBytes);
 };
 
@@ -75,32 +76,32 @@ struct KernelSchedule {
     Index vars;
     int64_t getExtent() const;
   };
-  /// `op` (reduce) of the operand at this index, over the stage's domain; one value a row.
+  /// Reduces the operand of `op` at this index over the stage's domain: one value for each row.
   struct Reduction {
     ReduceOp op;
     Index operandIndex;
   };
-  /// `op` (cumulative) along its dimension, which is the stage's whole domain: walked in sequence, and stored.
+  /// Scans along the dimension of `op` (cumulative), which is the stage's whole domain: in sequence, each value stored.
   struct Scan {
     CumulativeOp op;
     Index operandIndex;
     unsigned output = 0;
   };
   struct Store {
-    unsigned output = 0; ///< Into KernelBody::outputs.
+    unsigned output = 0; ///< Index into KernelBody::outputs.
     Index index;
   };
-  /// A value worth keeping for later stages: computed here, read there at the same index.
+  /// A value that one stage computes and keeps, and later stages of the row read at the same index.
   struct StageCache {
     mlir::Value value;
     Index index;
   };
-  /// What a stage reads from memory.
+  /// A read of an array in memory by a stage.
   struct Load {
     mlir::Value value;
     Index index;
     unsigned stage = 0;
-    bool isGuarded = false; ///< Read only where some condition holds: elsewhere the index may lie outside.
+    bool isGuarded = false; ///< Some condition guards the read: the index may be out of range where it is false.
   };
   struct Stage {
     unsigned domain = 0;
@@ -114,49 +115,50 @@ struct KernelSchedule {
   Lanes lanes = Lanes::Rows;
   llvm::SmallVector<int64_t> rowShape; ///< The parallel range, row-major; its product is the extent.
   Index rowVars;
-  int64_t tiledRow = -1; ///< Tiles only: into rowShape.
+  int64_t tiledRow = -1; ///< Of Lanes::Tiles: index into rowShape.
   std::vector<Domain> domains;
   std::vector<Stage> stages;
   std::vector<Load> loads;
   int64_t grain = 1;
-  double work = 0; ///< Estimated cost of the whole kernel; the unit is about one vectorised addition of an element.
+  double work = 0; ///< Estimated cost of the kernel; the unit is about one vectorised addition of an element.
 
   int64_t getExtent() const;
   /// Position in the parallel range, from the row variables.
   IndexExpr getRow() const;
-  /// Most values any stash needs for one row.
+  /// The most values that any stage-local cache needs for one row.
   int64_t getStashExtent() const;
 
-  /// True if `output` may lie where `input` lies: each element is read only where it is written, and not in a later
-  /// stage. Enough for code that runs a row's iterations one by one and reads all that an iteration of a stage needs
-  /// before it writes; a backend whose code does not, asks for more (passes/kernel/Overwrites.h).
+  /// True if `output` may have the memory of `input`: each element is read only where it is written, and not in a later
+  /// stage. This suffices for code that runs a row's iterations in sequence, and reads all operands of an iteration of
+  /// a stage before it writes. A backend with other code adds its own conditions (passes/kernel/Overwrites.h).
   bool canOverwrite(mlir::Value input, unsigned output, mlir::Value outputValue) const;
 
-  /// The loops of these operations; fails where they are not one kernel. With `rows`, the parallel range is exactly
-  /// that many leading rows of the outputs (epilogues of matrix products). `isTrial` leaves out what only generated
-  /// code needs: the joining of dimensions, tiles.
+  /// Computes the loops of these operations; fails if they cannot be one kernel. With `rows`, the parallel range is
+  /// exactly that many leading rows of the outputs (epilogues of matrix products). `isTrial` skips the steps that only
+  /// code generation needs: merging of dimensions, and tiles.
   static mlir::FailureOr<KernelSchedule> compute(const KernelBody &body, std::optional<int64_t> rows = {},
                                                  bool isTrial = false, const ScheduleTraits &traits = {});
-  /// Of an outlined kernel; fails with an error.
+  /// The same for an outlined kernel; emits an error on failure.
   static mlir::FailureOr<KernelSchedule> compute(plan::KernelOp kernel, const ScheduleTraits &traits = {});
-  /// Readable text, for tests and --emit=kernels.
+  /// Returns the schedule as text, for tests and --emit=kernels.
   std::string str() const;
 };
 
-/// Attribute of kernels whose parallel range is given: epilogues.
+/// Attribute of kernels with a given parallel range: epilogues.
 inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
 /// Attribute of kernels that are mapped to a GPU (spmdc-map-to-gpu): threads of a block; `extent` then counts blocks.
 inline constexpr llvm::StringLiteral kBlockThreadsAttrName = "block_threads";
 
-/// Attributes of kernels that are mapped to a GPU: the shared memory that a block may have, from which its schedule
-/// follows, and the part of it that a launch has to ask for.
+/// Attributes of kernels that are mapped to a GPU: the limit of a block's shared memory, which determines the schedule,
+/// and the bytes of it that a launch has to request.
 inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kSharedBytesAttrName = "shared_bytes";
 
-/// Shared memory of a block on every GPU.
+/// Every GPU gives a block this many bytes of shared memory.
 inline constexpr int64_t kMinSharedBytes = 48 * 1024;
-/// Tiles: an iteration of the parallel range is this many of the tiled row dimension, and all of the last one.
+/// Lanes::Tiles: an iteration of the parallel range covers this many elements of the tiled row dimension, and all of
+/// the last one.
 inline constexpr int64_t kTileRows = 16;
-/// Rows that are computed side by side where lanes are rows.
+/// Lanes::Rows: the number of adjacent rows in one block.
 inline constexpr int64_t kRowBlock = 256;
 
 } // namespace spmdc

@@ -35,11 +35,11 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// So many additions of integers in one block are the rounds of a hash.
+/// A block with this many additions of integers holds the rounds of a hash.
 constexpr int kLongChain = 32;
 
-/// Loop strength reduction looks for common parts in all orders of a sum, and the words of threefry are a sum of the
-/// counter and twenty unknowns: half a second a kernel, to no avail.
+/// Loop strength reduction looks for common parts in all orders of a sum. The words of threefry are sums of the counter
+/// and twenty unknowns: the search takes half a second for a kernel, and finds nothing.
 bool hasLongChains(const llvm::Module &module) {
   auto isAddition = [](const llvm::Instruction &instruction) {
     return instruction.getOpcode() == llvm::Instruction::Add && instruction.getType()->isIntegerTy() &&
@@ -51,7 +51,7 @@ bool hasLongChains(const llvm::Module &module) {
   });
 }
 
-/// Tells the vectoriser the width of parallel loops: half its time is to find out.
+/// Gives the vectoriser the width of parallel loops: it spends half its time to find it.
 void setVectorWidth(llvm::Module &module, unsigned width) {
   llvm::LLVMContext &context = module.getContext();
   llvm::Metadata *hint = llvm::MDNode::get(
@@ -81,8 +81,8 @@ public:
   }
 };
 
-/// What LLVM says of generated code, such as which loops it did not vectorise, is not for the people who run programs,
-/// and its own handler would print it. Of an error they are told by whoever wanted the code.
+/// Drops LLVM's remarks about generated code, such as loops that were not vectorised: they do not help users, and
+/// LLVM's own handler would print them. Errors are kept for the caller's message.
 class QuietDiagnostics : public llvm::DiagnosticHandler {
 public:
   explicit QuietDiagnostics(std::string &errors) : errors(errors) {}
@@ -169,7 +169,7 @@ void LlvmCode::optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsign
 }
 
 LogicalResult LlvmCode::link(const LlvmCode &other) {
-  // Types and constants belong to a context, of which each has its own.
+  // Types and constants belong to a context; each object has its own, so the code is copied as bitcode.
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream os(bitcode);
   llvm::WriteBitcodeToFile(*other.module, os);

@@ -1,7 +1,7 @@
 //===- LlvmCode.h - kernels as LLVM IR --------------------------*- C++ -*-===//
 //
-// What the backends do alike from the llvm dialect on: translation without source positions (code does not depend on
-// where its source lies), optimisation by LLVM's standard pipeline, and text or machine code.
+// The steps from the llvm dialect on, common to all backends: translation without source locations (code does not
+// depend on where its source is), optimisation by LLVM's standard pipeline, and text or machine code.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,25 +21,24 @@ class LlvmCode {
 public:
   LlvmCode();
 
-  /// `kernels` is a module of the llvm (and nvvm) dialect, whose positions are lost.
+  /// `kernels` is a module of the llvm (and nvvm) dialect; its locations are dropped.
   mlir::LogicalResult translate(mlir::Operation *kernels, std::unique_ptr<llvm::TargetMachine> target);
-  /// 0 to 3, LLVM's meaning.
+  /// `level` is 0 to 3, as in LLVM.
   void optimize(unsigned level, const llvm::PipelineTuningOptions &tuning = {});
 
-  /// Little more than vectors, of so many elements, where loops allow them: for code that is not worth more of LLVM's
-  /// time.
+  /// Vectorizes loops by `vectorWidth` elements and does little else: for code that is not worth more compile time.
   void optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth);
 
-  /// Takes in a copy of what `other` has; for the same target.
+  /// Links a copy of the code of `other`, which has the same target.
   mlir::LogicalResult link(const LlvmCode &other);
 
   llvm::Module &getModule() { return *module; }
   std::string getText() const;
-  /// Fails where the target cannot, or where LLVM found an error on the way. `reducesStrength`: whether loop strength
-  /// reduction is worth its time there.
+  /// Returns text or machine code. Fails if the target cannot emit this type, or LLVM reported an error.
+  /// `reducesStrength`: loop strength reduction runs.
   mlir::FailureOr<std::string> emit(llvm::CodeGenFileType type, bool reducesStrength);
 
-  /// What LLVM found wrong, to stand behind a message of one's own (`: inline asm ...`); empty where it is nothing.
+  /// The errors that LLVM reported, to append to a message (`: inline asm ...`); empty if there are none.
   const std::string &getErrors() const { return errors; }
 
 private:

@@ -1,7 +1,7 @@
-//===- LowerLibraryCalls.cpp - what the runtime's library does ------------===//
+//===- LowerLibraryCalls.cpp - operations of the runtime's library --------===//
 //
-// Sorting and adding at indices are no loops over independent elements, and a window is written without touching the
-// rest of its array: they are steps of their own, seen as [outer, dimension, inner].
+// Sorting and adding at indices are not loops over independent elements, and a window is written without touching the
+// other elements of its array. They become steps of the plan, on arrays seen as [outer, dimension, inner].
 //
 //===----------------------------------------------------------------------===//
 

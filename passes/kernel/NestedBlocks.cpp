@@ -1,4 +1,4 @@
-//===- NestedBlocks.cpp - the blocks of a function, loops and all ---------===//
+//===- NestedBlocks.cpp - blocks of a function and its regions ------------===//
 
 #include "passes/kernel/NestedBlocks.h"
 
@@ -11,8 +11,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Whether a copy of the operation costs no more than reading its result: made from nothing, or repeating what is in
-/// memory anyway.
+/// True if a copy of the operation costs no more than a read of its result: it has no operands, or it repeats values
+/// that are in memory anyway.
 bool isWorthCopying(Operation *op) {
   if (!isFreeOp(op))
     return false;

@@ -1,18 +1,19 @@
-//===- NestedBlocks.h - the blocks of a function, loops and all -*- C++ -*-===//
+//===- NestedBlocks.h - blocks of a function and its regions ----*- C++ -*-===//
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace spmdc {
 
-/// The blocks that hold a device's operations: the function's, and those of its loops and branches; outer ones first.
+/// Returns the blocks that hold a device's operations: the function's, and those of its loops and branches, outer ones
+/// first.
 llvm::SmallVector<mlir::Block *> getNestedBlocks(mlir::func::FuncOp function);
 
-/// Gives each block copies of the splats, positions and broadcasts outside that its kernels read: computed where they
-/// are read, they cost nothing, while in memory each iteration of a loop would read them anew.
+/// Copies splats, positions and broadcasts from outside into each block whose kernels read them. Computed where they
+/// are read, they cost nothing; in memory, each iteration of a loop would read them again.
 void sinkFreeOperations(mlir::func::FuncOp function);
 
-/// True where the order among such operations is part of what the program does: prints, and what contains them.
+/// True if the program's behavior depends on the order of such operations: prints, and operations that contain prints.
 bool hasOrderedEffects(mlir::Operation *op);
 
 } // namespace spmdc

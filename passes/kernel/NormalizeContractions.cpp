@@ -1,7 +1,7 @@
 //===- NormalizeContractions.cpp - dot_general to batched matrix products ---===//
 //
 // The library multiplies [batch, m, k] by [batch, k, n], each possibly transposed in its last two groups. An operand
-// whose dimensions lie in such an order in memory is used as it is; others are transposed first.
+// whose dimensions have such an order in memory is used without a copy; others are transposed first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,12 +19,12 @@ namespace spmdc {
 
 namespace {
 
-/// One operand: its dimensions by role, in the order in which they are to be walked.
+/// One operand: its dimensions by role, in the order in which the product iterates over them.
 struct Side {
   Value value;
   SmallVector<int64_t> batch, free, contract;
 
-  /// A transpose in front is absorbed: roles move to the dimensions of its operand.
+  /// Absorbs a transpose that defines the operand: the roles move to the dimensions of the transpose's operand.
   void absorbTransposes() {
     while (auto transpose = value.getDefiningOp<TransposeOp>()) {
       for (SmallVector<int64_t> *dims : {&batch, &free, &contract})
@@ -41,7 +41,7 @@ struct Side {
     return size;
   }
 
-  /// True if memory holds the groups in this order; dimensions of size 1 may stand anywhere.
+  /// True if memory holds the groups in this order; dimensions of size 1 may have any position.
   bool isLaidOut(ArrayRef<int64_t> first, ArrayRef<int64_t> second, ArrayRef<int64_t> third) const {
     int64_t last = -1;
     for (ArrayRef<int64_t> dims : {first, second, third})
@@ -56,7 +56,7 @@ struct Side {
   }
 
   /// Brings the operand into one of the two orders; true if that is the transposed one. The plain order has the
-  /// contracted dimensions before the free ones on the right side of a product, behind them on the left.
+  /// contracted dimensions before the free ones in the right operand of a product, behind them in the left one.
   bool layOut(OpBuilder &b, Location loc, bool contractsFirst) {
     ArrayRef<int64_t> first = contractsFirst ? contract : free, second = contractsFirst ? free : contract;
     if (isLaidOut(batch, first, second))
@@ -75,7 +75,8 @@ struct Side {
   }
 };
 
-/// Walks the contracted dimensions in the order of the left operand's memory, if that suits one of the two sides.
+/// Gives the contracted dimensions the order of the left operand's memory, if one of the operands then needs no
+/// transpose.
 void orderContracted(Side &lhs, Side &rhs) {
   SmallVector<size_t> order(lhs.contract.size());
   std::iota(order.begin(), order.end(), 0);

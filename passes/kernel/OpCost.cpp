@@ -1,4 +1,4 @@
-//===- OpCost.cpp - what operations cost in a kernel ----------------------===//
+//===- OpCost.cpp - costs of operations in a kernel -----------------------===//
 
 #include "passes/kernel/OpCost.h"
 
@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Arrays beyond this are read from memory, below from a cache.
+/// Larger arrays are read from memory, smaller ones from a cache.
 static constexpr int64_t kCachedBytes = 1 << 20;
 
 double getStoreCost(Value value) {
@@ -24,7 +24,7 @@ double getOpCost(Value value, bool isLoad) {
   auto type = cast<ArrayType>(value.getType());
   bool isWide = type.getElementType().isF64() || type.getElementType().isInteger(64);
   double width = isWide ? 2 : 1;
-  if (isa<Threefry2x32Op>(op)) // The rounds; both words together.
+  if (isa<Threefry2x32Op>(op)) // The cost of the rounds; both words share them.
     return 40;
   if (isa<ConstantOp, IotaOp, ShardStartOp, ShardSizeOp, AxisIndexOp>(op) || isIndexOp(op))
     return 0.25;

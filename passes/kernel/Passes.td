@@ -5,17 +5,17 @@
 include "mlir/Pass/PassBase.td"
 
 def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
-  let summary = "Brings reductions into forms that run in parallel and in vectors";
+  let summary = "Rewrites reductions so that they run in parallel and in vectors";
   let description = [{
     Before: a partitioned program (spmdc-verify-partitioned).
 
     - arg_reduce becomes the extreme value, and the smallest index of it: two vectorisable reductions.
-    - A running combination from the end becomes one from the beginning between two reversals.
+    - A scan from the end becomes a scan from the beginning between two reversals.
     - Reduced dimensions of size 1 are dropped.
     - A large reduction to few elements is split into fixed blocks along its longest reduced dimension: partial results
       of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
-    - `for-gpu`: a large scan along few rows is cut likewise: sums of blocks, a scan of these sums, and scans of the
-      blocks which begin with what comes before.
+    - `for-gpu`: a large scan along few rows is split likewise: sums of blocks, a scan of these sums, and scans of the
+      blocks which begin with the sum of all elements before.
 
     After: no arg_reduce is left, and no reversed cumulative.
     ```
@@ -29,7 +29,7 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"forGpu", "for-gpu", "bool", "false",
-                        "Cuts large reductions, and scans too, so that they occupy a GPU.">];
+                        "Splits large reductions, and scans too, so that they occupy a GPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
@@ -54,15 +54,15 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
 }
 
 def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
-  let summary = "Gives sorts, scatters and windows to the runtime's library";
+  let summary = "Lowers sorts, scatters and window updates to library calls";
   let description = [{
     Before: a partitioned program.
 
     array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
-    which sort lines in parallel, add in a fixed order, and change their first input in place if nothing else needs
-    it: a step of a loop that writes one row touches one row.
+    which sort lines in parallel, add in a fixed order, and change their first input in place if no other operation
+    needs it: a step of a loop that writes one row touches one row.
 
-    After: none of them is left.
+    After: none of these operations is left.
     ```
     %0 = array.scatter_add %x, %i, %u dim 1 : <f32[8, 6]>, <i32[5]>, <f32[8, 5]> -> <f32[8, 6]>
     ```
@@ -79,9 +79,9 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
   let description = [{
     Before: spmdc-decompose-reductions and spmdc-normalize-contractions have run.
 
-    Groups of operations that have a common schedule (KernelSchedule.h) are formed where that costs less than to run
-    them one by one: element-wise work, everything that only moves data, and reductions over the same rows, with several
-    outputs where these read the same memory. Element-wise work on the rows of a matrix product becomes its epilogue.
+    Operations that have a common schedule (KernelSchedule.h) are fused if that costs less than to run them one by one:
+    element-wise work, operations that only move data, and reductions over the same rows, with several outputs if these
+    read the same memory. Element-wise work on the rows of a matrix product becomes its epilogue.
     Operations without cost (splats, iota, positions, broadcasts) are repeated in each kernel that reads it.
 
     Each block of a loop or branch is treated like the function's. Prints keep their order.
@@ -98,17 +98,18 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"gpuSharedBytes", "gpu-shared-bytes", "int64_t", "0",
-                        "Kernels are for a GPU that gives a block so much shared memory; 0: for a CPU.">];
+                        "Target: a GPU with this many bytes of shared memory for a block; 0: a CPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 
 def ShareKernels : Pass<"spmdc-share-kernels", "mlir::ModuleOp"> {
-  let summary = "Keeps one of all kernels that compute the same";
+  let summary = "Merges equal kernels";
   let description = [{
     Before: kernels are outlined (spmdc-form-kernels).
 
-    Kernels whose bodies, types and attributes agree but for names and source places are one: what uses the others uses
-    the first. A network of equal layers is compiled once. The place of a computation is that of its launch.
+    Kernels whose bodies, types and attributes differ only in names and locations are merged: launches of the others
+    call the first one, so a network of equal layers is compiled once. The location of a computation is that of its
+    launch.
 
     After: no two plan.kernel are equal.
     ```
@@ -128,8 +129,8 @@ def ScheduleKernels : Pass<"spmdc-schedule-kernels", "mlir::ModuleOp"> {
   let description = [{
     Before: kernels are outlined (spmdc-form-kernels).
 
-    Computes each kernel's schedule (KernelSchedule.h) and notes on it the extent of the parallel range, the grain, the
-    schedule as text, and which inputs its outputs may be written over (Overwrites.h).
+    Computes each kernel's schedule (KernelSchedule.h) and adds as attributes the extent of the parallel range, the
+    grain, the schedule as text, and the inputs that its outputs may overwrite (Overwrites.h).
 
     After: every plan.kernel has `extent`, `grain`, `schedule` and `overwrites`, as a CPU runs them.
     ```

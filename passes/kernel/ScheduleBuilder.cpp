@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Sides of the squares in which transposes go.
+/// Side of the square tiles of a transpose.
 static constexpr int64_t kMinTile = 8;
 
 LogicalResult ScheduleBuilder::findRoots() {
@@ -46,7 +46,7 @@ LogicalResult ScheduleBuilder::findRoots() {
     if (!primary || elements(op) > elements(primary))
       primary = op;
   }
-  // A scan is stored as it goes: it must be an output, and nothing in the group may read it.
+  // A scan is stored while it runs: it must be an output, and no member of the group may read it.
   for (CumulativeOp scan : scans) {
     if (!llvm::is_contained(body.outputs, scan.getResult()))
       return failure();
@@ -80,7 +80,7 @@ LogicalResult ScheduleBuilder::chooseShape(std::optional<int64_t> rows) {
       return failure();
   size_t leading = output.size();
   if (rows) {
-    // As many leading dimensions as make up the rows.
+    // Takes as many leading dimensions as multiply to the number of rows.
     for (leading = 0; leading < output.size() && productOf(output.take_front(leading)) != *rows;)
       ++leading;
     if (productOf(output.take_front(leading)) != *rows)
@@ -149,7 +149,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     schedule.rowVars.push_back(space.createVariable(0, size - 1));
   row = schedule.getRow();
 
-  // A stage's loop over what `op` reduces or scans; `note` enters it there.
+  // Enters what `op` reduces or scans into the loop of a stage.
   using Note = llvm::function_ref<void(KernelSchedule::Stage & stage, const Index &index, int level)>;
   auto addReduction = [&](Operation *op, Note note) -> LogicalResult {
     Value operand = op->getOperand(0);
@@ -173,7 +173,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   for (CumulativeOp scan : scans)
     if (failed(addReduction(scan, [&](KernelSchedule::Stage &stage, const Index &index, int) {
           auto output = static_cast<unsigned>(llvm::find(body.outputs, scan.getResult()) - body.outputs.begin());
-          // Walked in sequence: a stage of its own among those of its level.
+          // A scan runs in sequence: it gets a stage of its own among those of its level.
           stage.scans.push_back({scan, index, output});
         })))
       return failure();
@@ -232,7 +232,7 @@ KernelSchedule::Lanes ScheduleBuilder::chooseLanes(bool hasFixedRows) const {
     return Lanes::Inner;
   if (!llvm::is_contained(dims, last))
     return Lanes::Rows;
-  // Rows of a few elements lie close enough together to be computed side by side.
+  // Rows of a few elements are close enough in memory to be computed in one vector.
   bool isShort = isa<ReduceOp>(primary) && productOf(shape.inner) < kMinLanes;
   return isShort && productOf(shape.rows) >= 4 * kMinLanes ? Lanes::Rows : Lanes::Inner;
 }
@@ -246,7 +246,7 @@ int64_t ScheduleBuilder::findTiledRow() const {
   for (const Evaluation &evaluation : evaluations) {
     if (body.contains(evaluation.visit.value))
       continue;
-    // Linear in the variables, or there is nothing to gain.
+    // Tiles help only if the position is linear in the variables.
     IndexExpr position = schedule.indexing->space.linearize(*evaluation.visit.index, shapeOf(evaluation.visit.value));
     if (space.countDivisions(position) || std::abs(position.coefficientOf(lane)) <= 1)
       continue;

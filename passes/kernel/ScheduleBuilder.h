@@ -1,9 +1,9 @@
 //===- ScheduleBuilder.h - finds the loops of a kernel ----------*- C++ -*-===//
 //
-// Fixes the row space and the domains first (from the reductions, else from the first output), then walks from every
-// reduction and output to the leaves with symbolic indices. The walk is what decides: it fails where a reduction of the
-// group would be read in another row than the current one, and it counts what each stage evaluates. What several stages
-// evaluate and is dear becomes a stash.
+// Chooses the row space and the domains first (from the reductions, else from the first output). Then it walks from
+// every reduction and output to the leaves with symbolic indices. The walk fails if another row than the current one
+// would read a reduction of the group, and it counts the values that each stage evaluates. Expensive values that
+// several stages evaluate get a stage-local cache.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,26 +25,26 @@ public:
 
   ScheduleBuilder(const KernelBody &body, const ScheduleTraits &traits) : body(body), traits(traits) {}
 
-  /// What the walks saw.
+  /// Counts of the walks.
   struct Counts {
     unsigned divisions = 0;
     double work = 0;
   };
 
   mlir::LogicalResult findRoots();
-  /// Chooses rows and domain sizes before any joining.
+  /// Chooses rows and domain sizes before dimensions are merged.
   mlir::LogicalResult chooseShape(std::optional<int64_t> rows);
-  /// Makes the stages for these row dimensions, with the primary domain cut as `inner`.
+  /// Builds the stages for these row dimensions; the primary domain has the dimensions `inner`.
   mlir::FailureOr<KernelSchedule> build(llvm::ArrayRef<int64_t> rowShape, llvm::ArrayRef<int64_t> inner,
                                         Counts &counts);
   KernelSchedule::Lanes chooseLanes(bool hasFixedRows) const;
 
-  /// The loops over an array: rows, and what each row walks.
+  /// The loops over an array: rows, and the inner dimensions of each row.
   struct Shape {
     llvm::SmallVector<int64_t> rows, inner;
   };
   const Shape &getShape() const { return shape; }
-  /// A map kernel over rows alone: it may go in tiles.
+  /// A kernel without reductions, over rows alone: it may run in tiles.
   bool isMap() const { return !primary && shape.inner.empty(); }
 
 private:
@@ -58,10 +58,10 @@ private:
   };
   /// Everything one root (a reduction's operand or an output) computes.
   struct Walk {
-    int level = 0; ///< One more than that of the reductions that it uses.
+    int level = 0; ///< One more than the highest level of the reductions that it uses.
     std::vector<Visit> visits;
     llvm::DenseSet<Visit::Key> seen;
-    std::optional<std::pair<int, unsigned>> stage; ///< Given once stashes are chosen.
+    std::optional<std::pair<int, unsigned>> stage; ///< Set once stage-local caches are chosen.
     bool failed = false;
   };
 
@@ -70,14 +70,14 @@ private:
   /// Counts what a root computes in its stage.
   void addRoot(const Walk &walk, Visit root, int level, unsigned domain);
   unsigned domainOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> factors);
-  /// The index of every element of `op`'s operand, kept dimensions from the row, the others from the domain.
+  /// Returns the index of the operand of `op`: kept dimensions from the row, the others from the domain.
   Index operandIndexOf(mlir::Operation *op, unsigned domain);
-  /// Where an output is stored, and what it takes to compute it there.
+  /// Returns the index at which an output is stored, and sets the domain and the walk that compute it.
   std::optional<Index> outputIndex(mlir::Value output, unsigned &domain, Walk &walk);
   KernelSchedule::Stage &stageOf(int level, unsigned domain);
-  /// One element of this value, read or computed.
+  /// Cost of one element of this value, read or computed.
   double costOf(mlir::Value value) const;
-  /// The work of the whole kernel, stretched where it has too few blocks to occupy the machine.
+  /// Returns the work of the kernel, scaled up if it has too few blocks to occupy the machine.
   double stretch(double work) const;
   void addWork(const Walk &walk, int level, unsigned domain);
   void chooseStashes();
@@ -94,14 +94,14 @@ private:
   llvm::SmallVector<int64_t> innerFactors;
   unsigned visitCount = 0;
 
-  // Of the schedule under construction.
+  // State of the schedule under construction.
   KernelSchedule schedule;
   IndexExpr row;
   Counts *counts = nullptr;
-  std::map<mlir::Operation *, int> levels; ///< Looked up only.
+  std::map<mlir::Operation *, int> levels; ///< Keys are addresses: for lookups only.
   std::map<std::pair<int, unsigned>, KernelSchedule::Stage> stages;
   llvm::SmallVector<llvm::SmallVector<int64_t>> domainSizes;
-  using StageKey = std::pair<int, unsigned>; ///< Level and domain.
+  using StageKey = std::pair<int, unsigned>; ///< A level and a domain.
   struct Evaluation {
     Visit visit;
     std::vector<StageKey> stages;
@@ -114,10 +114,10 @@ private:
     StageKey stage;
   };
   std::vector<Root> roots;
-  // Looked up only, since their order is that of addresses.
-  llvm::DenseMap<Visit::Key, StageKey> stashedIn; ///< Where stashed values are computed.
+  // Keys are addresses, so no code iterates over the map.
+  llvm::DenseMap<Visit::Key, StageKey> stashedIn; ///< The stages that compute cached values.
   llvm::DenseSet<Visit::Key> stashesRead;
-  /// Computed only where some condition holds: elsewhere the index may lie outside.
+  /// Values computed only where some condition holds: elsewhere the index may be out of range.
   llvm::DenseSet<Visit::Key> guarded;
   std::vector<Evaluation> evaluations;
   llvm::DenseMap<Visit::Key, size_t> evaluationOf;

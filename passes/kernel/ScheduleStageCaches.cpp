@@ -1,4 +1,4 @@
-//===- ScheduleStageCaches.cpp - what a kernel's stages evaluate and keep -----===//
+//===- ScheduleStageCaches.cpp - values that stages keep ------------------===//
 
 #include "passes/kernel/OpCost.h"
 #include "passes/kernel/ScheduleBuilder.h"
@@ -11,7 +11,7 @@ using namespace mlir;
 namespace spmdc {
 
 double ScheduleBuilder::stretch(double work) const {
-  // A row along its last dimension is a block's; others are a thread's, or up to 32 threads share them.
+  // On a GPU a row along its last dimension runs on a block; another row on one thread, or on up to 32 threads.
   constexpr double kBlockThreads = 256, kMaxStrips = 32, kStripElements = 4;
   double longest = 1;
   for (const KernelSchedule::Domain &domain : schedule.domains)
@@ -34,7 +34,8 @@ void ScheduleBuilder::addWork(const Walk &walk, int level, unsigned domain) {
   const KernelSchedule::Domain &loops = schedule.domains[domain];
   llvm::DenseMap<const Index *, double> counts;
   auto countOf = [&](const Index &index) {
-    // Computed once for the loops that its index names; what hangs on rows alone is hoisted out of the domain.
+    // A value is computed once for the loops that its index names; values that depend on rows alone are hoisted out of
+    // the domain.
     auto depends = [&](const IndexExpr &var) {
       return !var.isConstant() &&
              llvm::any_of(index, [&](const IndexExpr &expr) { return space.dependsOn(expr, var.terms[0].first); });
@@ -100,13 +101,13 @@ bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
     return false;
   if (!isLoad)
     return loops.getExtent() * (isInner ? 1 : kRowBlock) <= traits.computedExtent;
-  // What all rows read comes from a cache each time.
+  // Values that all rows read come from a cache each time.
   auto isRow = [&](const IndexExpr &var) { return !var.isConstant() && dependsOn(var); };
   return schedule.rowVars.empty() || llvm::any_of(schedule.rowVars, isRow);
 }
 
 void ScheduleBuilder::chooseStashes() {
-  // What is computed first, since what is read costs less to read again.
+  // Computed values first, since a value in memory is cheaper to read again.
   int64_t bytes = 0;
   for (bool isLoad : {false, true})
     for (const Evaluation &evaluation : evaluations) {
@@ -123,7 +124,7 @@ void ScheduleBuilder::chooseStashes() {
     }
   if (stashedIn.empty())
     return;
-  // Count again: what a stash holds is not computed again, nor what only it needs.
+  // Counts again: a value in a stage-local cache is not computed again, nor are the values that only it needs.
   std::vector<Evaluation> candidates = std::move(evaluations);
   evaluations.clear();
   evaluationOf.clear();

@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// More visits than this mean that something is read at very many different places: no kernel for it.
+/// More visits than this mean that a value is read at very many different indices: the group is no kernel.
 static constexpr size_t kMaxVisits = 4096;
 
 void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
@@ -49,7 +49,7 @@ void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
         counts->divisions += space.countDivisions(guard.expr);
       for (const IndexLookup &lookup : mapped.lookups)
         pending.push_back({{lookup.indices, intern(Index(lookup.place))}, isGuarded});
-      // A window stands in front of what it replaces.
+      // The mapped index of a dynamic_update_slice is that of its update, operand 1.
       Value source = op->getOperand(isa<DynamicUpdateSliceOp>(op) ? 1 : 0);
       pending.push_back({{source, intern(std::move(mapped.index))}, isGuarded || !mapped.guards.empty()});
       if (isa<PadOp>(op))
@@ -90,7 +90,7 @@ std::optional<Index> ScheduleBuilder::outputIndex(Value output, unsigned &domain
     Index position = operandIndexOf(op, candidate);
     return space.delinearize(space.linearize(position, operandShape), sizes);
   };
-  // One element a row.
+  // One element for each row.
   if (count == rows) {
     Index index = space.delinearize(row, sizes);
     if (tryIndex(domainOf({}, {}), index))
@@ -112,7 +112,7 @@ std::optional<Index> ScheduleBuilder::outputIndex(Value output, unsigned &domain
         return index;
     }
   }
-  // Rows first, then whatever a row has.
+  // The leading dimensions are rows, the others belong to a row.
   for (size_t leading = 0; leading <= sizes.size(); ++leading) {
     if (productOf(sizes.take_front(leading)) != rows)
       continue;

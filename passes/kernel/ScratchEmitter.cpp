@@ -1,4 +1,4 @@
-//===- ScratchEmitter.cpp - accumulators and stashes in memory ------------===//
+//===- ScratchEmitter.cpp - accumulators and caches of kernels ------------===//
 
 #include "passes/kernel/ScratchEmitter.h"
 

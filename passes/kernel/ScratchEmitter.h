@@ -1,7 +1,7 @@
-//===- ScratchEmitter.h - accumulators and stashes in memory ----*- C++ -*-===//
+//===- ScratchEmitter.h - accumulators and caches of kernels ----*- C++ -*-===//
 //
-// What the emitters of all backends do alike around elements: memory of the kernel's own for reductions under way and
-// for kept values, and the device's coordinates.
+// Code that the emitters of all backends share: memory of a kernel for accumulators of reductions and for stage-local
+// caches, and the device's coordinates.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,8 +18,8 @@ namespace spmdc {
 /// The element type of an array.
 mlir::Type elementTypeOf(mlir::Value array);
 
-/// Of a reduce or a cumulative: its kind, the type of its accumulator (half precision accumulates in f32), and the
-/// value of the accumulator that changes nothing.
+/// For a reduce or a cumulative: its kind, the type of its accumulator (half precision accumulates in f32), and the
+/// neutral value of the accumulator.
 ReductionKind reductionKindOf(mlir::Operation *op);
 mlir::Type accumulatorTypeOf(mlir::Operation *op);
 mlir::Value emitIdentity(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op);
@@ -27,16 +27,17 @@ mlir::Value emitIdentity(mlir::OpBuilder &builder, mlir::Location loc, mlir::Ope
 /// The coordinate (i64) along a mesh axis, from the parameter that points at all of them.
 mlir::Value loadCoordinate(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value coordinates, unsigned axis);
 
-/// Arrays of the kernel's own, in the memory types of ElementValues.h.
+/// Allocates local arrays of a kernel, in the memory types of ElementValues.h.
 class ScratchEmitter {
 public:
-  /// `annotate`, if given, gets every access.
+  /// `annotate`, if given, is called for every access.
   ScratchEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                  std::function<void(mlir::Operation *)> annotate = nullptr,
                  Bf16Rounding rounding = Bf16Rounding::Integers)
       : b(builder), loc(loc), annotate(std::move(annotate)), rounding(rounding) {}
 
-  /// On the stack, where the builder stands: a function's beginning. 0: the type's own alignment.
+  /// Allocates on the stack at the insertion point, which must be the beginning of a function. 0: the type's own
+  /// alignment.
   mlir::Value allocate(mlir::Type elementType, int64_t count, unsigned alignment = 0);
   mlir::Value load(mlir::Value memory, mlir::Type elementType, mlir::Value position);
   void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value);

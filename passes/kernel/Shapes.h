@@ -31,7 +31,7 @@ inline llvm::SmallVector<int64_t> withoutOnes(llvm::ArrayRef<int64_t> shape) {
   return result;
 }
 
-/// The dimensions that a reduce or a cumulative walks.
+/// The dimensions that a reduce combines, or a cumulative scans.
 inline llvm::SmallVector<int64_t> reducedDims(mlir::Operation *op) {
   if (auto reduce = mlir::dyn_cast<ReduceOp>(op))
     return llvm::SmallVector<int64_t>(reduce.getDims());

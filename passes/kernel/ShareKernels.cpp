@@ -1,4 +1,4 @@
-//===- ShareKernels.cpp - keeps one of all kernels that compute the same --===//
+//===- ShareKernels.cpp - merges equal kernels ----------------------------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Passes.h"
@@ -14,8 +14,8 @@ namespace spmdc {
 
 namespace {
 
-/// What the kernel is, without its name and places: equal texts are equal kernels. (Printing the operation itself would
-/// number the values of the whole module.)
+/// Returns the kernel as text without its name and locations: kernels are equal if their texts are equal. (Printing the
+/// operation itself would number the values of the whole module.)
 std::string contentOf(plan::KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -1,4 +1,4 @@
-//===- DumpInstrumentation.cpp - the module after every pass --------------===//
+//===- DumpInstrumentation.cpp - dumps the module after every pass --------===//
 
 #include "passes/pipeline/DumpInstrumentation.h"
 
@@ -16,7 +16,7 @@ DumpInstrumentation::DumpInstrumentation(std::string directory, std::vector<Pass
   if (this->directory.empty())
     return;
   if (std::error_code error = llvm::sys::fs::create_directories(this->directory))
-    report.error = "cannot make the folder '" + this->directory + "': " + error.message();
+    report.error = "cannot create the folder '" + this->directory + "': " + error.message();
 }
 
 DumpInstrumentation::~DumpInstrumentation() {
@@ -33,7 +33,7 @@ void DumpInstrumentation::runBeforePass(Pass *, Operation *) { start = std::chro
 void DumpInstrumentation::runAfterPass(Pass *pass, Operation *op) {
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   std::string name = pass->getArgument().str();
-  if (name.empty()) // adaptors that hand functions to nested passes
+  if (name.empty()) // adaptors that run nested passes on functions
     return;
   report.times.push_back({name, elapsed.count()});
   if (dumps)
@@ -57,7 +57,8 @@ PassDump DumpInstrumentation::dump(StringRef pass, Operation *op) {
   AsmState state(op, OpPrintingFlags().elideLargeElementsAttrs(shownElements), &lines);
   op->print(os, state);
   os << "\n";
-  // By place, not by pointer: the same on every run. The first operation on a line stands for it.
+  // Sorted by source position, not by pointer, for the same result on every run. The first operation on a line
+  // represents it.
   std::map<std::pair<unsigned, unsigned>, Location> ordered;
   for (auto &[printed, place] : lines)
     ordered.emplace(place, printed->getLoc());

@@ -1,4 +1,4 @@
-//===- DumpInstrumentation.h - the module after every pass ------*- C++ -*-===//
+//===- DumpInstrumentation.h - dumps after every pass -----------*- C++ -*-===//
 #pragma once
 
 #include "passes/pipeline/Pipeline.h"
@@ -11,16 +11,17 @@
 
 namespace spmdc {
 
-/// Times every pass, and writes the module after it to DIR/NN-pass.mlir (with locations, so that spmd-opt and spmdc
-/// take it up again) and links all files from DIR/index.html. Passes run one after another: not thread-safe.
+/// Times every pass, writes the module after it to DIR/NN-pass.mlir (with locations, so that spmd-opt and spmdc can
+/// read it), and links all files from DIR/index.html. Passes run one after another: not thread-safe.
 class DumpInstrumentation : public mlir::PassInstrumentation {
 public:
   struct Report {
     std::vector<PassTime> times;
-    std::string error; ///< The first file that could not be written, and why.
+    std::string error; ///< The first file that could not be written, with the reason.
   };
 
-  /// `report`, and `dumps` if given, outlive the instrumentation. An empty directory and no dumps only time.
+  /// `report`, and `dumps` if given, outlive the instrumentation. With an empty directory and no `dumps`, it only
+  /// times.
   DumpInstrumentation(std::string directory, std::vector<PassDump> *dumps, Report &report);
   ~DumpInstrumentation() override;
 

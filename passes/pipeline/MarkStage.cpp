@@ -1,4 +1,4 @@
-//===- MarkStage.cpp - notes which station a module has reached -----------===//
+//===- MarkStage.cpp - records the stage of a module ----------------------===//
 
 #include "passes/pipeline/Passes.h"
 #include "passes/pipeline/Stage.h"
@@ -21,7 +21,7 @@ public:
 private:
   void runOnOperation() override {
     if (!parseStage(stage)) {
-      getOperation().emitError() << "'" << stage << "' is no station";
+      getOperation().emitError() << "'" << stage << "' is not a stage";
       return signalPassFailure();
     }
     getOperation()->setAttr("spmd.stage", StringAttr::get(&getContext(), stage));

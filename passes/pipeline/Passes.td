@@ -5,12 +5,12 @@
 include "mlir/Pass/PassBase.td"
 
 def MarkStage : Pass<"spmdc-mark-stage", "mlir::ModuleOp"> {
-  let summary = "Notes on the module which stage it has reached";
+  let summary = "Records the stage of the module as an attribute";
   let description = [{
-    Sets the module's attribute `spmd.stage`, so that a dumped file can be given to `spmdc` again and goes on from
-    where it was written: `module attributes {spmd.stage = "partitioned"}`.
+    Sets the module's attribute `spmd.stage`, so that `spmdc` can continue from a dumped file: `module attributes
+    {spmd.stage = "partitioned"}`.
   }];
-  let options = [Option<"stage", "stage", "std::string", "\"\"", "The stage's name, as --emit= has it">];
+  let options = [Option<"stage", "stage", "std::string", "\"\"", "The stage's name, as in --emit=">];
 }
 
 #endif

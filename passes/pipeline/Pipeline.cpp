@@ -1,4 +1,4 @@
-//===- Pipeline.cpp - the stations and the way between them ---------------===//
+//===- Pipeline.cpp - stages and the passes between them ------------------===//
 
 #include "passes/pipeline/Pipeline.h"
 
@@ -27,7 +27,7 @@ void addBeforeShardings(OpPassManager &passes, bool remarks) {
   OrderContractionsOptions order;
   order.remarks = remarks;
   passes.addPass(createOrderContractions(order));
-  // What no iteration changes is priced, and brought elsewhere, once for all of them.
+  // Loop-invariant operations are priced and resharded once, not in every iteration.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createDistributeSorts());
   passes.addPass(createTurnDiagonals());
@@ -91,7 +91,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
 
 namespace {
 
-/// While it lives, passes that nobody wants any more are left out.
+/// While it lives, no pass runs after the caller has cancelled the pipeline.
 class WantedPasses {
 public:
   WantedPasses(MLIRContext *context, const std::function<bool()> &isWanted) : context(isWanted ? context : nullptr) {
@@ -129,12 +129,12 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
   {
     PassManager manager(module.getContext());
     buildPipeline(manager, from, to, options);
-    // Each pass states what it leaves; the verifier runs behind every one of them.
+    // The verifier runs after every pass.
     manager.enableVerifier(true);
     manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, options.dumps, report));
     WantedPasses wanted(module.getContext(), options.isWanted);
     result = failure(failed(manager.run(module)) || !wanted.all());
-  } // The instrumentation's end writes the index of the dumped files, which may fail too.
+  } // The destructor of the instrumentation writes the index of the dumped files, which may fail, too.
   if (times)
     times->insert(times->end(), report.times.begin(), report.times.end());
   if (!report.error.empty())

@@ -1,4 +1,4 @@
-//===- Pipeline.h - the stations and the way between them -------*- C++ -*-===//
+//===- Pipeline.h - stages and the passes between them ----------*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/Location.h"
@@ -22,52 +22,52 @@ struct PassTime {
   double milliseconds = 0;
 };
 
-/// The module after a pass, to be looked at.
+/// The module after a pass, for tools that show it.
 struct PassDump {
   std::string pass, text;
-  /// Which expression the operation on each line of the text came from; lines from 0.
+  /// For each line of the text (from 0), the source position of its operation.
   std::map<unsigned, SourcePosition> places;
 };
 
-/// Which machine's mapping kernels get on their way to Stage::Kernels.
+/// The machine to which kernels are mapped before Stage::Kernels.
 enum class Backend { Cpu, Gpu };
 
 struct PipelineOptions {
   Backend backend = Backend::Cpu;
   /// Backend::Gpu: shared memory that a block may have.
   int64_t sharedBytes = 48 * 1024;
-  /// Write the module after every pass into this folder, numbered, with an index.html. Empty: do not.
+  /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
-  /// Where the module after every pass goes; null: nowhere.
+  /// Receives the module after every pass; may be null.
   std::vector<PassDump> *dumps = nullptr;
-  /// What a device is to need less than by itself, where gathering again can save it (spmdc-rematerialize-gathers).
+  /// The bytes of memory for each device to save by gathering again (spmdc-rematerialize-gathers).
   int64_t bytesToFree = 0;
-  /// Loops may carry partial sums that are larger than what they sum to (spmdc-sink-reductions), and have arrays
-  /// gathered in front of them of which iterations look at parts (ComputeTime.h).
+  /// Loops may carry partial sums that are larger than their sum (spmdc-sink-reductions), and an array of which each
+  /// iteration reads a part may be gathered before the loop (ComputeTime.h).
   bool growsCarries = true;
-  /// Transfers go on under computation (spmdc-schedule-collectives), which takes memory for what is under way.
+  /// Transfers overlap with computation (spmdc-schedule-collectives), which takes memory for pending ones.
   bool startsEarly = true;
-  /// Why propagation decided as it did goes out as MLIR remarks.
+  /// Propagation explains its decisions in MLIR remarks.
   bool remarks = false;
-  /// Where propagation writes down what it does (passes/propagate/AxisProvenance.h); null: nowhere.
+  /// Receives the log of propagation (passes/propagate/AxisProvenance.h); may be null.
   PropagationLog *propagationLog = nullptr;
-  /// Asked before each pass; once it says no, no more passes run, and runPipeline fails. Null: always yes.
+  /// Called before each pass; once it returns false, no more passes run, and runPipeline fails. Null: always true.
   std::function<bool()> isWanted = nullptr;
 };
 
-/// Appends those passes behind Stage::Propagated after which it is chosen where values lie. `remarks`: they say what
-/// they decide.
+/// Appends the passes after Stage::Propagated that run before the choice of shardings. `remarks`: they explain their
+/// decisions.
 void addBeforeShardings(mlir::OpPassManager &passes, bool remarks = false);
 
-/// Appends the passes that lead from one station to a later one, up to Stage::Plan.
+/// Appends the passes that lead from one stage to a later one, up to Stage::Plan.
 void buildPipeline(mlir::OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options = {});
 
-/// Takes a module from one station to a later one (Array to Plan). Failures are reported as MLIR diagnostics at the
-/// place of the expression. `times`, if given, gets the time of each pass.
+/// Takes a module from one stage to a later one (Array to Plan). Failures are reported as MLIR diagnostics at the
+/// location of the expression. `times`, if given, gets the time of each pass.
 mlir::LogicalResult runPipeline(mlir::ModuleOp module, Stage from, Stage to, const PipelineOptions &options,
                                 std::vector<PassTime> *times = nullptr);
 
-/// The station a module has reached (its attribute `spmd.stage`); Stage::Array where it says nothing.
+/// The stage of a module (its attribute `spmd.stage`); Stage::Array if the attribute is missing.
 Stage getStage(mlir::ModuleOp module);
 
 } // namespace spmdc

@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// Adds every dialect that a program may hold at any station.
+/// Adds every dialect that a program may hold at any stage.
 void registerDialects(mlir::DialectRegistry &registry);
 
 /// Makes every pass known by name (`spmd-opt --spmdc-propagate`).

@@ -1,4 +1,4 @@
-//===- Stage.h - the stations of the way ------------------------*- C++ -*-===//
+//===- Stage.h - the stages of the pipeline ---------------------*- C++ -*-===//
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -8,9 +8,9 @@
 
 namespace spmdc {
 
-/// In the order of the way; `--emit=` prints each.
+/// In pipeline order; `--emit=` prints each.
 enum class Stage {
-  Ast,         ///< The tree of the program.
+  Ast,         ///< The syntax tree of the program.
   Array,       ///< Global view.
   Propagated,  ///< Every value carries its sharding.
   Partitioned, ///< Per-device shapes and explicit collectives.

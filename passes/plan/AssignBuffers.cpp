@@ -1,7 +1,7 @@
-//===- AssignBuffers.cpp - gives every value its place in memory ----------===//
+//===- AssignBuffers.cpp - assigns memory to every value ------------------===//
 //
-// Storages says which values share memory and what has to be copied; here storages get their places, moves become
-// plan.copy steps, and each step its `buffers`.
+// Storages decides which values share memory and which have to be copied. This pass gives storages their offsets, turns
+// moves into plan.copy steps, and sets `buffers` of each step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@ namespace {
 /// A cache line, and the widest vector.
 constexpr int64_t kAlignment = 64;
 
-/// One copy to make before a step. Its source is the step's operand, or where that is about to be written over, the
-/// copy that was made of it in time.
+/// One copy before a step. Its source is the step's operand, or, if that is about to be overwritten, an earlier copy of
+/// the operand.
 struct Copy {
   Operation *step;
   unsigned operand;
   size_t target;
-  std::optional<size_t> savedBy; ///< Another copy, by number.
-  bool isSave = false;           ///< Only keeps the operand for a later copy.
+  std::optional<size_t> savedBy; ///< The number of the copy that saved the operand.
+  bool isSave = false;           ///< Only saves the operand for a later copy.
 };
 
 class FunctionAssigner {
@@ -53,8 +53,7 @@ public:
   }
 
 private:
-  /// An epilogue works in place where its result may be written over the product; else the product needs memory of its
-  /// own.
+  /// An epilogue works in place if its result may overwrite the product; otherwise the product needs its own memory.
   static int64_t productBytes(plan::MatmulOp op) {
     auto kernel = SymbolTable::lookupNearestSymbolFrom<plan::KernelOp>(op, op.getEpilogueAttr());
     return cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes();
@@ -68,8 +67,8 @@ private:
   // Moves
   //===--------------------------------------------------------------------===//
 
-  /// The moves before one step happen as if at once. One goes first whose target no other still reads; where each is
-  /// read by another (two carries that change places), one source is saved in scratch memory.
+  /// The moves before one step have parallel semantics. A move goes first if no other move still reads its target; if
+  /// each target is read by another move (two carries that swap), one source is saved in scratch memory.
   void orderMoves() {
     ArrayRef<Move> all = storages.getMoves();
     while (!all.empty()) {
@@ -77,7 +76,7 @@ private:
       ArrayRef<Move> group = all.take_while([&](const Move &move) { return move.step == step; });
       all = all.drop_front(group.size());
       std::vector<Move> pending(group.begin(), group.end());
-      DenseMap<unsigned, size_t> saved; // operand to the copy that saves it
+      DenseMap<unsigned, size_t> saved; // from operand to the copy that saves it
       auto readsFrom = [&](const Move &move, size_t target) {
         return !saved.contains(move.operand) && storages.find(step->getOperand(move.operand)) == target;
       };
@@ -115,7 +114,7 @@ private:
       if (!copy.isSave)
         pendingOperands.push_back({copy.step, copy.operand, op.getResult()});
     }
-    // Only now: later copies of a step still read its operands as they were.
+    // Only at the end: later copies of a step still read its original operands.
     for (auto &[step, operand, value] : pendingOperands)
       step->setOperand(operand, value);
   }
@@ -124,13 +123,13 @@ private:
   // Places
   //===--------------------------------------------------------------------===//
 
-  /// Largest first, each at the lowest free offset.
+  /// Assigns offsets: largest storage first, each at the lowest free offset.
   LogicalResult allocate() {
     std::vector<size_t> order;
     for (size_t index : storages.list())
       if (!storages.get(index).result)
         order.push_back(index);
-    // Ties in program order.
+    // Ties are in program order.
     llvm::sort(order, [&](size_t x, size_t y) {
       int64_t left = storages.get(x).bytes, right = storages.get(y).bytes;
       return left != right ? left > right : x < y;

@@ -1,4 +1,4 @@
-//===- BuildPlan.cpp - turns what is left around the kernels into steps ---===//
+//===- BuildPlan.cpp - turns operations around kernels into steps ---------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/plan/Liveness.h"
@@ -60,7 +60,7 @@ class BuildPlanPass : public impl::BuildPlanBase<BuildPlanPass> {
     op.erase();
   }
 
-  /// Before partitioning, where a value has no global type, it is its own.
+  /// In a program that was never partitioned, a value's type is its global type.
   static void replacePrint(PrintOp op) {
     OpBuilder builder(op);
     ArrayAttr globals = op.getGlobalsAttr();
@@ -92,7 +92,7 @@ class BuildPlanPass : public impl::BuildPlanBase<BuildPlanPass> {
     op->erase();
   }
 
-  /// Each returned value is written by a step of its own, straight into the result.
+  /// Makes a separate step write each returned value directly into its result.
   static void ownResults(func::FuncOp func) {
     Operation *ret = func.getBody().front().getTerminator();
     OpBuilder builder(ret);

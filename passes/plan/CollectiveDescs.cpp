@@ -1,4 +1,4 @@
-//===- CollectiveDescs.cpp - collectives as the runtime reads them --------===//
+//===- CollectiveDescs.cpp - descriptions of collectives in a plan --------===//
 
 #include "passes/plan/CollectiveDescs.h"
 
@@ -74,7 +74,7 @@ FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op) {
                          })
                          .Default([](Operation *) { return false; });
   if (!isDescribed)
-    return op->emitOpError("is no collective that a plan can hold"), failure();
+    return op->emitOpError("is not a collective that a plan can hold"), failure();
   return desc;
 }
 

@@ -1,4 +1,4 @@
-//===- CollectiveDescs.h - collectives as the runtime reads them -*- C++ -*-===//
+//===- CollectiveDescs.h - descriptions of collectives ----------*- C++ -*-===//
 #pragma once
 
 #include "ir/spmd/SpmdOps.h"
@@ -6,7 +6,7 @@
 
 namespace spmdc {
 
-/// The description of a collective that the plan carries.
+/// Returns the plan's description of a collective; emits an error for other operations.
 mlir::FailureOr<spmd::CollectiveDesc> describeCollective(CollectiveOpInterface op);
 
 } // namespace spmdc

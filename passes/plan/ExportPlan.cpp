@@ -1,4 +1,4 @@
-//===- ExportPlan.cpp - the plan as the runtime reads it ------------------===//
+//===- ExportPlan.cpp - from the plan dialect to an artifact --------------===//
 
 #include "passes/plan/ExportPlan.h"
 
@@ -33,7 +33,7 @@ spmd::SourceLocation toLocation(Location loc) {
   return {position->file, static_cast<int32_t>(position->line), static_cast<int32_t>(position->column)};
 }
 
-/// The bytes of a constant as they lie in memory: row-major, bool as one byte.
+/// The bytes of a constant in memory: row-major, bool as one byte.
 std::string toBytes(DenseElementsAttr value, ArrayType type) {
   std::string bytes;
   bytes.reserve(static_cast<size_t>(type.getBytes()));
@@ -57,7 +57,7 @@ public:
   FailureOr<spmd::Artifact> run() {
     auto funcs = module.getOps<func::FuncOp>();
     if (!llvm::hasSingleElement(funcs))
-      return module.emitError("a plan has one function"), failure();
+      return module.emitError("a plan must have exactly one function"), failure();
     func::FuncOp func = *funcs.begin();
     spmd::Plan &plan = artifact.plan;
     plan.name = func.getName().str();
@@ -108,7 +108,7 @@ private:
     return static_cast<spmd::BufferId>(artifact.plan.buffers.size()) - 1;
   }
 
-  /// The buffer that a step's `buffers` attribute gives.
+  /// Adds the buffer that a step's `buffers` attribute names.
   spmd::BufferId addBuffer(Attribute attr, ArrayType type) {
     auto buffer = cast<plan::BufferAttr>(attr);
     int64_t position = buffer.getPosition();
@@ -124,7 +124,7 @@ private:
     auto known = buffers.find(value);
     if (known != buffers.end())
       return known->second;
-    // A reshape: the same memory under another shape.
+    // A reshape is the same memory with another shape.
     BufferInfo info = artifact.plan.buffers[static_cast<size_t>(bufferOf(Liveness::getRoot(value)))];
     info.shape = toVector(cast<ArrayType>(value.getType()).getShape());
     artifact.plan.buffers.push_back(info);
@@ -158,7 +158,7 @@ private:
               plan::ConstantOp, plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>(
             [&](auto step) { return exportOp(step); })
         .Case<ReshapeOp, func::ReturnOp, plan::YieldOp>([](auto) { return success(); })
-        .Default([](Operation *other) { return other->emitOpError("is no step of a plan"); });
+        .Default([](Operation *other) { return other->emitOpError("is not a step of a plan"); });
   }
 
   LogicalResult exportOp(plan::LaunchOp op) {
@@ -318,7 +318,7 @@ private:
     return success();
   }
 
-  /// Whether the step is a launch that may write the plan's result where the argument lies.
+  /// True if the step is a launch that may write the plan's result into the memory of the argument.
   static bool isWrittenInPlace(Operation *step, BlockArgument argument, size_t result) {
     auto launch = dyn_cast<plan::LaunchOp>(step);
     if (!launch)
@@ -331,9 +331,9 @@ private:
     return true;
   }
 
-  /// A parameter may be overwritten by the result of the same name and type if nothing reads it once something is
-  /// written to that result; a launch may read it that writes each element when it has read that. A copy of the one to
-  /// the other is nothing to do then.
+  /// A result may overwrite the parameter of the same name and type if no step reads the parameter once a step has
+  /// written to the result. A launch may do both if it writes each element after it has read that element. A copy of
+  /// the parameter to the result is then a no-op.
   void findAliases(func::FuncOp func) {
     spmd::Plan &plan = artifact.plan;
     plan.aliases.assign(plan.params.size(), -1);
@@ -366,7 +366,7 @@ private:
 
   ModuleOp module;
   spmd::Artifact artifact;
-  std::vector<spmd::Step> *steps = nullptr; ///< Of the block that is being exported.
+  std::vector<spmd::Step> *steps = nullptr; ///< Steps of the block that is being exported.
   llvm::DenseMap<Value, spmd::BufferId> buffers;
   std::map<StringRef, std::pair<int32_t, plan::KernelOp>> kernels;
 };

@@ -1,4 +1,4 @@
-//===- ExportPlan.h - the plan as the runtime reads it ----------*- C++ -*-===//
+//===- ExportPlan.h - from the plan dialect to an artifact ------*- C++ -*-===//
 #pragma once
 
 #include "runtime/artifact/Plan.h"
@@ -7,8 +7,8 @@
 
 namespace spmdc {
 
-/// Reads a module at the station Plan (spmdc-verify-plan holds) into an artifact: the plan and the constants. The code,
-/// the target and the source lines are the caller's to fill in.
+/// Converts a module at Stage::Plan (spmdc-verify-plan holds) into an artifact: the plan and the constants. The caller
+/// fills in the code, the target and the source lines.
 mlir::FailureOr<spmd::Artifact> exportPlan(mlir::ModuleOp module);
 
 } // namespace spmdc

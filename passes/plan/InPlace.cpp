@@ -1,4 +1,4 @@
-//===- InPlace.cpp - may an output lie where an input lies? ---------------===//
+//===- InPlace.cpp - outputs in the memory of inputs ----------------------===//
 
 #include "passes/plan/InPlace.h"
 

@@ -1,4 +1,4 @@
-//===- Liveness.cpp - from when to when a value is needed -----------------===//
+//===- Liveness.cpp - live ranges of values -------------------------------===//
 
 #include "passes/plan/Liveness.h"
 

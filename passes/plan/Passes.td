@@ -37,11 +37,11 @@ def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
   let description = [{
     Before: the function holds steps (spmdc-build-plan).
 
-    Each plan.start goes behind what computes its operand. Steps that depend on a pending collective are delayed while
-    others can run; independent collectives are pending together, and numbered in their new order. Readers of a step of
-    a ring (`spmd.overlapped`) stay in place. None crosses a loop, a branch or a print. Pending collectives are bounded
-    by twice the largest one, and so is their memory (a gathered layer of parameters and the next); those whose operands
-    have been computed go before later ones.
+    A plan.start moves to the step that defines its operand, and follows it. Steps that depend on a pending collective
+    are delayed while others can run; independent collectives are pending together, and numbered in their new order.
+    Readers of a step of a ring (`spmd.overlapped`) stay in place. No step crosses a loop, a branch or a print. Pending
+    collectives are bounded by twice the largest one, and so is their memory (a gathered layer of parameters and the
+    next); collectives whose operands are available start before later ones.
 
     After: the same steps in another order.
     ```
@@ -55,22 +55,22 @@ def ScheduleCollectives : Pass<"spmdc-schedule-collectives", "mlir::ModuleOp"> {
 }
 
 def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
-  let summary = "Gives every value its buffer";
+  let summary = "Assigns a buffer to every value";
   let description = [{
     Before: the function holds steps (spmdc-build-plan), in the order in which they will run.
 
-    A returned value is stored in its result; constants in the constant space; every other value in the arena, where
-    values that are not alive at the same time share bytes (largest first, at the lowest offset that is free, aligned
-    to 64 bytes). An output takes the memory of an input that dies with its kernel, where the backend allows it
-    (`overwrites` of the kernel). A reshape names the memory of its operand.
+    A returned value is stored in its result, constants in the constant space, and every other value in the arena, where
+    values that are not live at the same time share bytes (largest first, at the lowest offset that is free, aligned to
+    64 bytes). An output takes the memory of an input that dies with its kernel, if the backend allows it (`overwrites`
+    of the kernel). A reshape shares the memory of its operand.
 
-    A loop's carry has one buffer: for its initial value, for the body's argument, for the yielded value and for the
-    result. A value that cannot be computed there, because the old value is still read, is copied there by a plan.copy
-    before the loop or at the end of the body (Storages.h); the results of a branch likewise.
+    A loop's carry has one buffer: for its initial value, the body's argument, the yielded value and the result. A
+    plan.copy before the loop or at the end of the body moves a value there that cannot be computed in place, because
+    the old value is still read (Storages.h); the same holds for the results of a branch.
 
-    Fails where the arena would be larger than an array may be (runtime/support/ArraySize.h).
+    Fails if the arena would exceed the largest size of an array (runtime/support/ArraySize.h).
 
-    After: every step has `buffers`, the buffer of each of its results; a loop or branch that of its carries or results.
+    After: every step has `buffers`, the buffers of its results; a loop or branch those of its carries or results.
     ```
     %1 = plan.launch @exp_0(%0) {buffers = [#plan.buffer<arena, 4096>]} : ...
     ```
@@ -79,11 +79,10 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
 }
 
 def VerifyPlan : Pass<"spmdc-verify-plan", "mlir::ModuleOp"> {
-  let summary = "Checks the exit of the plan stage";
+  let summary = "Verifies the plan stage";
   let description = [{
-    Fails with the step's place where something other than a step is left, where a step has no buffers, where two
-    values that are alive at the same time share bytes, or where the numbers of collectives do not grow. Changes
-    nothing.
+    Fails at the location of the step if an operation other than a step is left, a step has no buffers, two values that
+    are live at the same time share bytes, or the numbers of collectives do not increase. Changes nothing.
   }];
 }
 

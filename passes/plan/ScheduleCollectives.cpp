@@ -1,15 +1,15 @@
-//===- ScheduleCollectives.cpp - transfers under computation --------------===//
+//===- ScheduleCollectives.cpp - overlaps transfers and computation -------===//
 //
-// Steps are put in order anew. A collective is started as soon as its operand is there. What reads its result is put
-// off while there are other steps, which run meanwhile; then the result is waited for, and what was put off follows in
-// its old order. Collectives that do not depend on one another are under way together. None crosses a loop, a branch or
-// a print.
+// The pass reorders steps. A collective starts as soon as its operand is available. Readers of its result are delayed
+// while other steps can run; then the plan waits for the result, and the delayed steps follow in their old order.
+// Independent collectives are pending together. No step crosses a loop, a branch or a print.
 //
-// The steps of a ring (spmdc-collective-matmuls) stand in the order in which each transfer has its product: what reads
-// one of them waits for it there, so that the products of later steps are left for their own transfers.
+// The steps of a ring (spmdc-collective-matmuls) keep the order in which each transfer overlaps with its product: a
+// reader of a transfer waits for it in place, so that the products of later steps remain for their own transfers.
 //
-// What is under way needs memory: operands are kept, results are taken. So where more would be under way than twice the
-// largest collective of the function (or a little, whatever that is), the oldest is waited for first.
+// Pending collectives need memory: for their operands, and for their results. So before the memory of pending
+// collectives would exceed twice the largest collective of the function (or a small minimum), the plan waits for the
+// oldest one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace spmdc {
 
 namespace {
 
-/// Fewer than a device can have under way (ringSize of runtime/collective/shm).
+/// Fewer than a device can have pending (ringSize of runtime/collective/shm).
 constexpr size_t kMostUnderWay = 6;
 constexpr int64_t kLittle = 1 << 20;
 
@@ -38,10 +38,10 @@ int64_t bytesOf(plan::StartOp start) {
   return start.getOperand().getType().getBytes() + doneOf(start).getResult().getType().getBytes();
 }
 
-/// Whether the step only gives values their names: it costs nothing, and goes where it is needed.
+/// True if the step only names values: it costs nothing, and moves to its users.
 bool isDeferrable(Operation *op) { return isa<plan::DoneOp, ReshapeOp>(op); }
 
-/// Those of a step; of a collective also what it reads beside its operand: the root of a broadcast.
+/// The operands of a step; for a collective also the values that its region reads: the root of a broadcast.
 SmallVector<Value> operandsOf(Operation *op) {
   SmallVector<Value> operands(op->getOperands());
   if (auto start = dyn_cast<plan::StartOp>(op))
@@ -62,7 +62,7 @@ public:
       while (end < steps.size() && !staysInPlace(steps[end]))
         ++end;
       schedule(ArrayRef(steps).slice(begin, end - begin));
-      // A loop, a branch or a print stays where it is.
+      // A loop, a branch or a print keeps its place.
       if (end < steps.size())
         order.push_back(steps[end++]);
       begin = end;
@@ -76,7 +76,7 @@ private:
     return isa<plan::PrintOp>(op) || (op->getNumRegions() > 0 && !isa<plan::StartOp>(op));
   }
 
-  /// Steps between two that stay where they are.
+  /// Schedules the steps between two that keep their places.
   void schedule(ArrayRef<Operation *> steps) {
     waiting.clear();
     starts.clear();
@@ -104,7 +104,7 @@ private:
       }
   }
 
-  /// The step, behind everything that it needs.
+  /// Emits the step after everything that it needs.
   void emit(Operation *op) {
     auto start = dyn_cast<plan::StartOp>(op);
     while (start && !hasRoom(start)) {
@@ -128,8 +128,8 @@ private:
     }
   }
 
-  /// What was put off and need not be any more: collectives, too, which come before the one that is to be started next.
-  /// Else those that can always be started, gathers of parameters, would leave no room for the sums of gradients.
+  /// Emits the delayed steps that need no longer wait. That includes collectives, before the next one that could start:
+  /// otherwise gathers of parameters, which can always start, would leave no room for the sums of gradients.
   void resume() {
     std::vector<Operation *> still;
     for (Operation *op : std::exchange(putOff, {})) {
@@ -146,7 +146,7 @@ private:
     return underWay.empty() || (underWay.size() < kMostUnderWay && bytesUnderWay + bytesOf(start) <= budget);
   }
 
-  /// Starts collectives whose operands are there.
+  /// Starts collectives whose operands are available.
   void startEarly() {
     for (plan::StartOp start : std::vector(starts))
       if (isReady(start) && hasRoom(start))
@@ -157,7 +157,7 @@ private:
     return llvm::all_of(operandsOf(op), [&](Value operand) { return isThere(operand, mayWaitForRing); });
   }
 
-  /// Whether a value has been computed; a name that it gets does not count.
+  /// True if a value has been computed; steps that only name it do not count.
   bool isThere(Value value, bool mayWaitForRing) const {
     Operation *def = value.getDefiningOp();
     if (!def || !waiting.contains(def))
@@ -173,9 +173,9 @@ private:
   const int64_t budget;
   std::vector<Operation *> order;
   llvm::DenseSet<Operation *> waiting;
-  std::vector<plan::StartOp> starts;   ///< Of them, those of collectives.
-  std::vector<Operation *> putOff;     ///< Of them, those that depend on what is under way.
-  std::vector<plan::StartOp> underWay; ///< In their order.
+  std::vector<plan::StartOp> starts;   ///< The collectives among them.
+  std::vector<Operation *> putOff;     ///< The steps among them that depend on pending ones.
+  std::vector<plan::StartOp> underWay; ///< In the order of their starts.
   int64_t bytesUnderWay = 0;
 };
 

@@ -1,4 +1,4 @@
-//===- Storages.cpp - which values share their memory ---------------------===//
+//===- Storages.cpp - values that share memory ----------------------------===//
 
 #include "passes/plan/Storages.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 bool isLoop(Operation *op) { return isa<plan::ForOp, plan::WhileOp>(op); }
 
-/// The carries among a loop's region arguments: all but the counter of a `for`.
+/// The carries among the arguments of a loop's region: all but the counter of a `for`.
 Block::BlockArgListType getCarries(Region &region) {
   return region.getArguments().drop_front(isa<plan::ForOp>(region.getParentOp()) ? 1 : 0);
 }
@@ -28,11 +28,11 @@ Storages::Storages(func::FuncOp func, const Liveness &liveness) : liveness(liven
   });
   for (Operation *op : control)
     addHomes(op);
-  // Inner ones first: what an inner loop works on in place may then be the outer one's as well.
+  // Inner loops first: the outer loop may then work in place on what an inner one updates in place.
   for (Operation *op : llvm::reverse(control))
     joinCarries(op);
   joinDyingInputs(func);
-  // Homes have gone on to be merged.
+  // Later merges may have changed the storage of a home.
   for (Move &move : moves)
     move.target = storageOf.at(move.home);
   llvm::sort(moves, [&](const Move &x, const Move &y) {
@@ -106,8 +106,8 @@ bool Storages::tryMerge(size_t x, size_t y) {
   return true;
 }
 
-/// One storage for each carry and each result of a branch. What will be yielded for it is written at the latest where
-/// the body or arm ends.
+/// Creates one storage for each carry and each result of a branch. The yielded value is written to it at the latest at
+/// the end of the body or branch.
 void Storages::addHomes(Operation *op) {
   for (OpResult result : op->getResults()) {
     size_t home = storageOf.at(result);
@@ -145,7 +145,7 @@ void Storages::joinDyingInputs(func::FuncOp func) {
       return;
     for (Value output : step->getResults()) {
       size_t target = storageOf.at(output);
-      // A result's memory is left alone as long as possible: it may be that of an argument.
+      // The memory of a result stays unused as long as possible: it may be that of an argument.
       if (storages[target].result || storages[target].ranges.getBegin() != liveness.getStep(step))
         continue;
       auto isLeftAlone = [&](const Storage &source) {
@@ -200,7 +200,7 @@ bool Storages::canTakeOver(int64_t step, const Storage &earlier, const Storage &
   };
   if (!op)
     return false;
-  // A loop begins with the carry that it starts from.
+  // The initial value of a carry is live up to the beginning of the loop.
   if (isLoop(op))
     return llvm::any_of(llvm::zip(op->getOperands(), op->getResults()),
                         [&](auto pair) { return isIn(std::get<0>(pair), earlier) && isIn(std::get<1>(pair), later); });

@@ -1,4 +1,4 @@
-//===- VerifyPlan.cpp - checks the exit of the plan leg -------------------===//
+//===- VerifyPlan.cpp - verifies the plan stage ---------------------------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/plan/InPlace.h"
@@ -64,14 +64,15 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
     return success();
   }
 
-  /// What a loop starts from, what its body yields and what arms yield lie where the results lie: they are not moved.
+  /// The initial values of a loop, the values that its body yields, and those that branches yield are in the memory of
+  /// the results: nothing moves them.
   static LogicalResult verifyHomes(Operation *op) {
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       auto verify = [&](Value value) -> LogicalResult {
         if (findBuffer(value) == findBuffer(result))
           return success();
-        return op->emitOpError() << "gets value " << index << " from another place than where its result lies";
+        return op->emitOpError() << "has value " << index << " in another buffer than its result";
       };
       if (isLoop(op) && failed(verify(op->getOperand(index))))
         return failure();
@@ -84,7 +85,7 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
     return success();
   }
 
-  /// Where a value lies, as the step that defines it says; null for the function's arguments.
+  /// The buffer of a value, from the step that defines it; null for the function's arguments.
   static plan::BufferAttr findBuffer(Value value) {
     value = Liveness::getRoot(value);
     Operation *step = value.getDefiningOp();
@@ -103,7 +104,7 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
     return index < buffers.size() ? cast<plan::BufferAttr>(buffers[index]) : plan::BufferAttr();
   }
 
-  /// Independent of how the buffers were chosen: no two live values share a byte.
+  /// Verifies, without the algorithm that chose the buffers, that no two live values share a byte.
   static LogicalResult verifyMemory(func::FuncOp func) {
     Liveness liveness(func);
     SmallVector<Placed> placed;
@@ -121,11 +122,11 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       placed.push_back({step, now, cast<plan::BufferAttr>(matmul.getBuffersAttr()[1]),
                         cast<ArrayType>(kernel.getBlock().getArgument(0).getType()).getBytes(), Value()});
     }
-    // Each is compared with those that begin no later and have not ended.
+    // Compares each value with those that begin no later and have not ended.
     SmallVector<std::pair<int64_t, const Placed *>> byBegin;
     for (const Placed &one : placed)
       byBegin.emplace_back(one.ranges.getBegin(), &one);
-    llvm::sort(byBegin); // Those that begin together in program order, which is that of their addresses.
+    llvm::sort(byBegin); // Ties are in program order, which is that of their addresses.
     SmallVector<const Placed *> alive;
     for (auto [begin, later] : byBegin) {
       const Placed &x = *later;
@@ -134,8 +135,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
         if (!shareMemory(x, *y) || !x.ranges.overlaps(y->ranges) || isTakenOver(x, *y, liveness) ||
             isTakenOver(*y, x, liveness))
           continue;
-        InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is alive at the same time");
-        error.attachNote(y->op->getLoc()) << "the other one is defined here";
+        InFlightDiagnostic error = x.op->emitOpError("shares memory with a value that is live at the same time");
+        error.attachNote(y->op->getLoc()) << "the other value is defined here";
         return error;
       }
       alive.push_back(&x);
@@ -150,8 +151,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
     return x.buffer.getSpace() == "result" ? xBegin == yBegin : xBegin < yBegin + y.bytes && yBegin < xBegin + x.bytes;
   }
 
-  /// The later value takes the place of an input that dies with its kernel, or is the carry that begins as the earlier
-  /// one.
+  /// True if the later value takes the memory of an input that dies with its kernel, or is the carry whose initial
+  /// value is the earlier one.
   static bool isTakenOver(const Placed &later, const Placed &earlier, const Liveness &liveness) {
     if (!later.value || !earlier.value || later.buffer != earlier.buffer ||
         earlier.ranges.overlapsBeyond(liveness.getStep(later.op), later.ranges))

@@ -1,4 +1,4 @@
-//===- ConstantTest.cpp - arithmetic while compiling ----------------------===//
+//===- ConstantTest.cpp - arithmetic on compile-time numbers --------------===//
 
 #include "frontend/Constant.h"
 #include "frontend/Suggest.h"
@@ -17,7 +17,7 @@ std::string fold(BinaryOp op, Constant a, Constant b) {
 
 std::string fold(BinaryOp op, int64_t a, int64_t b) { return fold(op, Constant::ofInt(a), Constant::ofInt(b)); }
 
-// Literal answers are Python's.
+// The expected values are Python's.
 TEST(Constant, integers) {
   EXPECT_EQ(fold(BinaryOp::Divide, 6, 3), "2");
   EXPECT_EQ(fold(BinaryOp::Divide, 7, 2), "3.5");

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 
 namespace {
 
-/// Sizes by letters. All differ, so that no two dimensions are taken for one another unseen.
+/// Sizes by letters. All differ, so that a mix-up of two dimensions cannot go unnoticed.
 const std::map<char, int64_t> kArraySizes = {{'N', 2}, {'H', 5}, {'W', 4}, {'C', 3}};
 const std::map<char, int64_t> kKernelSizes = {{'H', 3}, {'W', 2}, {'I', 3}, {'O', 6}};
 
@@ -112,15 +112,15 @@ TEST(ConvolutionLayouts, othersAreRefused) {
   EXPECT_EQ(
       errorOf("[8, 32, 32, 3]", "[16, 3, 5, 5]"),
       "'conv2d' of f32[8, 32, 32, 3] and f32[16, 3, 5, 5]: the array has 3 channels, the kernel takes 5 (arrays are "
-      "NHWC, kernels HWIO); of other layouts say so: dimension_numbers=(\"NHWC\", \"OIHW\", \"NHWC\")");
+      "NHWC, kernels HWIO); name other layouts: dimension_numbers=(\"NHWC\", \"OIHW\", \"NHWC\")");
   EXPECT_EQ(
       errorOf("[8, 3, 32, 32]", "[5, 5, 3, 16]"),
       "'conv2d' of f32[8, 3, 32, 32] and f32[5, 5, 3, 16]: the array has 32 channels, the kernel takes 3 (arrays are "
-      "NHWC, kernels HWIO); of other layouts say so: dimension_numbers=(\"NCHW\", \"HWIO\", \"NCHW\")");
+      "NHWC, kernels HWIO); name other layouts: dimension_numbers=(\"NCHW\", \"HWIO\", \"NCHW\")");
   EXPECT_EQ(
       errorOf("[8, 3, 32, 32]", "[16, 3, 5, 5]"),
       "'conv2d' of f32[8, 3, 32, 32] and f32[16, 3, 5, 5]: the array has 32 channels, the kernel takes 5 (arrays are "
-      "NHWC, kernels HWIO); of other layouts say so: dimension_numbers=(\"NCHW\", \"OIHW\", \"NCHW\")");
+      "NHWC, kernels HWIO); name other layouts: dimension_numbers=(\"NCHW\", \"OIHW\", \"NCHW\")");
   EXPECT_EQ(
       errorOf("[8, 32, 32, 4]", "[5, 5, 3, 16]"),
       "'conv2d' of f32[8, 32, 32, 4] and f32[5, 5, 3, 16]: the array has 4 channels, the kernel takes 3 (arrays are "
@@ -130,7 +130,7 @@ TEST(ConvolutionLayouts, othersAreRefused) {
 TEST(ConvolutionLayouts, areGoodWhereSaid) {
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[16, 3, 3, 3]", ", dimension_numbers=(\"NHWC\", \"HWIO\", \"NHWC\")"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[16, 3, 3, 3]", ", dimension_numbers=(\"NHWC\", \"OIHW\", \"NHWC\")"), "");
-  // Windows that are no square where nothing else could be meant.
+  // Windows that are not square are accepted if only one layout fits.
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[1, 7, 3, 16]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 1]", "[7, 1, 1, 1]"), "");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[3, 3, 3, 3]"), "");
@@ -144,7 +144,7 @@ TEST(ConvolutionLayouts, misuse) {
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[3, 3, 3, 16]", ", dimension_numbers=(1, 2, 3)"),
             "'dimension_numbers' of 'conv2d' must be three layouts, as in (\"NHWC\", \"HWIO\", \"NHWC\"), not a tuple");
   EXPECT_EQ(errorOf("[8, 32, 32, 3]", "[3, 3, 3, 16]", ", dimension_numbers=(\"NHWC\", \"OIHQ\", \"NHWC\")"),
-            "\"OIHQ\" is no order of the dimensions HWIO");
+            "\"OIHQ\" is not an order of the dimensions HWIO");
   EXPECT_EQ(errorOf("[8, 32, 32, 4]", "[3, 3, 3, 16]", ", dimension_numbers=(\"NHWC\", \"HWIO\", \"NHWC\")"),
             "'conv2d' of f32[8, 32, 32, 4] and f32[3, 3, 3, 16]: the array has 4 channels, the kernel takes 3");
 }

@@ -1,4 +1,4 @@
-//===- DeclarationsTest.cpp - the table of declarations, line by line -----===//
+//===- DeclarationsTest.cpp - declarations, line by line ------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -55,7 +55,7 @@ TEST(Declarations, options) {
   EXPECT_EQ(Compiled("fn start(x: f32[3]) { return x; }", other).resultTypes(), std::vector<std::string>{"f32[3]"});
 }
 
-// Two sizes that disagree: the note says which argument fixed the one.
+// Two sizes that disagree: a note names the argument that determined the first.
 TEST(Declarations, whichArgumentFixedASize) {
   EXPECT_THAT(Compiled("fn f<N>(x: f32[N], t: (f32[N], f32)) { return x; }\n"
                        "fn main(x: f32[4], y: f32[5]) { return f(x, (y, 1.0)); }")

@@ -1,4 +1,4 @@
-//===- DiagnosticsTest.cpp - what is wrong, where, and what to do ---------===//
+//===- DiagnosticsTest.cpp - errors, their places and fixes ---------------===//
 //
 // Messages are interface: each case gives the exact text and place (1-based characters), notes included.
 //
@@ -58,9 +58,10 @@ TEST(Errors, names) {
   EXPECT_THAT(errorsOf("softmx(x)"), ElementsAre("2:8: unknown function 'softmx'; did you mean 'softmax'?"));
   EXPECT_THAT(errorsOf("frobnicate(x)"), ElementsAre("2:8: unknown function 'frobnicate'"));
   EXPECT_THAT(errorsOf("a + x"), ElementsAre("2:8: 'a' is a mesh axis, not a value; P(a) is the sharding over it"));
-  EXPECT_THAT(errorsOf("sum + x"),
-              ElementsAre("2:8: 'sum' is a function; write sum(...) to call it (a parameter without a type takes a "
-                          "function itself, nothing else does)"));
+  EXPECT_THAT(
+      errorsOf("sum + x"),
+      ElementsAre("2:8: 'sum' is a function; write sum(...) to call it (only a parameter without a type takes a "
+                  "function itself)"));
   EXPECT_THAT(errorsOf("x(1)"), ElementsAre("2:8: 'x' is a value, not a function"));
   EXPECT_THAT(errorsOf("x.foo"), ElementsAre("2:10: an array has no field 'foo'; it has T, shape and ndim"));
 }
@@ -81,15 +82,16 @@ TEST(Errors, shapes) {
   EXPECT_THAT(errorsOf("sum(x, axis=2)"), ElementsAre("2:20: axis 2 is outside of an array of rank 2"));
   EXPECT_THAT(errorsOf("sum(x, axis=[0, -2])"), ElementsAre("2:24: axis -2 is named twice"));
   EXPECT_THAT(errorsOf("softmax(x, axis=2)").front(), "2:8: axis 2 is outside of an array of rank 2");
-  EXPECT_THAT(errorsOf("concatenate([x, y[None]], axis=1)"),
-              ElementsAre("2:24: arrays joined along axis 1 agree in all other dimensions: [4, 8] and [1, 8]"));
+  EXPECT_THAT(
+      errorsOf("concatenate([x, y[None]], axis=1)"),
+      ElementsAre("2:24: arrays concatenated along axis 1 must agree in all other dimensions: [4, 8] and [1, 8]"));
   EXPECT_THAT(errorsOf("split(y, 3)"), ElementsAre("2:17: dimension 0 of f32[8] does not split into 3 equal parts"));
   EXPECT_THAT(errorsOf("max(x[:0], axis=0)"),
               ElementsAre("2:8: 'max' of no elements: dimension 0 of f32[0, 8] is empty"));
   EXPECT_THAT(errorsOf("einsum(\"ij,jk->ik\", x, x)"),
               ElementsAre("2:31: 'einsum': 'j' is 8 in f32[4, 8] and 4 in f32[4, 8]"));
   EXPECT_THAT(errorsOf("einsum(\"ij->k\", x)"), ElementsAre("2:15: 'einsum': 'k' of the result is in no argument"));
-  EXPECT_THAT(errorsOf("einsum(\"ij,j\", x)"), ElementsAre("2:8: 'einsum': \"ij,j\" speaks of 2 arrays, 1 are given"));
+  EXPECT_THAT(errorsOf("einsum(\"ij,j\", x)"), ElementsAre("2:8: 'einsum': \"ij,j\" names 2 arrays, but 1 are given"));
 }
 
 TEST(Errors, indexing) {
@@ -97,9 +99,9 @@ TEST(Errors, indexing) {
   EXPECT_THAT(errorsOf("x[0, -9]"), ElementsAre("2:13: index -9 is outside of dimension 1 of f32[4, 8]"));
   EXPECT_THAT(errorsOf("x[0, 1, 2]"), ElementsAre("2:8: too many indices: 3 for f32[4, 8] of rank 2"));
   EXPECT_THAT(errorsOf("x[::0]"), ElementsAre("2:12: a slice's step cannot be 0"));
-  EXPECT_THAT(errorsOf("x[..., ...]"), ElementsAre("2:15: an index has at most one '...'"));
+  EXPECT_THAT(errorsOf("x[..., ...]"), ElementsAre("2:15: an index may have at most one '...'"));
   EXPECT_THAT(errorsOf("x[1.5]"),
-              ElementsAre("2:10: an index is an integer, a slice, None or '...', not the number 1.5"));
+              ElementsAre("2:10: an index must be an integer, a slice, None or '...', not the number 1.5"));
   EXPECT_THAT(errorsOf("split(x, 2)[2]"), ElementsAre("2:20: index 2 is outside of a tuple of 2"));
 }
 
@@ -107,13 +109,15 @@ TEST(Errors, dtypes) {
   EXPECT_THAT(errorsOf("x & 1"), ElementsAre("2:8: '&' takes integers or bools, not f32[4, 8] and the integer 1"));
   EXPECT_THAT(errorsOf("b - b"), ElementsAre("2:8: '-' does not take bools; use '^'"));
   EXPECT_THAT(errorsOf("-b"), ElementsAre("2:8: '-' does not take bools; use '!'"));
-  EXPECT_THAT(errorsOf("i ** -1"),
-              ElementsAre("2:8: an integer to a negative power is no integer; convert the base with cast(..., f32)"));
+  EXPECT_THAT(
+      errorsOf("i ** -1"),
+      ElementsAre("2:8: an integer to a negative power is not an integer; convert the base with cast(..., f32)"));
   EXPECT_THAT(errorsOf("i + 3000000000"),
               ElementsAre("2:12: the integer 3000000000 does not fit in i32, which holds -2147483648 to 2147483647"));
   EXPECT_THAT(errorsOf("cast(x, 3)"),
               ElementsAre("2:16: 'dtype' of 'cast' must be a dtype, as in cast(x, bf16), not the integer 3"));
-  EXPECT_THAT(errorsOf("bitcast(x, f64)"), ElementsAre("2:8: 'bitcast' keeps the width: f32 has 32 bits, f64 has 64"));
+  EXPECT_THAT(errorsOf("bitcast(x, f64)"),
+              ElementsAre("2:8: 'bitcast' requires equal widths: f32 has 32 bits, f64 has 64"));
   EXPECT_THAT(errorsOf("\"s\" + x"), ElementsAre("2:8: '+' takes arrays and numbers, not a string"));
   EXPECT_THAT(errorsOf("1 / 0 + x"), ElementsAre("2:8: division by zero"));
 }
@@ -124,15 +128,15 @@ TEST(Errors, arguments) {
   EXPECT_THAT(errorsOf("exp(x, y)"), ElementsAre("2:15: 'exp' takes 1 argument (x), this is one more"));
   EXPECT_THAT(errorsOf("maximum(x)"), ElementsAre("2:8: 'maximum' needs an argument for 'y'; it takes x, y"));
   EXPECT_THAT(errorsOf("sum(x, axis=0, axis=1)"), ElementsAre("2:23: 'axis' is given twice"));
-  EXPECT_THAT(errorsOf("sum(axis=0, x)"), ElementsAre("2:20: arguments without a name come before those with one"));
+  EXPECT_THAT(errorsOf("sum(axis=0, x)"),
+              ElementsAre("2:20: arguments without a name must come before those with one"));
   EXPECT_THAT(errorsOf("sum(x, axis=y)"),
               ElementsAre("2:20: 'axis' of 'sum' must be an integer known while compiling, not f32[8]"));
 }
 
 TEST(Errors, shardings) {
   EXPECT_THAT(errorsOf("shard(x, P(a, a))"), ElementsAre("2:17: axis 'a' is used twice in one array"));
-  EXPECT_THAT(errorsOf("shard(x, P(a, _, b))"),
-              ElementsAre("2:17: P(...) speaks of 3 dimensions, but the array has 2"));
+  EXPECT_THAT(errorsOf("shard(x, P(a, _, b))"), ElementsAre("2:17: P(...) has 3 entries, but the array has rank 2"));
   EXPECT_THAT(errorsOf("zeros(f32[4@a, 4@(b, a)])"),
               ElementsAre("2:29: axis 'a' is used twice in one array", "  2:20: it is used here"));
   EXPECT_THAT(
@@ -142,7 +146,7 @@ TEST(Errors, shardings) {
 
 TEST(Errors, declarations) {
   EXPECT_THAT(errors("const A = B; const B = A + 1; fn main() { return A; }"),
-              ElementsAre("1:7: const 'A' is defined by itself"));
+              ElementsAre("1:7: const 'A' is defined in terms of itself"));
   EXPECT_THAT(errors("const N = 10; fn main(x: f32[N / 4]) { return x; }"),
               ElementsAre("1:30: a dimension's size must be an integer; this is 2.5 (a division leaves a remainder)"));
   EXPECT_THAT(errors("fn f(x) { return x; } fn f(y) { return y; } fn main() { return f(1.0); }"),
@@ -158,7 +162,7 @@ TEST(Errors, declarations) {
   EXPECT_THAT(errors("mesh m(a=0) fn main() { return 1; }"),
               ElementsAre("1:10: the size of axis 'a' must be a positive integer, not the integer 0"));
   EXPECT_THAT(errors("fn main(x) { return x; }"),
-              ElementsAre("1:9: a parameter of the entry has its type written: 'x' has none"));
+              ElementsAre("1:9: a parameter of the entry needs a type: 'x' has none"));
   EXPECT_THAT(errors("fn mian(x: f32) { return x; }"),
               ElementsAre("1:4: the program has no function 'main'; it has mian; did you mean 'mian'?"));
   EXPECT_THAT(errors("fn main(x: f33) { return x; }"), ElementsAre("1:12: unknown type 'f33'; did you mean 'f32'?"));
@@ -172,7 +176,7 @@ TEST(Errors, declarations) {
               ElementsAre("1:26: 3 names for a tuple of 2"));
 }
 
-// An error in a function that was called says who called it; one in the prelude is the caller's.
+// An error in a called function has notes for its callers; one in the prelude is reported at the call.
 TEST(Errors, calls) {
   EXPECT_THAT(errors("fn f(q, r) { return q + r; }\nfn main(x: f32[4], y: f32[3]) {\n  return f(x, r=y);\n}"),
               ElementsAre("1:21: shapes do not broadcast in '+': [4] and [3] differ in dimension -1 (4 and 3)",
@@ -190,7 +194,7 @@ TEST(Errors, calls) {
               "1:6: the size 'N' cannot be told from the arguments: no parameter has it alone as a dimension");
 }
 
-// A function with all its types is checked also where nothing calls it.
+// A function with all its types is checked even without a call.
 TEST(Errors, uncalledFunctions) {
   EXPECT_THAT(errors("fn other(x: f32[4]) { return x + oops; }\nfn main() { return 1.0; }"),
               ElementsAre("1:34: unknown name 'oops'"));
@@ -215,7 +219,7 @@ TEST(Errors, options) {
   options.sets = {{"C", "3"}};
   EXPECT_THAT(errors(text, options), ElementsAre("--set:1:1: the program has no const 'C'; it has B"));
   options.sets = {{"B", "3x"}};
-  EXPECT_THAT(errors(text, options), ElementsAre("--set:1:3: a const is an integer or a float"));
+  EXPECT_THAT(errors(text, options), ElementsAre("--set:1:3: a const must be an integer or a float"));
   options.sets = {};
   options.function = "mian";
   EXPECT_THAT(errors(text, options),
@@ -225,7 +229,7 @@ TEST(Errors, options) {
               ElementsAre("--fn:1:1: the program has no function 'step'; it has f, g"));
 }
 
-// Inlining multiplies; the front end gives up with a message before the memory does.
+// Inlining multiplies operations; the front end fails with a message before memory is exhausted.
 TEST(Errors, exponentialInlining) {
   std::string text = "fn f0(x) { return x + 1; }\n";
   for (int i = 1; i <= 30; ++i) {

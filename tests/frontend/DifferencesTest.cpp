@@ -2,8 +2,8 @@
 //
 // Every function of the language that has a derivative, those of the prelude included, in f64 against central
 // differences: its gradient, and the gradient of that. (DerivativesTest.cpp does so for every operation of the
-// dialects, gradients.txt compares with JAX.) What is differentiated is a weighted sum of the result's elements, so
-// that each element's own derivative shows.
+// dialects, gradients.txt compares with JAX.) The tests differentiate a weighted sum of the result's elements, so that
+// an error in any element's derivative is found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,9 @@ namespace {
 enum class Order { First, Both };
 
 struct FunctionCase {
-  /// Of x: f64[2, 3] and y: f64[3]; an expression, or statements up to a `return`.
+  /// A body over x: f64[2, 3] and y: f64[3]: an expression, or statements up to a `return`.
   const char *body;
-  Order order = Order::Both; ///< First where the second derivative is 0 or jumps.
+  Order order = Order::Both; ///< First if the second derivative is 0 or jumps.
 };
 
 // x is between 0.3 and 2, x - 1.0 on both sides of 0, and no two elements are near to one another.
@@ -162,7 +162,7 @@ const FunctionCase kPrelude[] = {
     {"dropout(key(3), x * y, 0.5) ** 2"},
 };
 
-// Through the step, to what came in: parameters, what is kept between steps, gradients, rates.
+// The gradient through a step to its inputs: parameters, state, gradients, rates.
 const FunctionCase kOptimisers[] = {
     {"sgd(x, x * y, lr=y[0]) ** 2"},
     {"let (p, v) = momentum(x, x - 1.0, x * y, mass=y[1]); return p * v;"},
@@ -184,7 +184,7 @@ const FunctionCase kControl[] = {
     {"let (l, g) = value_and_grad(loss)(x, y); return l * g;"},
 };
 
-// On pieces of x: f64[1, 3] on each of two devices.
+// On shards of x: f64[1, 3] on each of two devices.
 #define SHARD_MAP(EXPRESSION, OUT) "shard_map(" EXPRESSION ", in=(P(a), P()), out=" OUT ")(x, y) ** 2"
 const FunctionCase kCollectives[] = {
     {SHARD_MAP("psums", "P()")},      {SHARD_MAP("pmeans", "P()")},    {SHARD_MAP("pmaxes", "P()")},
@@ -213,7 +213,7 @@ const char *const kHelpers = "mesh m(a=2)\n"
                              "  return sum(flat * (0.5 + 0.13 * ((arange(flat.shape[0]) * 7 + 3) % 11)));\n"
                              "}\n";
 
-/// Many cases of a kind are one test: a process for each would take longer than the case.
+/// Many cases of a kind are one test: a process for each case would take longer than the case.
 struct Kind {
   const char *name;
   llvm::ArrayRef<FunctionCase> cases;
@@ -296,7 +296,7 @@ TEST_P(DifferencesTest, SecondIsTheSlopeOfTheFirst) {
 INSTANTIATE_TEST_SUITE_P(Functions, DifferencesTest, ::testing::ValuesIn(kKinds),
                          [](const auto &info) { return std::string(info.param.name); });
 
-// Whoever adds a function adds a case, or says here why it has no derivative.
+// A new function needs a case, or an entry here with the reason why it has no derivative.
 TEST(Differences, EveryFunctionIsCompared) {
   const std::set<std::string> noFloats = {
       "zeros",     "ones",          "iota",    "arange",     "eye",     "one_hot",   "key",     "bits",   "normal",

@@ -1,4 +1,4 @@
-//===- EmitTest.cpp - the IR that programs become -------------------------===//
+//===- EmitTest.cpp - the IR of programs ----------------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -24,8 +24,8 @@ std::string readExample(const std::string &name) {
   return text.str();
 }
 
-// The seed's example: shardings on the parameters, an open result, names; what the prelude writes has the place of the
-// user's call, and a product that of its left operand's first character.
+// The seed's example: shardings on the parameters, an open result, names; operations of the prelude have the place of
+// the user's call, and a product that of its left operand's first character.
 TEST(Emit, psum) {
   Compiled psum(readExample("psum.spmd"));
   ASSERT_TRUE(psum.isGood()) << psum.diagnostics.str();
@@ -57,7 +57,7 @@ TEST(Emit, psum) {
                           "array.select t.spmd:8:10", "func.return t.spmd:8:10", "func.func t.spmd:7:1"));
 }
 
-// A window of any length is a few operations, and one that nothing fits into none.
+// A window of any length becomes a few operations, and one that does not fit none.
 TEST(Emit, LongWindowsAreFewOperations) {
   for (const char *pool : {"max_pool(x, 1000000)", "avg_pool(x, 1000000)", "avg_pool(x, 999983)",
                            "max_pool(x, 1000000, 7)", "avg_pool(x, 999983, 7)", "max_pool(x, 1099511627776)",
@@ -89,7 +89,7 @@ TEST(Emit, nearestCentroid) {
                                           "!spmd.array<f32[]> {spmd.name = \"accuracy\"})"));
 }
 
-// A value that `let` names has its names on its location, and behind the expression's place those of the names.
+// A value that `let` names has its names on its location, and after the expression's place those of the names.
 TEST(Emit, letNamesValues) {
   Compiled compiled("fn main(x: f32[4]) {\n  let h = x + 1.0;\n  let g = h;\n  return g;\n}");
   ASSERT_TRUE(compiled.isGood());
@@ -110,7 +110,7 @@ std::string resultType(const std::string &text, const FrontendOptions &options =
   return compiled.isGood() ? compiled.resultTypes().at(0) : compiled.errors().at(0);
 }
 
-// Every form of a dimension arrives on the type as it is written; `@?` is the same as nothing.
+// The type has each dimension's sharding as written; `@?` is the same as no annotation.
 TEST(Emit, shardingAnnotations) {
   EXPECT_EQ(resultType("fn main(x: f32[8, 8@a, 8@(b, c), 8@_]) { return x; }"), "f32[8, 8@a, 8@(b, c), 8@_]");
   EXPECT_EQ(resultType("fn main(x: f32[8@?, 8@a?, 8@(b, c)?]) { return x; }"), "f32[8, 8@a?, 8@(b, c)?]");
@@ -128,13 +128,13 @@ TEST(Emit, constraints) {
   EXPECT_EQ(resultType("fn f(y) -> f32[8@c] { return y * 2; } fn main(x: f32[8]) { return f(x); }"), "f32[8@c]");
 }
 
-// What is computed carries no sharding of its own: that is propagation's to say.
+// Computed values have no sharding: propagation decides it.
 TEST(Emit, computedValuesAreOpen) {
   EXPECT_EQ(resultType("fn main(x: f32[8@a]) { return exp(x); }"), "f32[8]");
   EXPECT_EQ(resultType("fn main(x: f32[8@a, 4]) { return x.T; }"), "f32[4, 8]");
 }
 
-// The result is a value of its own: neither x's annotation nor that of an equal expression contradicts y's.
+// The result is a separate value: neither x's annotation nor that of an equal expression conflicts with y's.
 TEST(Emit, shardingGroups) {
   Compiled compiled("fn main(x: f32[8], y: f32[8]) { return like(x * 2, y); }");
   EXPECT_THAT(compiled.print(), HasSubstr("%2 = spmd.constraint %1 {spmd.group = 0 : i64} : <f32[8]> -> <f32[8]>"));
@@ -160,7 +160,7 @@ TEST(Emit, constsAndOptions) {
   EXPECT_THAT(Compiled("fn main(x: f32[8@a]) { return x; }", options).print(), HasSubstr("#spmd.mesh<mesh, a=8, b=1>"));
 }
 
-// Sizes are solved from the arguments at each call; arithmetic on them checks.
+// Sizes are solved from the arguments at each call; arithmetic on them is checked.
 TEST(Emit, genericSizes) {
   const std::string linear = "fn linear<B, I, O>(x: f32[B, I], w: f32[I, O]) -> f32[B, O] { return x @ w; }\n"
                              "fn halves<N>(x: f32[N]) -> f32[N / 2] { return x[:N / 2]; }\n"
@@ -178,7 +178,7 @@ TEST(Emit, untypedParametersAndDefaults) {
   EXPECT_EQ(resultType(f + "fn main(x: i32[2, 3]) { return f(x, 0.5); }"), "f32[2]");
 }
 
-// A user's function wins over the prelude's and over operations; the prelude does not see it.
+// A user's function hides the prelude's and operations; the prelude does not see it.
 TEST(Emit, whoWins) {
   EXPECT_EQ(resultType("fn relu(x) { return x[0]; } fn main(x: f32[4]) { return relu(x); }"), "f32[]");
   EXPECT_EQ(resultType("fn exp(x) { return x[0]; } fn main(x: f32[4]) { return softmax(x) + exp(x); }"), "f32[4]");
@@ -208,7 +208,7 @@ TEST(Emit, inlinedPlaces) {
   EXPECT_EQ(getSourcePosition(site.getCaller())->str(), "t.spmd:3:10");
 }
 
-// The condition of an `if` that is known while compiling chooses the arm; the other one is not checked.
+// A condition of an `if` that is known while compiling selects the branch; the other one is not checked.
 TEST(Emit, ifOnAConstant) {
   EXPECT_EQ(resultType("fn main(x: f32[2, 2]) { return if x.ndim == 2 { let y = x[0]; y } else { x[0, 0, 0] }; }"),
             "f32[2]");
@@ -218,7 +218,7 @@ TEST(Emit, shapeIsKnown) {
   EXPECT_EQ(resultType("fn main(x: f32[2, 3]) { return zeros([x.shape[-1], x.shape[0] * 5]); }"), "f32[3, 10]");
 }
 
-// Chains of operators are as long as you like; each operation has its place.
+// Chains of operators may have any length; each operation has its place.
 TEST(Emit, longChains) {
   std::string chain = "x";
   for (int i = 0; i < 5000; ++i)
@@ -226,8 +226,7 @@ TEST(Emit, longChains) {
   EXPECT_EQ(resultType("fn main(x: f32[2]) { return " + chain + "; }"), "f32[2]");
 }
 
-// Whatever the text, there is a module or an error, and no crash: programs with random bytes changed, dropped,
-// repeated.
+// For every text, there is a module or an error, and no crash: programs with random bytes changed, dropped, repeated.
 TEST(Emit, mutatedPrograms) {
   std::vector<std::string> corpus = {readExample("psum.spmd"), readExample("toy.spmd"),
                                      readExample("nearest_centroid.spmd")};

@@ -1,4 +1,4 @@
-//===- FrontendTestHelper.cpp - compile a text, look at IR, errors, values ===//
+//===- FrontendTestHelper.cpp - compiles and inspects a text --------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 

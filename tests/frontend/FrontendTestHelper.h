@@ -1,4 +1,4 @@
-//===- FrontendTestHelper.h - compile a text, look at IR, errors, values -*- C++ -*-===//
+//===- FrontendTestHelper.h - compiles and inspects a text ------*- C++ -*-===//
 #pragma once
 
 #include "frontend/Frontend.h"
@@ -21,7 +21,7 @@ struct Compiled {
 
   bool isGood() const { return module.get() != nullptr; }
   mlir::func::FuncOp function();
-  /// The module as text, without locations; with them where asked.
+  /// The module as text, without locations; with them on request.
   std::string print(bool withLocations = false);
   /// `line:column: message` of each error; notes follow as `  line:column: message`.
   std::vector<std::string> errors() const;

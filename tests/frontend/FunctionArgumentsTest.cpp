@@ -1,4 +1,4 @@
-//===- FunctionArgumentsTest.cpp - functions that are passed on -----------===//
+//===- FunctionArgumentsTest.cpp - functions as arguments -----------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -42,7 +42,7 @@ TEST(FunctionArguments, arePassedOn) {
             216);
 }
 
-/// A parameter is nearer than a function of its name.
+/// A parameter hides a function of its name.
 TEST(FunctionArguments, hideFunctions) {
   EXPECT_EQ(valueOf(kFunctions + "fn call(cube, x) { return cube(x); }\nfn main() { return call(triple, 2.0); }"), 6);
   EXPECT_EQ(valueOf(kFunctions + "fn call(exp, x) { return exp(x); }\nfn main() { return call(triple, 2.0); }"), 6);
@@ -54,7 +54,7 @@ TEST(FunctionArguments, keepDefaultsAndNames) {
             36);
 }
 
-/// The same function may be under way with others: these calls end.
+/// The same function may be called again with other functions: these calls terminate.
 TEST(FunctionArguments, nestInOneAnother) {
   EXPECT_EQ(valueOf(kFunctions + "fn inner(x) { return twice(triple, x); }\nfn main() { return twice(inner, 1.0); }"),
             81);
@@ -77,7 +77,7 @@ TEST(FunctionArguments, inShardMap) {
 }
 
 TEST(FunctionArguments, misuse) {
-  const char *rule = "(...) to call it (a parameter without a type takes a function itself, nothing else does)";
+  const char *rule = "(...) to call it (only a parameter without a type takes a function itself)";
   EXPECT_THAT(errors("fn g(x) { return x; }\nfn f(g: f32) { return g; }\nfn main() { return f(g); }"),
               ElementsAre(std::string("3:22: 'g' is a function; write g") + rule));
   EXPECT_THAT(errors("fn g(x) { return x; }\nfn main(x: f32) { return maximum(x, g); }"),
@@ -86,7 +86,7 @@ TEST(FunctionArguments, misuse) {
               ElementsAre("4:23: '+' takes arrays and numbers, not the function 'grad(cube)'",
                           "  5:26: in the call of 'add' here"));
   EXPECT_THAT(errors(kFunctions + "fn same(f) { return f; }\nfn main() { return same(cube); }"),
-              ElementsAre("5:20: a result is an array, not the function 'cube'"));
+              ElementsAre("5:20: a result must be an array, not the function 'cube'"));
   EXPECT_THAT(errors(kFunctions + "fn main(x: f32) { return twice(x, x); }"),
               ElementsAre("1:25: 'f' is a value, not a function", "  4:26: in the call of 'twice' here"));
 }

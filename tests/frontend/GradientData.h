@@ -1,6 +1,6 @@
 //===- GradientData.h - expressions with JAX's gradients --------*- C++ -*-===//
 //
-// Reads data/gradients.txt, which data/make_gradients.py writes, and says which program a case is.
+// Reads data/gradients.txt, which data/make_gradients.py writes, and builds the program of a case.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,7 +48,8 @@ struct GradientData {
     return "grad(" + function + ", wrt=(" + wrt + "))(" + names() + ")";
   }
 
-  /// The functions of case `index`: what is differentiated once is `f` and its number, twice `g` and its number.
+  /// The functions of case `index`: `f` and a number for the function differentiated once, `g` and a number for the one
+  /// differentiated twice.
   std::string functionsOf(size_t index) const {
     std::string number = std::to_string(index), parts, sum;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -62,7 +63,7 @@ struct GradientData {
   }
 };
 
-/// Empty where every element is within 1e-11 of the largest one of the array: JAX sums in another order.
+/// Empty if every element is within 1e-11 of the largest one of the array: JAX sums in another order.
 inline std::string gradientDifference(const std::vector<double> &actual, const Expected &expected) {
   if (actual.size() != expected.values.size())
     return "has " + std::to_string(actual.size()) + " elements, not " + std::to_string(expected.values.size());

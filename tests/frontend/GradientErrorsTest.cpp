@@ -1,4 +1,4 @@
-//===- GradientErrorsTest.cpp - what is wrong with a grad -----------------===//
+//===- GradientErrorsTest.cpp - errors of grad ----------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -37,8 +37,9 @@ TEST(GradientErrors, wrt) {
               ElementsAre("3:22: 'wrt=' of 'grad' is 2, but 'f' takes 2 arguments, numbered from 0"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=(0, 0))(x)"), ElementsAre("3:22: 'wrt=' of 'grad' names argument 0 twice"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=x)(x)"),
-              ElementsAre("3:22: 'wrt=' of 'grad' is the number of an argument, or a tuple of them, not f32[4]"));
-  EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=[])(x)"), ElementsAre("3:22: 'wrt=' of 'grad' names at least one argument"));
+              ElementsAre("3:22: 'wrt=' of 'grad' must be the number of an argument, or a tuple of them, not f32[4]"));
+  EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=[])(x)"),
+              ElementsAre("3:22: 'wrt=' of 'grad' must name at least one argument"));
   EXPECT_THAT(errorsOf(sumOf, "grad(f, wrt=1)(x)"),
               ElementsAre("3:10: 'grad' differentiates argument 'y' of 'f', which is not given"));
 }

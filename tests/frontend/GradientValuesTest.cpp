@@ -1,7 +1,7 @@
 //===- GradientValuesTest.cpp - gradients are JAX's -----------------------===//
 //
-// Each case of data/gradients.txt, once and twice differentiated, in f64 through the reference evaluator; what
-// value_and_grad, structs, names and transformed functions give.
+// Each case of data/gradients.txt, once and twice differentiated, in f64 by the reference evaluator; and the results of
+// value_and_grad, structs, names and transformed functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ namespace {
 
 using Values = std::vector<std::vector<double>>;
 
-/// The elements of all results of the program, derivatives taken.
+/// The elements of all results of the program, after differentiation.
 Values evaluate(Compiled &compiled, llvm::ArrayRef<Tensor> arguments = {}) {
   mlir::PassManager passes(&compiled.context);
   passes.addPass(createDifferentiatePass());
@@ -100,7 +100,7 @@ TEST(GradientValues, functionsOfFunctions) {
   // In a function that is differentiated itself, its argument captured by another one.
   EXPECT_THAT(run("fn h(y, x) { return x * y * y; } fn g(x) { return grad(h)(x, x); }", "grad(g)(3.0)"),
               ElementsAre(ElementsAre(12)));
-  // A user's function of that name is the user's.
+  // A user's function of that name hides grad.
   EXPECT_THAT(run("fn grad(x) { return x * 2.0; }", "grad(2.0)"), ElementsAre(ElementsAre(4)));
 }
 

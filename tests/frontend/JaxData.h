@@ -1,6 +1,6 @@
-//===- JaxData.h - expressions with JAX's answers ---------------*- C++ -*-===//
+//===- JaxData.h - expressions with JAX's results ---------------*- C++ -*-===//
 //
-// Reads data/values.txt and its like, which data/make_values.py and others write.
+// Reads data/values.txt and similar files, which data/make_values.py and others write.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -50,7 +50,7 @@ struct JaxCase {
 
 struct JaxData {
   std::vector<std::pair<std::string, Expected>> inputs;
-  std::string declarations; ///< What the expressions use.
+  std::string declarations; ///< Declarations that the expressions use.
   std::vector<JaxCase> cases;
 
   explicit JaxData(const std::string &name = "values.txt") {
@@ -73,14 +73,14 @@ struct JaxData {
 
 inline bool isFloatName(const std::string &dtype) { return spmd::isFloat(*spmd::parseDType(dtype)); }
 
-/// How far compiled or evaluated values may lie from JAX's: integers and bools not at all.
+/// The largest difference of compiled or evaluated values from JAX's: 0 for integers and bools.
 inline double toleranceOf(const std::string &dtype) {
   if (dtype == "bf16")
     return 1.0 / 64;
   return dtype == "f16" ? 1.0 / 512 : isFloatName(dtype) ? 2e-5 : 0;
 }
 
-/// How an element differs, or nothing. Infinities must be the same, NaN answers NaN.
+/// The difference of an element as text, or empty. Infinities must be equal, and NaN equals NaN.
 inline std::string difference(double actual, double expected, double tolerance) {
   bool same = std::isnan(expected)   ? std::isnan(actual)
               : std::isinf(expected) ? actual == expected

@@ -1,4 +1,4 @@
-//===- LeavesTest.cpp - trees of values, apart and together ---------------===//
+//===- LeavesTest.cpp - flattening trees of values ------------------------===//
 
 #include "frontend/Leaves.h"
 

@@ -1,7 +1,7 @@
-//===- LiteralsTest.cpp - numbers take the types of what they meet --------===//
+//===- LiteralsTest.cpp - types of numbers in expressions -----------------===//
 //
-// Wherever a number becomes an element of an array, an integer that the array's type does not hold is an error that
-// says what it holds, and a float that is too large is infinite.
+// If a number becomes an element of an array, an integer that the array's type does not hold is an error that names the
+// range, and a float that is too large becomes infinite.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ struct IntegerType {
 
 const IntegerType kTypes[] = {{"i8", -128, 127}, {"u8", 0, 255}, {"i32", INT32_MIN, INT32_MAX}, {"u32", 0, UINT32_MAX}};
 
-/// Expressions in which `#` takes the type of x: T[4] (or of the T that is written).
+/// Expressions in which `#` takes the type of x: T[4] (or the written T).
 const char *const kPlaces[] = {
     "x + #",
     "# - x",
@@ -73,7 +73,7 @@ std::string programOf(const IntegerType &type, std::string place, const std::str
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
       text.replace(at, from.size(), to);
   };
-  // Functions that no expression calls must not have errors of their own.
+  // Functions without calls must not add errors.
   for (const char *function : {"declared", "returned"})
     if (place.find(function) == std::string::npos)
       text.replace(text.find('#', text.find(std::string("fn ") + function)), 1, "1");
@@ -133,7 +133,7 @@ std::vector<double> floatsOf(const std::string &expression) {
   return result;
 }
 
-/// As JAX.
+/// As in JAX.
 TEST(Literals, floatsBecomeInfinite) {
   for (const char *expression : {"zeros(f16[1]) + 70000", "zeros(f16[1]) + 1e30", "zeros(bf16[1]) + 3.4e38 * 1.01",
                                  "full(f16[1], 65520.0)", "full(f32[1], 1e39)", "where(true, 1e39, zeros(f32[1]))"})
@@ -151,7 +151,7 @@ TEST(Literals, castsWrap) {
   EXPECT_THAT(floatsOf("stack([cast(3, bool), cast(0, bool)])"), ElementsAre(1, 0));
 }
 
-/// What does not take the type: exponents, shifts of constants, operands of `/`, sums that are wider.
+/// Numbers that do not take the type: exponents, shifts of constants, operands of `/`, sums that are wider.
 TEST(Literals, othersAreFree) {
   for (const char *expression :
        {"x ** 300", "x / 300", "sum(x) + 300", "atan2(x, 300)", "x[0:300]", "x + cast(300, i8)", "pad(x, (300, 0))",

@@ -1,4 +1,4 @@
-//===- ManualErrorsTest.cpp - what is wrong with a shard_map --------------===//
+//===- ManualErrorsTest.cpp - errors of shard_map -------------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -31,7 +31,7 @@ TEST(ManualErrors, theCall) {
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))()"),
               ElementsAre("4:10: 'f' needs an argument for 'x'"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=P(a))(y=x)"),
-              ElementsAre("4:42: what shard_map returns takes its arguments in order, without names"));
+              ElementsAre("4:42: the result of shard_map takes its arguments in order, without names"));
   EXPECT_THAT(errorsOf("fn f(x) { return shard_map(g, in=P(), out=P())(x); }\nfn g(x) { return x; }",
                        "shard_map(f, in=P(a), out=P(a))(x)")
                   .front(),
@@ -43,16 +43,16 @@ TEST(ManualErrors, theCall) {
 
 TEST(ManualErrors, specs) {
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=2, out=P(a))(x)"),
-              ElementsAre("4:26: 'in=' of 'shard_map' is P(...), or a tuple with one for each argument, not the "
+              ElementsAre("4:26: 'in=' of 'shard_map' must be P(...), or a tuple with one for each argument, not the "
                           "integer 2"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=(P(a), P()), out=P(a))(x)"),
               ElementsAre("4:26: 'in=' of 'shard_map' has 2 entries for 1 argument"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a), out=(P(a), P()))(x)"),
               ElementsAre("4:36: 'out=' of 'shard_map' has 2 entries for 1 result"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a?), out=P(a))(x)"),
-              ElementsAre("4:26: 'shard_map' runs f on exactly the pieces that P(...) says: no '?' and no priority"));
+              ElementsAre("4:26: P(...) of 'shard_map' must be exact: no '?' and no priority"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a, b, _), out=P(a))(x)"),
-              ElementsAre("4:26: P(...) speaks of 3 dimensions, but argument 1 of 'f' is f32[8, 6]",
+              ElementsAre("4:26: P(...) has 3 entries, but argument 1 of 'f' is f32[8, 6]",
                           "  4:48: argument 1 of 'f' is given here"));
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(c), out=P(a))(x)"),
               ElementsAre("4:28: unknown axis 'c'; the mesh has a, b", "  1:1: the mesh is declared here"));
@@ -65,7 +65,7 @@ TEST(ManualErrors, unevenPieces) {
                   "to 8"));
 }
 
-// An output that is claimed to be the same everywhere, and is not.
+// An output that is declared replicated, but varies.
 TEST(ManualErrors, varyingResults) {
   EXPECT_THAT(errorsOf(identity, "shard_map(f, in=P(a, b), out=P())(x)"),
               ElementsAre("4:39: result 0 of 'f' varies over 'a', 'b', which 'out=' does not name: reduce it with psum "
@@ -78,7 +78,7 @@ TEST(ManualErrors, varyingResults) {
 
 TEST(ManualErrors, collectives) {
   EXPECT_THAT(errorsOf(identity, "psum(x, a)"),
-              ElementsAre("4:10: 'psum' is between devices: it stands in a function that shard_map runs"));
+              ElementsAre("4:10: 'psum' is a collective: it is only allowed in a function that shard_map runs"));
   EXPECT_THAT(errorsOf("fn f(x) { return psum(x, c); }", "shard_map(f, in=P(a), out=P())(x)").front(),
               "2:26: unknown axis 'c'; the mesh has a, b");
   EXPECT_THAT(errorsOf("fn f(x) { return psum(x, (a, a)); }", "shard_map(f, in=P(a), out=P())(x)").front(),
@@ -95,40 +95,43 @@ TEST(ManualErrors, collectives) {
               "2:34: position 4 is outside of the group of 4 devices");
   EXPECT_THAT(
       errorsOf("fn f(x) { return ppermute(x, a, [(0, 1), (2, 1)]); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
-      "2:42: each device sends to one and receives from one: this is a second pair of one of them");
+      "2:42: each device may send to one device and receive from one: this pair repeats a device");
   EXPECT_THAT(errorsOf("fn f(x) { return ppermute(x, a, [0, 1]); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
               "2:34: 'perm' of 'ppermute' is a list of pairs (from, to) of integers known while compiling");
 }
 
-// Devices that come by would wait for those that do not.
+// Devices that reach a collective would wait for those that do not.
 TEST(ManualErrors, collectivesThatSomeDevicesDoNotReach) {
-  EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, a) } else { x }; }",
-                       "shard_map(f, in=P(a, _), out=P(a))(x)"),
-              ElementsAre("2:37: 'psum' is reached where the condition of 'if' says so, which varies over 'a': devices "
-                          "would wait for others that never come; move 'psum' out of it, or make the condition the "
-                          "same for all, with pmax or pmin of it as an integer",
-                          "  2:21: the condition of 'if' is here"));
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, a) } else { x }; }",
+               "shard_map(f, in=P(a, _), out=P(a))(x)"),
+      ElementsAre(
+          "2:37: 'psum' is reached only if the condition of 'if' allows it, which varies over 'a': some devices "
+          "would wait for others forever; move 'psum' out of it, or make the condition the "
+          "same for all, with pmax or pmin of it as an integer",
+          "  2:21: the condition of 'if' is here"));
   EXPECT_THAT(errorsOf("fn f(x) { return while sum(x) < 9.0 carry (x = x) { yield pmax(x, (b, a)) + x; }; }",
                        "shard_map(f, in=P(_, b), out=P(_, b))(x)"),
-              ElementsAre("2:59: 'pmax' is reached where the condition of 'while' says so, which varies over 'b': "
-                          "devices would wait for others that never come; move 'pmax' out of it, or make the condition "
+              ElementsAre("2:59: 'pmax' is reached only if the condition of 'while' allows it, which varies over 'b': "
+                          "some devices would wait for others forever; move 'pmax' out of it, or make the condition "
                           "the same for all, with pmax or pmin of it as an integer",
                           "  2:24: the condition of 'while' is here"));
   EXPECT_THAT(
       errorsOf("fn f(x) { return if pmax(cast(x[0, 0] > 0.0, i32), a) > 0 { psum(x, a) } else { x + psum(x, a) }; }",
                "shard_map(f, in=P(a, _), out=P(a))(x)"),
       ElementsAre());
-  // The groups over b agree on what varies over a.
+  // A condition that varies over a is the same within each group over b.
   EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
                        "shard_map(f, in=P(a, _), out=P(a))(x)"),
               ElementsAre());
-  // Of several axes, those that the collective has are named.
-  EXPECT_THAT(errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
-                       "shard_map(f, in=P(a, b), out=P(a, b))(x)")
-                  .front(),
-              "2:37: 'psum' is reached where the condition of 'if' says so, which varies over 'b': devices would wait "
-              "for others that never come; move 'psum' out of it, or make the condition the same for all, with pmax or "
-              "pmin of it as an integer");
+  // If the condition varies over several axes, the message names those of the collective.
+  EXPECT_THAT(
+      errorsOf("fn f(x) { return if x[0, 0] > 0.0 { psum(x, b) } else { x }; }",
+               "shard_map(f, in=P(a, b), out=P(a, b))(x)")
+          .front(),
+      "2:37: 'psum' is reached only if the condition of 'if' allows it, which varies over 'b': some devices would wait "
+      "for others forever; move 'psum' out of it, or make the condition the same for all, with pmax or "
+      "pmin of it as an integer");
 }
 
 // Within a function that shard_map runs over some axes, another one may run over others.
@@ -139,18 +142,17 @@ TEST(ManualErrors, within) {
   };
   EXPECT_THAT(within("in=P(_, b), out=P(), axis_names=b"), ElementsAre());
   EXPECT_THAT(within("in=P(_, b), out=P()"), ElementsAre());
-  EXPECT_THAT(
-      within("in=P(_, b), out=P(), axis_names=(b, a)"),
-      ElementsAre("3:63: 'axis_names' of 'shard_map' has 'a', along which arrays are one device's here already: "
-                  "name others",
-                  "  5:10: in the call of 'f' here"));
+  EXPECT_THAT(within("in=P(_, b), out=P(), axis_names=(b, a)"),
+              ElementsAre("3:63: 'axis_names' of 'shard_map' has 'a', along which arrays are local here already: "
+                          "name others",
+                          "  5:10: in the call of 'f' here"));
   EXPECT_THAT(within("in=P(a), out=P()"),
-              ElementsAre("3:34: P(...) names 'a', along which arrays are one device's here already",
+              ElementsAre("3:34: P(...) names 'a', along which arrays are local here already",
                           "  5:10: in the call of 'f' here"));
   EXPECT_THAT(within("in=P(_, b), out=P(a)"),
-              ElementsAre("3:47: P(...) names 'a', along which arrays are one device's here already",
+              ElementsAre("3:47: P(...) names 'a', along which arrays are local here already",
                           "  5:10: in the call of 'f' here"));
-  // What varies over the axes around is the matter of the function around.
+  // The function around checks values that vary over its own axes.
   EXPECT_THAT(errorsOf("fn g(x) { return x; }\nfn f(x) { return shard_map(g, in=P(_, b), out=P(), axis_names=b)(x); }",
                        "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)"),
               ElementsAre("3:47: result 0 of 'g' varies over 'b', which 'out=' does not name: reduce it with psum or "
@@ -160,7 +162,8 @@ TEST(ManualErrors, within) {
                        "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
               ElementsAre("5:36: result 0 of 'f' varies over 'a', which 'out=' does not name: reduce it with psum or "
                           "pmean, or name the axis in P(...)"));
-  // Collectives of the outer one's axes are those of the inner one, too; its own are no collectives outside of it.
+  // The inner function may use collectives over the outer one's axes; the outer function must not use the inner one's
+  // axes.
   EXPECT_THAT(errorsOf("fn g(x) { return psum(x, (a, b)); }\nfn f(x) { return shard_map(g, in=P(_, b), out=P())(x); }",
                        "shard_map(f, in=P(a), out=P(), axis_names=a)(x)"),
               ElementsAre());
@@ -168,25 +171,26 @@ TEST(ManualErrors, within) {
                        "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)")
                   .front(),
               "3:56: 'psum' over 'b', which 'axis_names' of 'shard_map' leaves out (it has 'a'): along it arrays are "
-              "whole here, and the compiler inserts what they need");
+              "global here, and the compiler inserts the collectives");
   EXPECT_THAT(errorsOf("fn g(x) { return psum(x, b); }\n"
                        "fn f(x) { return if x[0, 0] > 0.0 { shard_map(g, in=P(), out=P())(x) } else { x }; }",
                        "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)"),
               ElementsAre());
-  EXPECT_THAT(errorsOf("fn g(x) { return psum(x, (a, b)); }\n"
-                       "fn f(x) { return if x[0, 0] > 0.0 { shard_map(g, in=P(), out=P())(x) } else { x }; }",
-                       "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)")
-                  .front(),
-              "2:18: 'psum' is reached where the condition of 'if' says so, which varies over 'a': devices would wait "
-              "for others that never come; move 'psum' out of it, or make the condition the same for all, with pmax or "
-              "pmin of it as an integer");
+  EXPECT_THAT(
+      errorsOf("fn g(x) { return psum(x, (a, b)); }\n"
+               "fn f(x) { return if x[0, 0] > 0.0 { shard_map(g, in=P(), out=P())(x) } else { x }; }",
+               "shard_map(f, in=P(a), out=P(a), axis_names=a)(x)")
+          .front(),
+      "2:18: 'psum' is reached only if the condition of 'if' allows it, which varies over 'a': some devices would wait "
+      "for others forever; move 'psum' out of it, or make the condition the same for all, with pmax or "
+      "pmin of it as an integer");
 }
 
 TEST(ManualErrors, shardingsInside) {
   EXPECT_THAT(errorsOf("fn f(x) { return shard(x, P(a)); }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
-              "2:18: inside of shard_map arrays are one device's, and no sharding can be given");
+              "2:18: inside of shard_map arrays are local to a device and cannot have a sharding");
   EXPECT_THAT(errorsOf("fn f(x) { let y: f32[2@a, 6] = x; return y; }", "shard_map(f, in=P(a), out=P(a))(x)").front(),
-              "2:32: inside of shard_map arrays are one device's, and no sharding can be given");
+              "2:32: inside of shard_map arrays are local to a device and cannot have a sharding");
 }
 
 } // namespace

@@ -1,9 +1,9 @@
-//===- MessagesTest.cpp - every message, as it reads ----------------------===//
+//===- MessagesTest.cpp - the text of every message -----------------------===//
 //
-// data/messages.txt holds mistakes with all that is said about them. A line `program TEXT`, `expr TEXT` (an expression
-// over the arguments of errorsOf) or `syntax TEXT` (behind a line with a good `main`) begins a case; then come lines
-// `= LINE:COLUMN: MESSAGE` and, indented, those of the notes. check_messages.py fails for a message of the front end
-// that is neither there nor in a test.
+// data/messages.txt holds wrong programs with all their messages. A line `program TEXT`, `expr TEXT` (an expression
+// over the arguments of errorsOf) or `syntax TEXT` (after a line with a valid `main`) begins a case; then come lines `=
+// LINE:COLUMN: MESSAGE` and, indented, those of the notes. check_messages.py fails for a message of the front end that
+// is neither in this file nor in another test.
 //
 //===----------------------------------------------------------------------===//
 

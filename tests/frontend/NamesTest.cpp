@@ -1,7 +1,7 @@
-//===- NamesTest.cpp - answers to names of other libraries ----------------===//
+//===- NamesTest.cpp - suggestions for names of other libraries -----------===//
 //
-// ForeignNames.def answers names that users of JAX, NumPy and PyTorch reach for. Here each answer is asked for as a
-// program meets it, and whatever code it offers compiles: an answer that is no program would be worse than none.
+// ForeignNames.def has suggestions for names of JAX, NumPy and PyTorch. The test uses each name in a program, and
+// compiles the suggested code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ const std::string kFunctions = "fn f(v) { return sum(tanh(v)); }\n"
                                "fn hv(v, w) { return sum(grad(f)(v) * w); }\n"
                                "fn fw(v, w) { return sum(tanh(v) * w); }\n";
 
-/// The function that the answers speak of.
+/// The functions that the suggestions use.
 std::string programOf(const std::string &value) {
   return kFunctions +
          "fn main(x: f32[4, 8], y: f32[4, 8], s: f32[4, 4], v: f32[8], w: f32[8], i: i32[4],\n"
@@ -61,7 +61,7 @@ TEST_P(ForeignNames, compiles) {
   EXPECT_TRUE(compiled.isGood()) << compiled.diagnostics.str();
 }
 
-/// Functions that an answer declares are those of the program above.
+/// Functions that a suggestion declares are those of the program above.
 TEST_P(ForeignNames, functionsAreKnown) {
   std::string why = GetParam().why;
   std::regex declaration("'(fn [^']*)'");
@@ -69,7 +69,7 @@ TEST_P(ForeignNames, functionsAreKnown) {
     EXPECT_NE(kFunctions.find((*it)[1]), std::string::npos) << (*it)[1];
 }
 
-/// No entry hides what the language has, and each names something that is there.
+/// No entry has a name of the language, and each suggests an existing one.
 TEST_P(ForeignNames, isForeign) {
   EXPECT_FALSE(isOwnName(name));
   if (kind == "renamed")
@@ -79,7 +79,7 @@ TEST_P(ForeignNames, isForeign) {
 TEST_P(ForeignNames, isAnswered) {
   bool isCalled = kind == "idiom" || kind == "absent";
   std::vector<std::string> errors = Compiled(programOf(isCalled ? name + "(x)" : name)).errors();
-  // Of what is renamed, functions are answered where they are called, types where they are written.
+  // Renamed functions are suggested in calls, renamed types in types.
   if (kind == "renamed" && isOwnName(GetParam().own))
     errors = Compiled(programOf(name + "(x)")).errors();
   ASSERT_GE(errors.size(), 1u);
@@ -99,7 +99,7 @@ TEST(Names, answers) {
                                               "examples/power_iteration.spmd finds the largest eigenvalue"));
   EXPECT_THAT(errorsOf("nansum(x)"),
               ElementsAre("2:8: unknown function 'nansum'; write 'sum(where(is_nan(x), 0.0, x))'"));
-  const char *vmap = "2:8: 'vmap' is not in the language: functions take whole arrays: operations broadcast, products "
+  const char *vmap = "2:8: 'vmap' is not in the language: functions take entire arrays: operations broadcast, products "
                      "and einsum have batch dimensions: 'einsum(\"bi,bi->b\", x, y)'";
   EXPECT_THAT(errorsOf("vmap(tanh)(x)"), ElementsAre(vmap));
   EXPECT_THAT(errorsOf("vmap(tanh)"), ElementsAre(vmap));
@@ -111,17 +111,18 @@ TEST(Names, answers) {
               ElementsAre("2:8: there are no methods and no modules, only functions; 'fft' is not in the language: "
                           "there are no complex numbers"));
   EXPECT_THAT(errorsOf("x * jnp.pi"), ElementsAre("2:12: unknown name 'jnp'; there are no modules: functions and "
-                                                  "constants stand alone, as in 'tanh(x)'"));
+                                                  "constants have plain names, as in 'tanh(x)'"));
   EXPECT_THAT(errorsOf("x * pi"), ElementsAre("2:12: unknown name 'pi'; write '3.141592653589793'"));
-  // As names of values they say nothing: a variable is missing.
+  // As names of values they give no suggestion: a variable is missing.
   EXPECT_THAT(errorsOf("x * std"), ElementsAre("2:12: unknown name 'std'"));
   EXPECT_THAT(errorsOf("lost(x)(x)"), ElementsAre("2:8: unknown function 'lost'"));
-  EXPECT_THAT(errorsOf("tanh(x)(x)"),
-              ElementsAre("2:8: only a function's name can be called, or what grad, value_and_grad, checkpoint and "
-                          "shard_map make of one"));
+  EXPECT_THAT(
+      errorsOf("tanh(x)(x)"),
+      ElementsAre("2:8: only a function's name can be called, or the result of grad, value_and_grad, checkpoint or "
+                  "shard_map"));
 }
 
-/// All short words are near to one another; a suggestion is what a slip of the finger makes.
+/// All short words are near to each other; only a typo gives a suggestion.
 TEST(Names, suggestions) {
   std::vector<std::string_view> names = builtinNames();
   names.insert(names.end(), {"relu", "silu", "sgd", "adam", "softmax", "log_softmax", "layer_norm", "cross_entropy"});

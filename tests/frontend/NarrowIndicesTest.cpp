@@ -1,8 +1,8 @@
-//===- NarrowIndicesTest.cpp - indices of types smaller than dimensions ---===//
+//===- NarrowIndicesTest.cpp - indices of small integer types -------------===//
 //
 // An index of i8 or u8 may name every element that its value names, in a dimension of any size: nothing that the
 // compiler computes with it (positions to compare with, the sum of a negative index and the size) may wrap in its type.
-// Each operation is compared with a loop written here, for every value of the type. (JAX 0.10 is no oracle: its
+// Each operation is compared with a loop written here, for every value of the type. (JAX 0.10 is no reference: its
 // one_hot takes class 275 for 19 of u8, and jnp.take wraps -1 of i8 around 300 to 43.)
 //
 //===----------------------------------------------------------------------===//
@@ -18,11 +18,11 @@ using namespace spmdc::testing;
 
 namespace {
 
-constexpr int64_t size = 300; // More than 8 bits count.
+constexpr int64_t size = 300; // More than 8 bits matter.
 
 struct IndexType {
   const char *name;
-  int64_t low, count; ///< The values that are tried.
+  int64_t low, count; ///< The tested values.
 };
 
 class NarrowIndices : public ::testing::TestWithParam<IndexType> {
@@ -30,7 +30,7 @@ protected:
   /// The elements of the only result of a `main` with `i`, all values as one array of the type.
   std::vector<Scalar> run(const std::string &expression) {
     const auto &[name, low, count] = GetParam();
-    // u32 and i64 hold more than arange's i32; what is tried fits in both.
+    // u32 and i64 hold more than arange's i32; the tested values fit in both.
     Compiled compiled("fn pick(x, k) { return x[k]; }\nfn main() { let i = cast(arange(" + std::to_string(low) + ", " +
                       std::to_string(low + count) + "), " + name + ");\n  return " + expression + "; }");
     if (!compiled.isGood()) {
@@ -126,7 +126,7 @@ TEST_P(NarrowIndices, comparedWithPositions) {
             forEach([](int64_t index) { return isInside(index) ? 1 : 0; }));
 }
 
-/// Literals behave as arrays of them do.
+/// Literals behave like arrays of them.
 TEST(NarrowIndicesOfLiterals, oneHot) {
   Compiled compiled("fn main() { return one_hot(275, 300); }");
   ASSERT_TRUE(compiled.isGood()) << compiled.diagnostics.str();

@@ -1,4 +1,4 @@
-//===- ProgramIndexTest.cpp - what is known of each place in a program ----===//
+//===- ProgramIndexTest.cpp - values of places in a program ---------------===//
 
 #include "frontend/ProgramIndex.h"
 #include "ir/spmd/ValueNames.h"
@@ -21,7 +21,7 @@ struct Indexed {
     compiled.emplace(this->text, options);
   }
 
-  /// What is known of the first place with this text behind `from`; an instance each.
+  /// The instances at the first place with this text after `from`.
   std::vector<std::string> at(const std::string &what, size_t from = 0) const {
     auto begin = static_cast<uint32_t>(text.find(what, from));
     const IndexedPlace *place = index.find({begin, begin + static_cast<uint32_t>(what.size())});
@@ -48,7 +48,7 @@ TEST(ProgramIndex, NamesAndExpressionsHaveTypes) {
   EXPECT_THAT(program.at("y * n"), ElementsAre("f32[8]"));
 }
 
-// An instance for each call; a body that is emitted several times has one.
+// Each call is an instance; a body that is emitted several times has one.
 TEST(ProgramIndex, InstancesFollowCalls) {
   Indexed program("fn f(v) { return v * 2; } fn main(x: f32[8], i: i32[2]) { return (f(x), f(i), f(x)); }");
   EXPECT_THAT(program.at("v * 2"), ElementsAre("f32[8]", "i32[2]", "f32[8]"));
@@ -66,7 +66,7 @@ TEST(ProgramIndex, OfManyInstancesThereAreAFew) {
   EXPECT_EQ(program.index.find({5, 6})->instanceCount, 20u);
 }
 
-// What stands beside an error is known; what follows from it is not.
+// Values next to an error are known; values that depend on it are not.
 TEST(ProgramIndex, ErrorsLeaveTheRest) {
   Indexed program("fn main(x: f32[8]) { let y = x + q; let z = x * 2; return y + z; }");
   EXPECT_FALSE(program.compiled->isGood());
@@ -87,7 +87,7 @@ TEST(ProgramIndex, LeavesOfStructsAndFields) {
   EXPECT_THAT(program.index.getFields(), ElementsAre(std::pair(TextSpan{use, use + 1}, TextSpan{11, 12})));
 }
 
-// Only who asks for an index has handles on values, and no one takes them for names.
+// Only a compile with an index puts handles on values, and no code takes them for names.
 TEST(ProgramIndex, HandlesAreNoNames) {
   Indexed program("fn main(x: f32[8]) { let y = x + 1; return y; }");
   mlir::Value y = program.compiled->function().getBody().front().getTerminator()->getOperand(0);

@@ -62,7 +62,8 @@ const std::string decls = "mesh m(a=4, b=2)\n"
                           "struct Layer { w: f32[D, 4@b], b: f32[4] }\n"
                           "struct Net { first: Layer, rest: [Layer; 2], scale: f32 }\n";
 
-// Parameters become one argument a leaf, sharded as the field's type says; results likewise, under the returned name.
+// Parameters become one argument for each leaf, sharded as the field's type says; results likewise, under the returned
+// name.
 TEST(Structs, entry) {
   EXPECT_THAT(parameters(decls + "fn main(x: f32[D], net: Net) { return x; }"),
               ElementsAre("x: f32[8]", "net.first.w: f32[8, 4@b]", "net.first.b: f32[4]", "net.rest.0.w: f32[8, 4@b]",
@@ -80,7 +81,7 @@ TEST(Structs, entry) {
               ElementsAre("x.0: f32[2]", "x.1: i32[]", "y.0: f32[3]", "y.1: f32[3]"));
 }
 
-// The let's name goes to every leaf that an operation makes.
+// The let's name goes to every leaf that is the result of an operation.
 TEST(Structs, letNamesLeaves) {
   Compiled compiled(decls + "fn main(p: Layer) { let q = p + 1; return q.w; }");
   ASSERT_TRUE(compiled.isGood());
@@ -96,7 +97,7 @@ TEST(Structs, valuesOfFields) {
   const std::string pair = "struct Pair { x: f32[2], n: i32 }\n";
   EXPECT_THAT(values(pair + "fn main() { let p = Pair { n: 7, x: arange(2) * 1.5 }; return (p.x, p.n); }"),
               ElementsAre(ElementsAre(0, 1.5), ElementsAre(7)));
-  // In the order of the declaration, whatever the order of the literal.
+  // In the order of the declaration, for any order of the literal.
   EXPECT_THAT(values(pair + "fn main() { return Pair { n: 7, x: arange(2) * 1.5 }; }"),
               ElementsAre(ElementsAre(0, 1.5), ElementsAre(7)));
   EXPECT_THAT(values(pair + "struct Two { ps: [Pair; 2] }\n"
@@ -139,7 +140,7 @@ TEST(Structs, createdFromTheirType) {
               ElementsAre("0.x: f32[6@a]", "1.0.x: f32[2@a]", "1.1.x: f32[2@a]"));
 }
 
-// Sizes of a struct: from consts, from its own generics, which a literal and a call solve from what they are given.
+// Sizes of a struct: from consts, from its own generics, which a literal and a call infer from their arguments.
 TEST(Structs, genericSizes) {
   const std::string linear = "struct Linear<I, O> { w: f32[I, O], b: f32[O] }\n"
                              "struct Mlp<D, H> { up: Linear<D, H>, down: Linear<H, D>, rest: [Linear<D, 2 * D>; 2] }\n";
@@ -154,10 +155,10 @@ TEST(Structs, genericSizes) {
   EXPECT_THAT(results(apply + "fn main(x: f32[7, 3]) { "
                               "return apply(Linear { w: ones([3, 2]), b: zeros([2]) }, x); }"),
               ElementsAre("0: f32[7, 2]"));
-  // Without its sizes written a parameter takes any.
+  // A parameter without written sizes takes any.
   EXPECT_THAT(results(linear + "fn f(p: Linear) { return p.b; }\nfn main(p: Linear<3, 5>) { return f(p); }"),
               ElementsAre("0: f32[5]"));
-  // Where nothing calls it, nothing is wrong with it.
+  // Without a call, it is not an error.
   EXPECT_THAT(errors(linear + "fn f(p: Linear, q: (f32, [Linear; 2])) { return p.b; }\nfn main(x: f32) { return x; }"),
               IsEmpty());
   EXPECT_THAT(results("struct S { x: f32[2] }\nfn f<N>(p: [S; N]) { return zeros([N]); }\n"
@@ -241,7 +242,7 @@ TEST(Structs, mistakesInUse) {
               ElementsAre("4:12: struct 'Pair' has no field 'momentum'; it has weight, b", "  1:1: declared here"));
   EXPECT_THAT(of("p + o"), ElementsAre("4:10: '+' works leaf by leaf, and these have different leaves: a Pair against "
                                        "an Other"));
-  EXPECT_THAT(of("p * x"), ElementsAre("4:14: '*' of a Pair and f32[2]: only a scalar meets every leaf"));
+  EXPECT_THAT(of("p * x"), ElementsAre("4:14: '*' of a Pair and f32[2]: only a scalar combines with every leaf"));
   EXPECT_THAT(of("exp(p, x)"), ElementsAre("4:17: 'exp' takes 1 argument (x), this is one more"));
   EXPECT_THAT(of("p << 1"),
               ElementsAre("4:10: '<<' takes integers, not f32[2] and the integer 1", "  4:10: in the leaf 'weight'"));

@@ -1,4 +1,4 @@
-//===- SymbolTableTest.cpp - what the names of a program stand for --------===//
+//===- SymbolTableTest.cpp - names of a program and their uses ------------===//
 
 #include "frontend/SymbolTable.h"
 #include "frontend/Prelude.h"
@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 namespace {
 
-/// A program's table; `^` in the text marks a place and is no part of it.
+/// A program's table; `^` in the text marks a place and is not part of it.
 struct Resolved {
   explicit Resolved(std::string text) {
     mark = text.find('^');
@@ -24,7 +24,7 @@ struct Resolved {
     table = SymbolTable(*program, *prelude);
   }
 
-  /// Where the name at the mark is declared; -1 where it stands for nothing in the program.
+  /// The declaration of the name at `^`; -1 if the program does not declare it.
   int64_t declared() const {
     const SymbolUse *use = table.findUse(static_cast<uint32_t>(mark));
     return use && use->symbol ? int64_t(table.getSymbols()[*use->symbol].place.begin) : -1;
@@ -44,7 +44,7 @@ struct Resolved {
 
 } // namespace
 
-// The value of a `let` sees what the name was before.
+// The value of a `let` sees the previous meaning of the name.
 TEST(SymbolTable, ALetHidesTheOneBefore) {
   EXPECT_EQ(Resolved("fn f(x) { let x = ^x; return x; }").declared(), 5);
   EXPECT_EQ(Resolved("fn f(x) { let x = x; return ^x; }").declared(), 14);
@@ -56,7 +56,7 @@ TEST(SymbolTable, ANameInParenthesesIsItsLetters) {
   EXPECT_EQ(table.table.findUse(static_cast<uint32_t>(table.mark))->place, (TextSpan{19, 20}));
 }
 
-// What a block binds ends with it.
+// Names bound in a block end with it.
 TEST(SymbolTable, BlocksAreScopes) {
   EXPECT_EQ(Resolved("fn f(x) { return if x > 0 { let y = x; y } else { ^y }; }").declared(), -1);
   EXPECT_EQ(Resolved("const y = 1; fn f(x) { return for i in 0..^y carry (y = x) { yield y; }; }").declared(), 6);
@@ -64,13 +64,13 @@ TEST(SymbolTable, BlocksAreScopes) {
   EXPECT_EQ(Resolved("const y = 1; fn f(x) { return while ^y < 3 carry (y = x) { yield y; }; }").declared(), 49);
 }
 
-// A function may have the name of a variable or of an axis: where it stands decides.
+// A function may have the name of a variable or of an axis: its position decides.
 TEST(SymbolTable, PlacesDecideBetweenKindsOfNames) {
   std::string text = "mesh m(a=2) fn a(a: f32[8@a]) { return a(a); }";
   auto at = [&](size_t offset) { return Resolved(text.substr(0, offset) + "^" + text.substr(offset)).declared(); };
-  EXPECT_EQ(at(26), 7);  // Behind `@`.
-  EXPECT_EQ(at(39), 15); // What is called.
-  EXPECT_EQ(at(41), 17); // What it is called with.
+  EXPECT_EQ(at(26), 7);  // After `@`.
+  EXPECT_EQ(at(39), 15); // The callee.
+  EXPECT_EQ(at(41), 17); // The argument.
 }
 
 TEST(SymbolTable, ArgumentsNamesAndAxesOfCalls) {
@@ -79,7 +79,7 @@ TEST(SymbolTable, ArgumentsNamesAndAxesOfCalls) {
   EXPECT_EQ(Resolved("mesh m(a=2) fn f(a) { return psum(a, ^a); }").declared(), 7);
   EXPECT_EQ(Resolved("mesh m(a=2) fn f(a) { return psum(^a, a); }").declared(), 17);
   EXPECT_EQ(Resolved("mesh m(a=2) fn f(a) { return psum(a, axis_name=(^a)); }").declared(), 7);
-  // A function of the program takes the place of the operation, and has no axes.
+  // A function of the program hides the operation, and takes no axes.
   EXPECT_EQ(Resolved("mesh m(a=2) fn psum(x, y) { return x; } fn f(a) { return psum(a, ^a); }").declared(), 45);
 }
 
@@ -98,7 +98,7 @@ TEST(SymbolTable, VisibleNames) {
   EXPECT_THAT(Resolved("^").visible(), IsEmpty());
 }
 
-// A mistake leaves the names around it, and those of a function that does not end.
+// A syntax error does not affect the names around it, nor those of a function without end.
 TEST(SymbolTable, MistakesLeaveWhatIsUnderstood) {
   EXPECT_EQ(Resolved("fn f(x) { let y = x +; return ^y; }").declared(), 14);
   EXPECT_EQ(Resolved("fn f(x) { let y = 2 * ^x;").declared(), 5);

@@ -1,4 +1,4 @@
-//===- ValuesTest.cpp - expressions mean what JAX says they mean ----------===//
+//===- ValuesTest.cpp - values of expressions are JAX's -------------------===//
 //
 // data/values.txt and data/prelude.txt hold expressions with their types and values from JAX (data/make_values.py,
 // data/make_prelude.py). Each is compiled by the front end and evaluated by the reference evaluator: dtype, shape,
@@ -70,7 +70,7 @@ TEST_P(Values, jax) {
   }
 }
 
-// A value is weak where JAX's is: then bf16 wins over it, else f32 does.
+// A value is weak if JAX's is: then a sum with bf16 is bf16, else f32.
 TEST_P(Values, weakness) {
   JaxData data(GetParam().first);
   for (const JaxCase &test : data.cases) {

@@ -1,4 +1,4 @@
-//===- WarningsTest.cpp - what a good program probably does not mean ------===//
+//===- WarningsTest.cpp - warnings about valid programs -------------------===//
 
 #include "tests/frontend/FrontendTestHelper.h"
 
@@ -29,7 +29,7 @@ std::vector<std::string> warningsOf(const std::string &text) {
 }
 
 std::string discarded(const std::string &place, const std::string &what, const std::string &fix) {
-  return place + ": the value of " + what + " is discarded, and no name changes by it; write '" + fix +
+  return place + ": the value of " + what + " is discarded, and no name changes; write '" + fix +
          "' to keep it ('let _ = ...' to drop it)";
 }
 
@@ -51,7 +51,7 @@ TEST(Warnings, discardedCallsAndBranches) {
                           discarded("7:3", "this expression", "let y = ...")));
 }
 
-/// Inside of loops and branches, whose bodies may be emitted more than once, and of functions called twice.
+/// One warning in loops and branches, whose bodies may be emitted more than once, and in functions called twice.
 TEST(Warnings, once) {
   EXPECT_THAT(warningsOf("fn g(x) {\n  tanh(x);\n  return x;\n}\n"
                          "fn main(x: f32[4], c: bool) {\n"
@@ -62,7 +62,7 @@ TEST(Warnings, once) {
                           discarded("10:17", "this call", "let x = sin(x, ...)")));
 }
 
-/// A statement for its effect is what it is.
+/// A statement for its effect gives no warning.
 TEST(Warnings, noneOfPrints) {
   EXPECT_THAT(
       warningsOf("fn show(x) { print(\"x\", x); }\n"
@@ -80,13 +80,13 @@ TEST(Warnings, unusedNames) {
                          "  return g(x, axis=0) + a;\n}"),
               ElementsAre(unused("1:9: parameter 'axis' of 'g'", "axis"), unused("2:20: parameter 'y' of 'main'", "y"),
                           unused("3:7: 'z'", "z"), unused("4:11: 'b'", "b")));
-  // The first of two names is what is not used.
+  // The first of two equal names is unused.
   EXPECT_THAT(warningsOf("fn main(x: f32) {\n  let y = x;\n  let y = x + 1.0;\n  return y;\n}"),
               ElementsAre(unused("2:7: 'y'", "y")));
   EXPECT_THAT(
       warningsOf("fn main(x: f32) {\n  let y = for i in 0..2 carry (s = x) { let t = s; yield s; };\n  return y;\n}"),
       ElementsAre(unused("2:45: 't'", "t")));
-  // Functions that nobody calls are the program's, too.
+  // Functions without calls are checked, too.
   EXPECT_THAT(warningsOf("fn lost(x, y) { return x; }\nfn main(x: f32) { return x; }"),
               ElementsAre(unused("1:12: parameter 'y' of 'lost'", "y")));
 }
@@ -106,7 +106,7 @@ TEST(Warnings, usesOfEveryKind) {
               IsEmpty());
 }
 
-/// The prelude is not the user's to mend.
+/// There are no warnings about the prelude.
 TEST(Warnings, nonePrelude) {
   EXPECT_THAT(
       warningsOf("fn main(x: f32[4, 8], l: u8[4], k: key) {\n"

@@ -1,9 +1,9 @@
-"""Asks that every message of the front end stands in a test.
+"""Checks that every message of the front end is in a test.
 
 Takes the string literals of frontend/ that are sentences or parts of them (with a blank, or in calls that report:
 `fail(...)`, `report(...)`, `.error(...)`, `.note(...)` ...), and looks for each in tests/frontend/ (the sources and
-data/messages.txt), where messages are compared as whole texts with their places. A literal of fewer than four letters says
-too little to be looked for: it is part of a sentence of which the rest is.
+data/messages.txt), where full messages are compared with their places. A literal of fewer than four letters is too
+short to search for: it is part of a sentence.
 Usage: check_messages.py SOURCE_ROOT
 """
 
@@ -16,10 +16,10 @@ CALLS = re.compile(r"(?:\b(?:fail|failAbout|failExpected|failUnsupported|report|
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
-# Sentences that are no messages: the parameters in the tables of operations, and what never happens.
+# Literals that are not messages: the parameters in the tables of operations, and unreachable code.
 NO_MESSAGE = re.compile(r'(?:\{"\w+", |\w+[pP]arameters = |llvm_unreachable\(|assert\(.*|#include |^\s*//.*)$')
 
-# What no text of a test can bring about.
+# Messages that no test program can cause.
 EXCEPTIONS = {
     "expected an array or a number, got ": "operations look at their arguments before they take them as arrays",
     " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
@@ -29,7 +29,7 @@ EXCEPTIONS = {
 
 
 def arguments(text, begin):
-    """The text of the call whose parenthesis opens at or behind `begin`, or up to the `;` where there is none."""
+    """The text of the call whose parenthesis opens at or after `begin`, or up to the `;` if there is none."""
     open_at = text.find("(", begin)
     end_of_statement = text.find(";", begin)
     if open_at < 0 or open_at > begin + 2:
@@ -53,7 +53,7 @@ def arguments(text, begin):
 
 
 def joined(text):
-    """Adjacent literals as one, as the compiler sees them; comments without their text."""
+    """The text with adjacent literals merged, as the compiler does, and without comments."""
     text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
     raw = re.compile(r'R"\((.*?)\)"', re.S)
     text = raw.sub(lambda m: '"' + m[1].replace("\\", "\\\\").replace('"', '\\"') + '"', text)

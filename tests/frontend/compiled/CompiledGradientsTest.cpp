@@ -1,7 +1,7 @@
 //===- CompiledGradientsTest.cpp - JAX's gradients from compiled, sharded programs ===//
 //
-// The cases of data/gradients.txt through every station, in f64, on meshes that cut the inputs evenly, unevenly and
-// into pieces of which some are empty.
+// The cases of data/gradients.txt through every stage, in f64, on meshes that shard the inputs evenly, unevenly and
+// with empty shards.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- CompiledValuesTest.cpp - JAX's answers from compiled, sharded programs ===//
 //
-// The expressions of data/values.txt and data/prelude.txt again, now through every station: inputs lie sharded on the
-// devices, most of them unevenly, the program is partitioned, compiled and run, and the results are JAX's.
+// The expressions of data/values.txt and data/prelude.txt again, now through every stage: inputs are sharded, most of
+// them unevenly, the program is partitioned, compiled and run, and the results are JAX's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,8 @@ using namespace spmdc::testing;
 
 namespace {
 
-/// The axes over which an input of this rank lies: other dimensions with each number, so that all kinds meet.
+/// The axes over which an input of this rank is sharded: other dimensions for each number, so that all combinations
+/// occur.
 std::vector<std::string> axesOf(size_t number, size_t rank) {
   std::vector<std::string> axes(rank);
   if (rank > 0)
@@ -27,7 +28,7 @@ std::vector<std::string> axesOf(size_t number, size_t rank) {
 /// Sizes of the axes a and b.
 using Mesh = std::pair<int64_t, int64_t>;
 
-/// Inputs and results travel as f32, which holds every value of the data; the program casts.
+/// Inputs and results are passed as f32, which holds every value of the data; the program casts.
 std::string programOf(const JaxData &data, const Mesh &mesh, size_t begin, size_t end) {
   std::string parameters, body, results;
   for (size_t i = 0; i < data.inputs.size(); ++i) {
@@ -93,7 +94,7 @@ TEST_F(CompiledValues, jax) {
   runAll(data, {2, 2});
 }
 
-// Over four devices nothing divides.
+// No dimension divides over four devices.
 TEST_F(CompiledValues, prelude) {
   JaxData data("prelude.txt");
   ASSERT_GE(data.cases.size(), 40u);

@@ -4,7 +4,7 @@ Run with JAX 0.10 in a virtual environment: python make_gradients.py > gradients
 A line `input NAME TYPE: VALUES` gives an argument. A case is a line with an expression E over the inputs, then four
 lines `1 TYPE: VALUES`, the gradients of sum((E + 1) ** 2) with respect to each input, and where it is smooth enough
 four lines `2 TYPE: VALUES`: the gradients of the sum of (G + 1) ** 2 over those gradients G. The inputs have zeros and
-ties on purpose. Where Python spells an expression otherwise, that stands behind it.
+ties on purpose. If Python's expression differs, it follows the language's.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Writes prelude.txt: what JAX makes of windows, optimisers and what else goes over structs.
+"""Writes prelude.txt: JAX's results for windows, optimisers and other functions of structs.
 
 Run with JAX 0.10 in a virtual environment: python make_prelude.py > prelude.txt
 The format is that of values.txt (make_values.py), with `decl TEXT` for declarations that the expressions use. Each case
-is an expression of the language, then ` ||| ` and the Python that says the same.
+is an expression of the language, then ` ||| ` and the same in Python.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Writes promotion.txt: what JAX makes of `a + b` for every two dtypes of the language and for literals.
+"""Writes promotion.txt: JAX's type of `a + b` for every two dtypes of the language and for literals.
 
 Run with JAX 0.10 in a virtual environment: python make_promotion.py > promotion.txt
 64-bit types are on here, since the language has i64 and f64 where they are named. JAX's int16, which the language does

@@ -1,4 +1,4 @@
-"""Writes values.txt: what JAX makes of expressions of the language.
+"""Writes values.txt: JAX's results for expressions of the language.
 
 Run with JAX 0.10 in a virtual environment: python make_values.py > values.txt
 A line `input NAME TYPE: VALUES` gives an argument; two lines `EXPRESSION` and `= TYPE [weak]: VALUES` give a case.
@@ -111,7 +111,7 @@ cases = [line for line in pathlib.Path(__file__).with_name("expressions.txt").re
 
 # gelu is not here: JAX rounds its constants to the array, so that the result is strong; ours, written in the language,
 # stays weak.
-# What is made of weak values alone: an i32 that is weak because a bool met a literal, and such an f32.
+# Results of weak values alone: an i32 that is weak because it adds a bool and a literal, and such an f32.
 WEAK_INTEGER, WEAK_FLOAT = "(b + 2)", "(b * 0.5 + 0.25)"
 FLOAT_FUNCTIONS = """exp exp2 expm1 log log1p log2 sqrt cbrt sin cos tan tanh sinh cosh erf atan round floor ceil abs sign
 relu logsumexp is_finite is_nan sum prod mean var min max cumsum cumprod cummax sort squeeze transpose stop_gradient

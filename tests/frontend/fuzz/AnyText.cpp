@@ -1,4 +1,4 @@
-//===- AnyText.cpp - what must hold of any text ---------------------------===//
+//===- AnyText.cpp - properties of every text -----------------------------===//
 
 #include "tests/frontend/fuzz/AnyText.h"
 
@@ -15,7 +15,7 @@ static std::string problemWith(const Range &where, const std::string &message) {
   size_t size = where.source->getText().size();
   if (where.begin > size || where.end > size || where.begin > where.end)
     return "outside of its source: " + message;
-  // At its beginning: further on it may be what the text says.
+  // Only at the beginning: later it may be a quotation of the text.
   return message.rfind("internal error", 0) == message.npos ? "" : message;
 }
 
@@ -53,7 +53,7 @@ static std::string check(std::string_view text, mlir::MLIRContext &context) {
 }
 
 std::string checkAnyText(std::string_view text, mlir::MLIRContext &context) {
-  // Once for all that needs it: to start a thread costs as much as a small text.
+  // One thread for all steps that need it: to start a thread costs as much as a small text.
   std::string problem;
   runOnBigStack([&] { problem = check(text, context); });
   return problem;

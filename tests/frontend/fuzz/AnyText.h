@@ -1,6 +1,6 @@
-//===- AnyText.h - what must hold of any text -------------------*- C++ -*-===//
+//===- AnyText.h - properties of every text ---------------------*- C++ -*-===//
 //
-// The front end takes whatever bytes it is given: it ends, and says either a module or what is wrong. The fuzzer and
+// The front end takes any bytes: it terminates, and returns either a module or errors. The fuzzer and
 // the replay of its corpus share this check.
 //
 //===----------------------------------------------------------------------===//
@@ -13,11 +13,11 @@
 
 namespace spmdc::testing {
 
-/// Lexes, parses, prints the tree of, checks and emits the text. Nothing where all holds, else what does not:
+/// Lexes, parses, prints the tree of, checks and emits the text. Returns an empty string, or the violated property:
 ///   - there is a module, or there are errors, not both and not neither;
 ///   - no error is about the compiler itself;
-///   - each error and note stands inside of its source, and has a message;
-///   - all errors as one text are valid UTF-8 without control characters but the end of the line and the tab.
+///   - each error and note is inside of its source, and has a message;
+///   - all errors as one text are valid UTF-8 without control characters except newline and tab.
 std::string checkAnyText(std::string_view text, mlir::MLIRContext &context);
 
 } // namespace spmdc::testing

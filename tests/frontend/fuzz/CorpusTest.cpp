@@ -1,4 +1,4 @@
-//===- CorpusTest.cpp - texts that the fuzzer found, and worse ones -------===//
+//===- CorpusTest.cpp - texts from the fuzzer, and larger ones ------------===//
 //
 // Replays tests/frontend/corpus in the normal run, and texts that are too large to keep as files.
 //
@@ -28,7 +28,7 @@ std::string contentOf(const std::filesystem::path &path) {
 }
 
 TEST(Corpus, holds) {
-  std::set<std::filesystem::path> files; // In one order everywhere.
+  std::set<std::filesystem::path> files; // In the same order everywhere.
   for (const auto &entry : std::filesystem::directory_iterator(SPMDC_SOURCE_DIR "/tests/frontend/corpus"))
     files.insert(entry.path());
   ASSERT_GE(files.size(), 100u);
@@ -37,7 +37,7 @@ TEST(Corpus, holds) {
     EXPECT_EQ(checkAnyText(contentOf(path), context), "") << path.filename();
 }
 
-/// The first error of a text for which all holds that must.
+/// The first error of a text, after its properties are checked.
 std::string firstError(const std::string &text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   EXPECT_EQ(checkAnyText(text, context), "");
@@ -57,7 +57,7 @@ std::string times(size_t count, const std::string &text) {
   return result;
 }
 
-// Whatever nests, 10,000 deep.
+// Every nesting construct, 10,000 levels deep.
 TEST(Corpus, deepNesting) {
   constexpr size_t levels = 10000;
   auto in = [](const std::string &expression) { return "fn main(x: f32[4]) { return " + expression + "; }"; };
@@ -76,7 +76,7 @@ TEST(Corpus, deepNesting) {
   EXPECT_EQ(firstError(in(times(levels, "(") + "x" + times(levels, ")"))), "1:1028: " + tooDeep);
 }
 
-// Each function is inside of the limit; together, inlined, they are not.
+// Each function is within the limit; inlined together, they exceed it.
 TEST(Corpus, deepCalls) {
   std::string text = "fn f0(x) { return x; }\n";
   for (int i = 1; i <= 25; ++i)
@@ -89,7 +89,7 @@ TEST(Corpus, hugeFiles) {
   EXPECT_EQ(firstError(std::string(64 << 20, ' ') + " "), "1:1: the file is larger than 64 MiB");
 }
 
-// What is long but not deep is a program.
+// A long text without deep nesting is a valid program.
 TEST(Corpus, longLines) {
   constexpr size_t tenMegabytes = 10 << 20;
   EXPECT_EQ(firstError("fn main(x: f32) { return x" + times(tenMegabytes / 4, " + 1") + "; }"),

@@ -1,4 +1,4 @@
-//===- FrontendFuzz.cpp - libFuzzer's way into the front end --------------===//
+//===- FrontendFuzz.cpp - libFuzzer's entry of the front end --------------===//
 //
 // Built with the preset `fuzz` (docs/testing.md): build/fuzz/bin/frontend-fuzz tests/frontend/corpus
 //
@@ -12,7 +12,7 @@
 #include <memory>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  // Types and attributes stay in their context: a fresh one now and then keeps the memory bounded.
+  // Types and attributes stay in their context: a new one now and then bounds memory.
   static std::unique_ptr<mlir::MLIRContext> context;
   static unsigned runs = 0;
   if (runs++ % 2000 == 0)

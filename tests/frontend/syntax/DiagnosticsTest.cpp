@@ -1,4 +1,4 @@
-//===- DiagnosticsTest.cpp - how errors read ------------------------------===//
+//===- DiagnosticsTest.cpp - the format of errors -------------------------===//
 
 #include "frontend/syntax/Diagnostics.h"
 
@@ -21,7 +21,7 @@ TEST(Diagnostics, lineCaretAndNote) {
                                "    ^\n");
 }
 
-// Errors come in the order of the text, whatever order they were found in; one found twice is one.
+// Errors come in the order of the text, independently of the order of detection; duplicates are dropped.
 TEST(Diagnostics, orderAndRepetition) {
   Diagnostics diagnostics;
   const Source &source = diagnostics.addSource("t.spmd", "abc");
@@ -32,7 +32,7 @@ TEST(Diagnostics, orderAndRepetition) {
   EXPECT_EQ(diagnostics.getErrors()[0].message, "first");
 }
 
-// What a terminal must not see is replaced, one character for one, so that the caret stays right.
+// Characters that a terminal must not show are replaced, one character for one, so that the caret stays right.
 TEST(Diagnostics, bytesThatAreNoText) {
   Diagnostics diagnostics;
   const Source &source = diagnostics.addSource("t.spmd", std::string("\x1b\xff\0x", 4));
@@ -40,7 +40,7 @@ TEST(Diagnostics, bytesThatAreNoText) {
   EXPECT_EQ(diagnostics.str(), "t.spmd:1:4: error: here\n\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDx\n   ^\n");
 }
 
-// A message may quote the program: the bytes of it that are no text, or that control the terminal, do not come along.
+// A message may quote the program: invalid bytes and control characters in the quotation are replaced.
 TEST(Diagnostics, quotedBytesThatAreNoText) {
   Diagnostics diagnostics;
   const Source &source = diagnostics.addSource("f", "text");
@@ -57,7 +57,7 @@ TEST(Diagnostics, endOfFile) {
   EXPECT_EQ(diagnostics.str(), "t.spmd:2:1: error: expected more\n\n^\n");
 }
 
-// Of a long line only the surroundings are shown.
+// Only the surroundings of an error in a long line are shown.
 TEST(Diagnostics, longLine) {
   Diagnostics diagnostics;
   const Source &source = diagnostics.addSource("t.spmd", std::string(5000, 'x') + "!" + std::string(5000, 'y'));

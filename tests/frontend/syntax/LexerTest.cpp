@@ -59,7 +59,7 @@ TEST(Lexer, columnsAreCharacters) {
   EXPECT_THAT(Lexed("\xC3\xA9").errors(), ElementsAre("1:1: unexpected character '\xC3\xA9'"));
 }
 
-// What is no text is named once a run, wherever it stands.
+// A run of bytes that are not text is reported once, at any position.
 TEST(Lexer, bytesThatAreNoText) {
   EXPECT_THAT(Lexed(std::string("a\0\0b", 4)).errors(), ElementsAre("1:2: NUL byte in the text"));
   EXPECT_THAT(Lexed("a \xFF\xFE b // \x80").errors(), ElementsAre("1:3: invalid UTF-8", "1:11: invalid UTF-8"));
@@ -72,7 +72,7 @@ TEST(Lexer, lineEndsOfWindows) {
   EXPECT_THAT(Lexed("a\r\n  $\r\n").errors(), ElementsAre("2:3: unexpected character '$'"));
 }
 
-// Everything is linear in the length of a line, the place of an error at its end included.
+// Lexing, and locating an error at the end, are linear in the length of a line.
 TEST(Lexer, aLineOfTenMegabytes) {
   std::string text;
   while (text.size() < (10u << 20))

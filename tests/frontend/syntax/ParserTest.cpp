@@ -49,7 +49,7 @@ TEST(Parser, shardings) {
   EXPECT_EQ(expression("zeros(f32[N, N@a, N@(a, b), N@_, N@?, N@a?, N@(a, b)?, 2*N+1@a!1, 4@?!2])"),
             "(call zeros f32[N, N@a, N@(a, b), N@_, N, N@a?, N@(a, b)?, (+ (* 2 N) 1)@a!1, 4@?!2])");
   EXPECT_EQ(expression("shard(x, P(a, _, (b, c), ?, d?, e!3))"), "(call shard x P(a, _, (b, c), ?, d?, e!3))");
-  EXPECT_EQ(expression("zeros(f32[4@(a, _)])"), "1:33: '_' (replicated) stands alone, not beside axes");
+  EXPECT_EQ(expression("zeros(f32[4@(a, _)])"), "1:33: '_' (replicated) cannot be combined with axes");
 }
 
 // A dtype's name before `[` is a type, unless a variable of that name is visible.
@@ -65,7 +65,7 @@ TEST(Parser, dtypesMayBeShadowed) {
                             "  2:11 return key[4]\n");
 }
 
-// `budget` is no keyword: it begins a declaration only where one is expected.
+// `budget` is not a keyword: it begins a declaration only where one is expected.
 TEST(Parser, budgets) {
   Parsed parsed("budget wire = 64MiB, collectives = 3;\n"
                 "budget memory = 1.5GB;\n"
@@ -78,9 +78,9 @@ TEST(Parser, budgets) {
                             "  3:16 let budget = (+ budget 1)\n"
                             "  3:41 return budget\n");
   EXPECT_THAT(Parsed("budget = 3;\nfn f(x) { return x; }").errors(),
-              ElementsAre("1:8: expected what the budget is of: 'wire', 'collectives' or 'memory', found '='"));
+              ElementsAre("1:8: expected the budget's quantity: 'wire', 'collectives' or 'memory', found '='"));
   EXPECT_THAT(Parsed("budget wire 3;\nfn f(x) { return x; }").errors(),
-              ElementsAre("1:13: expected '=' after what the budget is of, found '3'"));
+              ElementsAre("1:13: expected '=' after the budget's quantity, found '3'"));
   EXPECT_THAT(Parsed("budget wire = much;\nfn f(x) { return x; }").errors(),
               ElementsAre("1:15: expected a number, or bytes such as 64MiB, found 'much'"));
   EXPECT_THAT(Parsed("budget wire = 3\nfn f(x) { return x; }").errors(),
@@ -140,7 +140,7 @@ TEST(Parser, controlFlow) {
                             "  })\n");
 }
 
-// One mistake a statement, and none hides another.
+// One error for each statement; no error hides another.
 TEST(Parser, recovery) {
   Parsed parsed("mesh m(a=4, b=)\n"
                 "fn f(x) {\n"
@@ -154,15 +154,16 @@ TEST(Parser, recovery) {
                 "fn g(x) { return x[1 2]; }\n"
                 "fn h(x { return x; }\n"
                 "fn k(x) { return x; }\n");
-  EXPECT_THAT(parsed.errors(),
-              ElementsAre("1:15: expected an expression, found ')'", "3:14: expected an expression, found ';'",
-                          "4:12: expected ';' at the end of the statement, found 'let'",
-                          "5:13: expected ')' to close the parenthesis, found ';'",
-                          "6:23: expected 'else' after the first arm: an 'if' is an expression and has two, found ';'",
-                          "7:12: expected ';' at the end of the statement, found 'b'",
-                          "9:1: expected a declaration ('mesh', 'const', 'struct', 'fn' or 'budget'), found 'stray'",
-                          "10:22: expected ',' or ']' to close the index, found '2'",
-                          "11:8: expected ',' or ')' after the parameters, found '{'"));
+  EXPECT_THAT(
+      parsed.errors(),
+      ElementsAre("1:15: expected an expression, found ')'", "3:14: expected an expression, found ';'",
+                  "4:12: expected ';' at the end of the statement, found 'let'",
+                  "5:13: expected ')' to close the parenthesis, found ';'",
+                  "6:23: expected 'else' after the first branch: an 'if' is an expression and needs both, found ';'",
+                  "7:12: expected ';' at the end of the statement, found 'b'",
+                  "9:1: expected a declaration ('mesh', 'const', 'struct', 'fn' or 'budget'), found 'stray'",
+                  "10:22: expected ',' or ']' to close the index, found '2'",
+                  "11:8: expected ',' or ')' after the parameters, found '{'"));
   EXPECT_EQ(parsed.ast->functions.back().name.text, "k");
 }
 
@@ -171,12 +172,13 @@ TEST(Parser, whatAnEndMayHold) {
               ElementsAre("1:11: a function's value is returned: write 'return ...;'"));
   EXPECT_THAT(Parsed("fn f(x) { return x; let y = 1; }").errors(),
               ElementsAre("1:21: nothing may follow 'return'", "  1:11: it is here"));
-  EXPECT_THAT(Parsed("fn f(x) { yield x; }").errors(), ElementsAre("1:11: 'yield' stands at the end of a loop only"));
+  EXPECT_THAT(Parsed("fn f(x) { yield x; }").errors(),
+              ElementsAre("1:11: 'yield' is only allowed at the end of a loop"));
   EXPECT_THAT(Parsed("fn f(x) { return if x { return 1; } else { 2 }; }").errors(),
-              ElementsAre("1:25: 'return' stands at the end of a function only",
-                          "1:35: an arm of 'if' ends in a value without ';'"));
+              ElementsAre("1:25: 'return' is only allowed at the end of a function",
+                          "1:35: a branch of 'if' must end in a value without ';'"));
   EXPECT_THAT(Parsed("fn f(x) { return for i in 0..2 carry (x = x) { let y = x; }; }").errors(),
-              ElementsAre("1:59: the body of a loop ends in 'yield ...;'"));
+              ElementsAre("1:59: the body of a loop must end in 'yield ...;'"));
   EXPECT_THAT(Parsed("fn f(x) { x = 1; }").errors(),
               ElementsAre("1:13: a name gets its value once: write 'let' before it"));
   EXPECT_THAT(Parsed("fn f(x) {\n return x;\n").errors(),
@@ -205,7 +207,7 @@ TEST(Parser, nestingUpToTheLimit) {
   EXPECT_EQ(expression(wide + "x" + repeated(")", 999)).substr(0, 5), "(|| a");
 }
 
-// Every construct that nests is bounded: a message, no overflow.
+// Every construct that nests is bounded: a message, not a stack overflow.
 TEST(Parser, deepNestingIsAMessage) {
   constexpr size_t many = 200000;
   for (const char *text :
@@ -220,7 +222,7 @@ TEST(Parser, deepNestingIsAMessage) {
   EXPECT_NE(Parsed("fn f() { let " + repeated("(", many)).errors().front().find("nesting"), std::string::npos);
 }
 
-// Operators to the left make a chain, not a nest: as long as you like.
+// Left-associative operators are a chain, not nested: any length is valid.
 TEST(Parser, longChains) {
   std::string text = expression("x" + repeated(" + x", 300000));
   EXPECT_EQ(text.size(), 3 * 300000u + 1 + 3 * 300000u);

@@ -1,4 +1,4 @@
-//===- SyntaxTestHelper.h - parse a text, look at tree and errors -*- C++ -*-===//
+//===- SyntaxTestHelper.h - parses and inspects a text ----------*- C++ -*-===//
 #pragma once
 
 #include "frontend/syntax/AstPrinter.h"

@@ -65,7 +65,7 @@ TEST_F(ControlTest, ForCountsAndCarries) {
   EXPECT_EQ(evaluate(kSwap, {f32({}, {1}), f32({}, {10})}), std::vector<double>{13 * 7});
 }
 
-// Halves until below one; 5 -> 0.625. The condition is checked before the first trip; a NaN ends the loop.
+// Halves until below one; 5 -> 0.625. The condition is checked before the first iteration; a NaN ends the loop.
 TEST_F(ControlTest, WhileRunsUntilItsConditionFails) {
   constexpr const char *text = R"mlir(
     func.func @main(%x: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
@@ -107,7 +107,7 @@ TEST_F(ControlTest, IfTakesOneBranch) {
   EXPECT_EQ(evaluate(text, {isFalse, f32({2}, {1, 2})}), (std::vector<double>{1, 2}));
 }
 
-// Each device takes its own arm and goes around as often as it wants, but for what they do together.
+// Each device takes its own branch and runs its own number of iterations, except around collectives.
 TEST_F(ControlTest, DevicesGoTheirOwnWays) {
   auto run = [&](const std::string &inArm) {
     auto module = parseValid(R"mlir(
@@ -150,7 +150,7 @@ TEST_F(ControlTest, DevicesGoTheirOwnWays) {
   EXPECT_EQ((*results)[0].elements[2].i, 3);
   EXPECT_EQ((*results)[0].elements[3].i, 4);
   EXPECT_TRUE(failed(run("%s = spmd.all_reduce sum %p over <a> : <i32[1]> -> <i32[1]>")));
-  EXPECT_NE(diagnosticText().find("has a predicate on which the devices do not agree, and a collective of them in it"),
+  EXPECT_NE(diagnosticText().find("contains a collective whose devices do not agree on the predicate"),
             std::string::npos);
 }
 
@@ -167,7 +167,7 @@ TEST_F(ControlTest, LoopsOfFewTripsVanish) {
   EXPECT_NE(canonicalize(kSwap).find("array.for 2 to 5"), std::string::npos);
 }
 
-// The second carry is handed on: it is the argument itself, inside and after the loop. The print stays.
+// The second carry is invariant: it is replaced by the argument, inside and after the loop. The print is kept.
 TEST_F(ControlTest, InvariantCarriesVanish) {
   std::string text = canonicalize(R"mlir(
     func.func @main(%x: !spmd.array<f32[]>, %y: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
@@ -219,7 +219,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : (!spmd.array<f32[2]>) -> !spmd.array<f32[2]>
       return
     })mlir",
-                "bound 4294967296 is no i32");
+                "bound 4294967296 is not an i32");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       %0 = array.for 0 to 4 (%x) {
@@ -238,7 +238,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : () -> ()
       return
     })mlir",
-                "the condition yields one bool[]");
+                "the condition must yield one bool[]");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       array.if %x {
@@ -248,7 +248,7 @@ TEST_F(ControlTest, VerifiersNameWhatDoesNotFit) {
       } : (!spmd.array<f32[2]>) -> ()
       return
     })mlir",
-                "the predicate is a bool[], not f32[2]");
+                "the predicate must be a bool[], got f32[2]");
   expectInvalid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>) {
       array.print ["a"](%x) : !spmd.array<f32[2]>

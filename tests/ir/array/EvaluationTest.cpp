@@ -1,6 +1,7 @@
-//===- EvaluationTest.cpp - every operation against literal values --------===//
+//===- EvaluationTest.cpp - operations against literal values -------------===//
 //
-// The oracle's own oracle: reference.json was made with NumPy and JAX (make_reference.py). The same cases are run
+// Checks the reference evaluator itself: reference.json was generated with NumPy and JAX (make_reference.py). The same
+// cases are run
 // through the whole compiler in tests/programs.
 //
 //===----------------------------------------------------------------------===//
@@ -32,8 +33,8 @@ TEST_F(EvaluationTest, EveryCaseOfTheReference) {
   }
 }
 
-// An operation is in one place only if nothing of it is missing elsewhere: a sharding rule, a reference evaluation, a
-// derivative, and literal values that it is checked against.
+// Checks that every operation is complete: it has a sharding rule, a reference evaluation, a derivative, and literal
+// values to check it against.
 TEST_F(EvaluationTest, NoOperationLacksAnything) {
   std::set<std::string> tested;
   for (const ReferenceCase &reference : readReferenceCases(context))
@@ -41,7 +42,7 @@ TEST_F(EvaluationTest, NoOperationLacksAnything) {
   size_t count = 0;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
     std::string text = name.getStringRef().str();
-    // These hold regions, or have no value: what they are is decided by those who run or replace them.
+    // These have regions or no results: the evaluators run them, or passes replace them.
     static const std::set<std::string> kRegionOps = {"array.gradient", "array.checkpoint", "array.yield", "array.for",
                                                      "array.while",    "array.if",         "array.print"};
     if (name.getDialectNamespace() != "array" || kRegionOps.count(text))

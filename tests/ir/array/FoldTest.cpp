@@ -39,7 +39,7 @@ TEST_F(FoldTest, OperationsThatChangeNothing) {
     EXPECT_EQ(fold(statement, "<f32[8, 6]>"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n") << statement;
 }
 
-// The same value under another sharding is another type: it stays.
+// The same value under another sharding is another type: the reshard is kept.
 TEST_F(FoldTest, ChangesOfShardingStay) {
   EXPECT_NE(fold("%r = array.reshape %x : <f32[8, 6]> -> <f32[8@_, 6]>", "<f32[8@_, 6]>").find("array.reshape"),
             std::string::npos);
@@ -54,7 +54,8 @@ TEST_F(FoldTest, SliceOfReverse) {
             "func.return %1 : !spmd.array<f32[3, 4]>\n");
 }
 
-// Of what runs along a reversed dimension, other dimensions are reversed as before: those that are twice, not at all.
+// A scan along a reversed dimension becomes a reversed scan. Other dimensions are reversed as before; those reversed
+// twice are not.
 TEST_F(FoldTest, ReverseOfCumulative) {
   auto running = [&](const char *inner, const char *outer, const char *kind, const char *from) {
     return fold((llvm::Twine("%0 = array.reverse %x dims ") + inner +
@@ -74,12 +75,12 @@ TEST_F(FoldTest, ReverseOfCumulative) {
   std::string other = reversed + "%1 = array.reverse %0 dims [1] : <f32[8, 6]> -> <f32[8, 6]>\n" + returned("%1");
   EXPECT_EQ(running("[0]", "[0, 1]", "sum", ""), other);
   EXPECT_EQ(running("[0, 1]", "[0]", "sum", ""), other);
-  // Along another dimension, or from one side only, it stays.
+  // Along another dimension, or from one side only, the reverse is kept.
   EXPECT_NE(running("[1]", "[1]", "sum", "").find("reverse %"), std::string::npos);
   EXPECT_NE(running("[0]", "[1]", "sum", "").find("reverse %"), std::string::npos);
 }
 
-// The window shows one element of padding on the right, and lacks one of the array on the left.
+// The slice has one element of padding on the right, and lacks one element of the array on the left.
 TEST_F(FoldTest, SliceOfPad) {
   const char *pad =
       "%0 = array.pad %x with %s low [1, 0] high [1, 0] interior [0, 0] : <f32[8, 6]>, <f32[]> -> <f32[10, 6]>\n";
@@ -98,7 +99,7 @@ TEST_F(FoldTest, SliceOfPad) {
         << slice;
 }
 
-// What fills one end with zeros and what fills the other: the gradients of two parts, added to others or not.
+// Two arrays padded with zeros at opposite ends: the gradients of two parts, with or without other addends.
 TEST_F(FoldTest, SumOfParts) {
   auto sum = [&](const char *edgesOfSecond, const char *sums) {
     return fold(
@@ -182,7 +183,7 @@ TEST_F(FoldTest, EmptyPartsVanish) {
             "func.return %0 : !spmd.array<f32[8, 3]>\n");
 }
 
-// What a cotangent begins as vanishes; what is not exact in every bit stays.
+// Neutral numbers, as in initial cotangents, are folded; operations that are not exact in every bit are kept.
 TEST_F(FoldTest, NeutralNumbers) {
   std::string one = "%c = array.constant dense<1.0> : tensor<8x6xf32> -> <f32[8, 6]>\n";
   std::string zero = "%c = array.constant dense<0.0> : tensor<8x6xf32> -> <f32[8, 6]>\n";
@@ -209,7 +210,7 @@ TEST_F(FoldTest, OperationsOnNumbers) {
   EXPECT_NE(fold(c + "%r = array.sin %c : <f32[8, 6]>", "<f32[8, 6]>").find("array.sin"), std::string::npos);
 }
 
-// Positions of a dimension of 6 are from 0 to 5, whatever made them, and parts of them are, too.
+// Positions of a dimension of 6 are from 0 to 5, for every operation that makes them, and so are subsets of them.
 TEST_F(FoldTest, ComparisonsOfPositions) {
   std::string argsort = "%0 = array.argsort %x dim 1 descending = false : <f32[8, 6]> -> <i32[8, 6]>\n";
   std::string iota = "%0 = array.iota dim 1 : <i32[8, 6]>\n";
@@ -273,12 +274,12 @@ TEST_F(FoldTest, SelectionsByOneValue) {
   EXPECT_EQ(select("true", "<f32[8, 6]>"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n");
   EXPECT_EQ(select("false", "<f32[8, 6]>"),
             "%0 = array.sin %arg0 : <f32[8, 6]>\nfunc.return %0 : !spmd.array<f32[8, 6]>\n");
-  // An annotation stays.
+  // An annotation is kept.
   EXPECT_NE(select("true", "<f32[8@_, 6]>").find("array.select"), std::string::npos);
 }
 
 TEST_F(FoldTest, CarriesThatNobodyNeeds) {
-  // The second carry is read by the third alone, and that by nobody; the first is a result.
+  // Only the third carry reads the second, and no operation reads the third; the first is a result.
   EXPECT_EQ(fold("%r, %u, %v = array.for 0 to 4 (%x, %x, %x) {\n"
                  "^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8, 6]>, %d: !spmd.array<f32[8, 6]>, %f: "
                  "!spmd.array<f32[8, 6]>):\n"

@@ -1,4 +1,4 @@
-//===- IndexOpsTest.cpp - rules and errors of run-time indexing -----------===//
+//===- IndexOpsTest.cpp - rules and errors of run-time indices ------------===//
 //
 // Factors are named i, j, k, ... in the order in which the rule makes them; written out by hand.
 //
@@ -36,7 +36,7 @@ protected:
   }
 };
 
-// A window's dimensions are cut where it reads; each device answers for what it owns.
+// The dimensions of a dynamic_slice's operand may be sharded; each device returns the elements that it owns.
 TEST_F(IndexOpsTest, Windows) {
   expectRule("array.dynamic_slice %x at (%s, %s) sizes [2, 6] : (!spmd.array<f32[8, 6]>, !spmd.array<i32[]>, "
              "!spmd.array<i32[]>) "
@@ -68,7 +68,7 @@ TEST_F(IndexOpsTest, OrderAndRandomBits) {
              "([i], [i], [i], [i]) -> ([i]) {i=4}");
 }
 
-// Updates that are padding are dropped.
+// Updates from padding are dropped.
 TEST_F(IndexOpsTest, PaddingOfIndicesIsOutside) {
   auto module =
       parseValid(moduleOf("array.scatter_add %x, %i, %up dim 0 : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>"));
@@ -79,20 +79,21 @@ TEST_F(IndexOpsTest, PaddingOfIndicesIsOutside) {
 }
 
 TEST_F(IndexOpsTest, Errors) {
-  expectError("array.take %x, %u dim 1 : <f32[8, 6]>, <u32[4]> -> <f32[8, 4]>", "indices are i32 or i64, got u32[4]");
+  expectError("array.take %x, %u dim 1 : <f32[8, 6]>, <u32[4]> -> <f32[8, 4]>",
+              "indices must be i32 or i64, got u32[4]");
   expectError("array.take %long, %s dim 0 : <i8[2147483649]>, <i32[]> -> <i8[]>",
-              "indices into a dimension of 2147483649 elements are i64, got i32[]");
+              "indices along a dimension of 2147483649 elements must be i64, got i32[]");
   expectError("array.argsort %long dim 0 descending = false : <i8[2147483649]> -> <i32[2147483649]>",
               "positions along a dimension of 2147483649 elements are i64, got i32[2147483649]");
   expectError("array.take %x, %s dim 2 : <f32[8, 6]>, <i32[]> -> <f32[8]>", "dimension 2 is outside the rank 2");
   expectError("array.take %x, %s dim 1 : <f32[8, 6]>, <i32[]> -> <f32[6]>", "result must be f32[8], got f32[6]");
   expectError("array.take %e, %i dim 0 : <f32[0, 6]>, <i32[5]> -> <f32[5, 6]>",
-              "dimension 0 of f32[0, 6] is empty: there is nothing to take");
+              "dimension 0 of f32[0, 6] is empty: it has no element to take");
   expectError("array.take_along %x, %i dim 1 : <f32[8, 6]>, <i32[5]> -> <f32[5]>",
-              "indices i32[5] and operand f32[8, 6] agree in all dimensions but 1");
+              "indices i32[5] and operand f32[8, 6] must agree in all dimensions but 1");
   expectError(
       "array.dynamic_slice %x at (%s) sizes [2] : (!spmd.array<f32[8, 6]>, !spmd.array<i32[]>) -> !spmd.array<f32[2]>",
-      "gives a start and a size for each dimension");
+      "requires a start and a size for each dimension");
   expectError(
       "array.dynamic_slice %v at (%i) sizes [2] : (!spmd.array<f32[5]>, !spmd.array<i32[5]>) -> !spmd.array<f32[2]>",
       "start 0 is i32[5], not a scalar");
@@ -110,9 +111,9 @@ TEST_F(IndexOpsTest, Errors) {
   expectError("array.argsort %v dim 0 descending = true : <f32[5]> -> <f32[5]>",
               "positions are i32 or i64, got f32[5]");
   expectError("array.threefry2x32 word 2 %u, %u, %u, %u : <u32[4]>, <u32[4]>, <u32[4]>, <u32[4]> -> <u32[4]>",
-              "has the words 0 and 1, not 2");
+              "requires word 0 or 1, got 2");
   expectError("array.threefry2x32 word 0 %i, %i, %i, %i : <i32[5]>, <i32[5]>, <i32[5]>, <i32[5]> -> <i32[5]>",
-              "works on u32, got i32[5]");
+              "requires u32, got i32[5]");
 }
 
 } // namespace

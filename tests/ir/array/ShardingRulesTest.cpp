@@ -39,7 +39,7 @@ TEST_F(ShardingRulesTest, Elementwise) {
   expectRule("spmd.reshard %x : <f32[8, 6]> -> <f32[8, 6@_]>", "([i, j]) -> ([i, j]) {i=8, j=6}");
 }
 
-// A splat can be made on every device; numbers that differ lie whole everywhere.
+// Each device can create its shard of a splat; other constants are replicated.
 TEST_F(ShardingRulesTest, Creation) {
   expectRule("array.constant dense<1.0> : tensor<8xf32> -> <f32[8]>", "() -> ([i]) {i=8}");
   expectRule("array.constant dense<[1.0, 2.0]> : tensor<2xf32> -> <f32[2]>", "() -> ([i]) {i=2} need_replication={i}");
@@ -58,7 +58,7 @@ TEST_F(ShardingRulesTest, ReshapeSplitsAndMerges) {
   expectRule("array.reshape %v : <f32[24]> -> <f32[2, 3, 4]>", "([ijk]) -> ([i, j, k]) {i=2, j=3, k=4}");
   expectRule("array.reshape %x : <f32[8, 6]> -> <f32[4, 12]>", "([ij, k]) -> ([i, jk]) {i=4, j=2, k=6}");
   expectRule("array.reshape %x : <f32[8, 6]> -> <f32[1, 8, 1, 6]>", "([i, j]) -> ([, i, , j]) {i=8, j=6}");
-  // 6 x 4 and 4 x 6 share the major 2; 3 x 4 and 2 x 6 have no common cut.
+  // 6 x 4 and 4 x 6 share the major 2; 3 x 4 and 2 x 6 have no common factor at the major end.
   expectRule("array.reshape %y : <f32[6, 4]> -> <f32[4, 6]>",
              "([ij, m]) -> ([ik, l]) {i=2, j=3, k=2, l=6, m=4} need_replication={j, k, l, m}");
   expectRule("array.reshape %e : <f32[0, 4]> -> <f32[2, 0]>", "([, i]) -> ([j, ]) {i=4, j=2} need_replication={i, j}");
@@ -69,7 +69,8 @@ TEST_F(ShardingRulesTest, TransposePermutes) {
              "([i, j, k]) -> ([j, k, i]) {i=3, j=8, k=6}");
 }
 
-// What moves elements along a dimension ties what it is made of to it, unless that is a small part.
+// Operations that move elements along a dimension give operand and result one factor, unless one is a small part of the
+// other.
 TEST_F(ShardingRulesTest, Moving) {
   expectRule("array.slice %x [0, 1] to [8, 5] step [1, 1] : <f32[8, 6]> -> <f32[8, 4]>",
              "([i, j]) -> ([i, j]) {i=8, j=4} permutation={j}");
@@ -107,7 +108,7 @@ TEST_F(ShardingRulesTest, ContractionsAndReductions) {
              "([i, j, k]) -> ([j]) {i=3, j=8, k=6} reduction={i, k}");
 }
 
-// What padding must hold so that a reduction over it changes nothing.
+// The padding values that do not change a reduction.
 TEST_F(ShardingRulesTest, PaddingValues) {
   auto paddingOf = [&](llvm::StringRef statement) {
     auto module = parseValid(

@@ -1,4 +1,4 @@
-//===- GlobalEvaluatorTest.cpp - what a program means ---------------------===//
+//===- GlobalEvaluatorTest.cpp - reference results ------------------------===//
 
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "tests/ir/support/IrTest.h"
@@ -44,7 +44,7 @@ TEST_F(GlobalEvaluatorTest, ReturnsArgumentsAndSeveralResults) {
   EXPECT_EQ(floatsOf((*results)[1]), (std::vector<double>{4, 5}));
 }
 
-// Each result is rounded to its own type: 2^24 + 1 is no f32, and 1 + 2^-9 is no bf16.
+// Each result is rounded to its own type: 2^24 + 1 is not an f32, and 1 + 2^-9 is not a bf16.
 TEST_F(GlobalEvaluatorTest, RoundsAfterEveryOperation) {
   auto module = parseValid(R"mlir(
     func.func @main(%x: !spmd.array<f32[2]>, %y: !spmd.array<f32[2]>)

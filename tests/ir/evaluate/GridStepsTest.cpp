@@ -37,7 +37,7 @@ TEST_F(GridStepsTest, LaunchRunsItsKernel) {
             (Row{8, 14}));
 }
 
-// lhs lies as [k, m] and rhs as [n, k]; the epilogue adds a bias to the product.
+// lhs is stored as [k, m] and rhs as [n, k]; the epilogue adds a bias to the product.
 TEST_F(GridStepsTest, MatmulWithTransposedSidesAndEpilogue) {
   EXPECT_EQ(run(R"mlir(
     plan.kernel @bias(%p: !spmd.array<f32[2, 2]>, %b: !spmd.array<f32[2]>) {
@@ -75,7 +75,7 @@ TEST_F(GridStepsTest, CollectiveBetweenStartAndDone) {
             (Row{4, 5}));
 }
 
-// Counts from x down to zero and doubles y each time; then takes the branch that the count decides.
+// Counts from x down to zero and doubles y each time; then takes a branch by the count.
 TEST_F(GridStepsTest, LoopsAndBranches) {
   EXPECT_EQ(run(R"mlir(
     func.func @main(%x: !spmd.array<f32[]>, %y: !spmd.array<f32[]>) -> !spmd.array<f32[]> {
@@ -111,7 +111,7 @@ TEST_F(GridStepsTest, MissingKernelIsNamed) {
     })mlir");
   EXPECT_TRUE(
       mlir::failed(ProcessGridEvaluator(getMesh(*module)).evaluateGlobalView(functionOf(*module), {f32({}, {1})})));
-  EXPECT_NE(diagnosticText().find("there is no kernel @nowhere"), std::string::npos);
+  EXPECT_NE(diagnosticText().find("unknown kernel @nowhere"), std::string::npos);
 }
 
 } // namespace

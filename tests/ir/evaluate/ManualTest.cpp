@@ -1,4 +1,4 @@
-//===- ManualTest.cpp - regions that a person wrote per device ------------===//
+//===- ManualTest.cpp - per-device regions --------------------------------===//
 
 #include "ir/array/ArrayOps.h"
 #include "ir/evaluate/GlobalEvaluator.h"
@@ -21,7 +21,7 @@ protected:
   }
 };
 
-// Each device adds its neighbours' pieces along b: by hand, columns j and j + 2 are added.
+// Each device adds its neighbours' shards along b: by hand, columns j and j + 2 are added.
 TEST_F(ManualTest, RunsTheBodyOnEveryPiece) {
   auto module = parseBody("%s = spmd.all_reduce sum %p over <b> : <f32[2, 2]> -> <f32[2, 2]>\n"
                           "spmd.yield %s : !spmd.array<f32[2, 2]>",
@@ -34,7 +34,7 @@ TEST_F(ManualTest, RunsTheBodyOnEveryPiece) {
   EXPECT_EQ(print(*again), print(*module));
 }
 
-// What is claimed to be the same and is not is found, not averaged away.
+// The evaluator finds results that are declared replicated but differ.
 TEST_F(ManualTest, CopiesMustAgree) {
   auto module = parseBody("spmd.yield %p : !spmd.array<f32[2, 2]>", "f32[4@a, 2@_]");
   ASSERT_TRUE(module) << diagnosticText();
@@ -42,7 +42,7 @@ TEST_F(ManualTest, CopiesMustAgree) {
   EXPECT_NE(diagnosticText().find("result 0"), std::string::npos) << diagnosticText();
 }
 
-/// x: f32[4@a, 4] in pieces along a, and in these pieces along b.
+/// x: f32[4@a, 4] in shards along a, and these in shards along b.
 const char *const within =
     "module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\n"
     "func.func @main(%x: !spmd.array<f32[4@a, 4]>) -> (!spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>) {\n"
@@ -59,7 +59,7 @@ const char *const within =
     "} : (!spmd.array<f32[4@a, 4]>) -> (!spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>)\n"
     "return %0#0, %0#1 : !spmd.array<f32[4@a, 2]>, !spmd.array<f32[4@a, 4]>\n}\n}";
 
-// By hand: columns j and j + 2 are added; the blocks on the diagonal change places.
+// By hand: columns j and j + 2 are added; the blocks on the diagonal are exchanged.
 TEST_F(ManualTest, RunsARegionWithinOnPiecesOfPieces) {
   auto module = parseValid(within);
   ASSERT_TRUE(module) << diagnosticText();
@@ -71,7 +71,7 @@ TEST_F(ManualTest, RunsARegionWithinOnPiecesOfPieces) {
   EXPECT_EQ(print(*again), print(*module));
 }
 
-// Outside of the region within nothing varies over its axis; inside of it all that comes from around varies as there.
+// Outside of the inner region no value varies over its axis; inside of it, values from outside vary as outside.
 TEST_F(ManualTest, KnowsWhatVariesInARegionWithin) {
   auto module = parseValid(within);
   ASSERT_TRUE(module) << diagnosticText();
@@ -90,18 +90,19 @@ TEST_F(ManualTest, KnowsWhatVariesInARegionWithin) {
   EXPECT_EQ(varying.of(inner.getBlock().getArgument(0)), (VaryingAxes::Axes{"b"}));
 }
 
-// What a region within says of axes is checked against those around.
+// The axes of an inner region are checked against those of the region around.
 TEST_F(ManualTest, AxesOfARegionWithin) {
   auto replaced = [](const std::string &from, const std::string &to) {
     std::string text = within;
     return text.replace(text.find(from), from.size(), to);
   };
   EXPECT_FALSE(parse(replaced("over <b> {", "{")));
-  EXPECT_NE(diagnosticText().find("stands in a region that is manual along some axes, and does not name its own"),
+  EXPECT_NE(diagnosticText().find("is in a region that is manual along some axes, and does not name its own axes"),
             std::string::npos)
       << diagnosticText();
   EXPECT_FALSE(parse(replaced("over <b> {", "over <a, b> {")));
-  EXPECT_NE(diagnosticText().find("is over axis 'a', which is manual around it already"), std::string::npos)
+  EXPECT_NE(diagnosticText().find("is over axis 'a', which is already manual in the region around it"),
+            std::string::npos)
       << diagnosticText();
 }
 
@@ -124,7 +125,7 @@ TEST_F(ManualTest, KnowsWhatVaries) {
   EXPECT_EQ(found, (std::vector<VaryingAxes::Axes>{{}, {"a"}, {}, {"b"}, {"a"}, {"a"}}));
 }
 
-// Each carry for itself; what runs where a condition varies, varies as it does.
+// Each carry separately; values computed under a varying condition vary over its axes, too.
 TEST_F(ManualTest, KnowsWhatVariesInLoopsAndBranches) {
   auto module = parseBody("%c = array.constant dense<1.0> : tensor<f32> -> <f32[]>\n"
                           "%z = array.constant dense<0> : tensor<i32> -> <i32[]>\n"
@@ -185,10 +186,10 @@ TEST_F(ManualTest, FindsCollectivesThatSomeDevicesDoNotReach) {
   EXPECT_EQ(divided("%z", "a"), VaryingAxes::Axes{"none"});
   EXPECT_EQ(divided("%i", "b"), VaryingAxes::Axes{"b"});
   EXPECT_EQ(divided("%i", "a, b"), VaryingAxes::Axes{"b"});
-  EXPECT_EQ(divided("%i", "a"), VaryingAxes::Axes{"none"}); // A group agrees.
+  EXPECT_EQ(divided("%i", "a"), VaryingAxes::Axes{"none"}); // The group agrees.
 }
 
-/// A region over `a` alone: its pieces are whole along `b`.
+/// A region over `a` alone: its arrays are global along `b`.
 static std::string overSomeAxes(const std::string &operand, const std::string &piece, const std::string &body,
                                 const std::string &result, const std::string &axes = "a") {
   return "module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {\nfunc.func @main(%x: !spmd.array<" + operand +
@@ -197,7 +198,7 @@ static std::string overSomeAxes(const std::string &operand, const std::string &p
          ">\nreturn %0 : !spmd.array<" + result + ">\n}\n}";
 }
 
-// Shardings along the other axis, what is written about them and changes of them are no matter of what it computes.
+// Shardings along the other axis, annotations and reshards do not affect the result.
 TEST_F(ManualTest, RunsTheBodyOnPiecesAlongSomeAxes) {
   auto module = parse(overSomeAxes("f32[4@\"(a, b)\", 3@_]", "f32[2@b, 3@_]",
                                    "%r = spmd.reshard %p : <f32[2@b, 3@_]> -> <f32[2@_, 3@_]>\n"
@@ -230,10 +231,10 @@ TEST_F(ManualTest, RefusesWhatIsNoPieceAlongSomeAxes) {
   std::string yield = "spmd.yield %p : !spmd.array<f32[2]>";
   expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[4@a]", "c"), "is over axis 'c', which the mesh does not have");
   expect(overSomeAxes("f32[4@\"(b, a)\"]", "f32[2]", yield, "f32[4@a]"),
-         "operand 0 is f32[4@(b, a)]; in dimension 0 the manual axis 'a' stands behind one that is automatic");
+         "operand 0 is f32[4@(b, a)]; in dimension 0 the manual axis 'a' comes after an automatic axis");
   expect(overSomeAxes("f32[4@a]", "f32[2]", yield, "f32[2]  unreduced(b)"),
          "result 0 is f32[2] unreduced(b), a partial sum");
-  expect(overSomeAxes("f32[4@b]", "f32[2]", yield, "f32[4@a]"), "body takes f32[2] for a piece f32[4@b]");
+  expect(overSomeAxes("f32[4@b]", "f32[2]", yield, "f32[4@a]"), "body takes f32[2] for a shard f32[4@b]");
   expect(overSomeAxes("f32[4@a]", "f32[2@a]", "spmd.yield %p : !spmd.array<f32[2@a]>", "f32[4@a]"),
          "has f32[2@a] in a region where 'a' is manual");
   expect(
@@ -252,9 +253,9 @@ TEST_F(ManualTest, RefusesWhatIsNoPiece) {
   std::string yield = "spmd.yield %p : !spmd.array<f32[2, 2]>";
   EXPECT_NE(message(yield, "f32[4@a, 4]").find("result 0 is f32[4@a, 4]; its sharding must be closed"),
             std::string::npos);
-  EXPECT_NE(message(yield, "f32[3@a, 4@b]").find("2 devices do not divide dimension 0"), std::string::npos);
-  EXPECT_NE(message(yield, "f32[4@a, 8@b]").find("body yields f32[2, 2] for a piece f32[2, 4]"), std::string::npos);
-  EXPECT_NE(message("spmd.yield", "f32[4@a, 4@b]").find("body yields one value for each of 1 results"),
+  EXPECT_NE(message(yield, "f32[3@a, 4@b]").find("2 shards do not divide dimension 0"), std::string::npos);
+  EXPECT_NE(message(yield, "f32[4@a, 8@b]").find("body yields f32[2, 2] for a shard f32[2, 4]"), std::string::npos);
+  EXPECT_NE(message("spmd.yield", "f32[4@a, 4@b]").find("body must yield one value for each of 1 results"),
             std::string::npos);
 }
 

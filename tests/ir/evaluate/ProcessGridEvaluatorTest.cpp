@@ -1,6 +1,6 @@
-//===- ProcessGridEvaluatorTest.cpp - a partitioned program on all devices ===//
+//===- ProcessGridEvaluatorTest.cpp - a program on all devices ------------===//
 //
-// Every collective on hand-cut pieces, with answers written out, uneven sizes included.
+// Every collective on shards written by hand, with expected results, including uneven sizes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,7 +85,7 @@ TEST_F(ProcessGridEvaluatorTest, AllReduceMaxPropagatesNan) {
   EXPECT_TRUE(std::isnan(results[1].elements[1].f));
 }
 
-// Five elements on three devices lie as 2 + 2 + 1; what the last device holds beyond is not gathered.
+// Five elements on three devices are sharded as 2 + 2 + 1; the last device's padding is not gathered.
 TEST_F(ProcessGridEvaluatorTest, AllGatherDropsPadding) {
   auto results =
       run(", a=3", "f32[2]", "f32[5]", "%y = spmd.all_gather %x dim 0 over <a> : <f32[2]> -> <f32[5]>", tens(3, 2));
@@ -93,7 +93,7 @@ TEST_F(ProcessGridEvaluatorTest, AllGatherDropsPadding) {
     EXPECT_EQ(floatsOf(result), (Row{0, 1, 10, 11, 20}));
 }
 
-// Over (b, a) of a 2 x 2 mesh with b major: device (a=1, b=0) holds the second piece.
+// Over (b, a) of a 2 x 2 mesh with b major: device (a=1, b=0) holds the second shard.
 TEST_F(ProcessGridEvaluatorTest, AllGatherFollowsTheOrderOfTheAxes) {
   auto results = run(", a=2, b=2", "f32[1]", "f32[4]",
                      "%y = spmd.all_gather %x dim 0 over <b, a> : <f32[1]> -> <f32[4]>", tens(4, 1));
@@ -143,7 +143,7 @@ TEST_F(ProcessGridEvaluatorTest, CollectiveBroadcastGivesAllWhatTheRootHas) {
                      tens(4, 2));
   for (const Tensor &result : results)
     EXPECT_EQ(floatsOf(result), (Row{20, 21}));
-  // Each row of the mesh has a root of its own.
+  // Each row of the mesh has its own root.
   results = run(", a=2, b=2", "f32[2]", "f32[2]",
                 "%r = spmd.axis_index <a> : <i32[]>\n"
                 "%y = spmd.collective_broadcast %x from %r over <b> : <f32[2]>, <i32[]> -> <f32[2]>",
@@ -154,7 +154,7 @@ TEST_F(ProcessGridEvaluatorTest, CollectiveBroadcastGivesAllWhatTheRootHas) {
   EXPECT_EQ(floatsOf(results[3]), (Row{30, 31}));
 }
 
-// Five elements move from pieces of 3 + 2 on a (copied over b) to pieces of 2 + 1 + 2 + 0 on (b, a).
+// Five elements are resharded from 3 + 2 on a (replicated over b) to 2 + 1 + 2 + 0 on (b, a).
 TEST_F(ProcessGridEvaluatorTest, ExchangeMovesEveryElementToWhereItBelongs) {
   DeviceTensors arguments;
   for (int64_t device = 0; device < 4; ++device)
@@ -242,7 +242,7 @@ TEST_F(ProcessGridEvaluatorTest, GlobalViewOfAPartitionedProgram) {
   EXPECT_EQ(floatsOf((*results)[0]), (Row{6, 6, 22, 22, 38, 38}));
 }
 
-// Without its all_reduce the devices along b hold different partial sums, and that is found.
+// Without its all_reduce the devices along b hold different partial sums, and the evaluator finds that.
 TEST_F(ProcessGridEvaluatorTest, MissingCollectiveIsADisagreement) {
   std::string text = kPartitionedMlp;
   size_t at = text.find("array.maximum %1");
@@ -254,7 +254,7 @@ TEST_F(ProcessGridEvaluatorTest, MissingCollectiveIsADisagreement) {
   EXPECT_NE(diagnosticText().find("disagree about element [0, 0]"), std::string::npos) << diagnosticText();
 }
 
-// A sum over an uneven dimension that forgets the mask meets the poison, whichever kind it is.
+// A sum over an uneven dimension without a mask reads poison, of either kind.
 TEST_F(ProcessGridEvaluatorTest, MissingMaskMeetsPoison) {
   auto module = parseValid(R"mlir(
     module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {

@@ -1,4 +1,4 @@
-//===- ShardsTest.cpp - cutting arrays into device pieces and joining them ===//
+//===- ShardsTest.cpp - global arrays to shards and back ------------------===//
 
 #include "ir/evaluate/Shards.h"
 #include "tests/ir/support/IrTest.h"
@@ -18,8 +18,8 @@ protected:
   }
 };
 
-// Seven elements over two axes: the major axis cuts 4 + 3, the minor one those into 2 + 2 and 2 + 1; the last piece is
-// padded to the size of all others.
+// Seven elements over two axes: the major axis gives 4 + 3, the minor one divides these into 2 + 2 and 2 + 1; the last
+// shard is padded to the size of the others.
 TEST_F(ShardsTest, NestedCeilingsLeavePaddingInTheLastPiece) {
   spmd::MeshShape mesh{{{"a", 2}, {"b", 2}}};
   DeviceTensors shards = cutIntoShards(i32({7}, {0, 1, 2, 3, 4, 5, 6}), type("i32[7@\"(a, b)\"]"), mesh, Poison::Huge);
@@ -38,7 +38,7 @@ TEST_F(ShardsTest, DevicesAreNumberedWithTheFirstAxisMajor) {
   EXPECT_EQ(floatsOf(shards[2]), (std::vector<double>{2}));
 }
 
-// Five elements on four devices: two each, so the third has one and the fourth nothing but poison.
+// Five elements on four devices: two each, so the third has one and the fourth only poison.
 TEST_F(ShardsTest, EmptyShardIsAllPoison) {
   spmd::MeshShape mesh{{{"a", 4}}};
   DeviceTensors shards = cutIntoShards(iotaF32({5}), type("f32[5@a]"), mesh, Poison::Nan);

@@ -31,7 +31,7 @@ protected:
     }
   }
 
-  /// Every operation of the dialect was in a text, but for these.
+  /// Every operation of the dialect was in a text, except these.
   void expectAllSeen(llvm::StringRef dialect, const std::set<std::string> &elsewhere = {}) {
     for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
       if (name.getDialectNamespace() == dialect && !elsewhere.count(name.getStringRef().str()))
@@ -136,7 +136,7 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "4]>",
       "%0 = array.argsort %arg0 dim 1 descending = true : <f32[8, 4]> -> <i32[8, 4]>",
       "%0 = array.threefry2x32 word 1 %arg8, %arg8, %arg8, %arg8 : <u32[3]>, <u32[3]>, <u32[3]>, <u32[3]> -> <u32[3]>",
-      // Shardings that differ between operands and result are written out.
+      // Shardings that differ between operands and result are printed.
       "%0 = array.add %arg0, %arg1 : (<f32[8, 4]>, <f32[8@a, 4]>) -> <f32[8, 4@b]>",
       "%0 = array.sin %arg1 : (<f32[8@a, 4]>) -> <f32[8, 4]>",
   });

@@ -1,4 +1,4 @@
-//===- CentralDifferences.h - gradients against slopes ----------*- C++ -*-===//
+//===- CentralDifferences.h - numerical gradients ---------------*- C++ -*-===//
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace spmdc {
 using Numbers = std::vector<std::vector<double>>;
 
 /// Compares the gradients of a function at `inputs` with its central differences there, element by element. The
-/// function is smooth around, within `step` on either side.
+/// function must be smooth within `step` on either side.
 inline void expectCentralDifferences(const Numbers &gradients, Numbers inputs,
                                      const std::function<double(const Numbers &)> &function) {
   constexpr double step = 1e-5, tolerance = 1e-7;

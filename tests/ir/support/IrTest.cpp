@@ -1,4 +1,4 @@
-//===- IrTest.cpp - what tests of IR share --------------------------------===//
+//===- IrTest.cpp - common code of IR tests -------------------------------===//
 
 #include "tests/ir/support/IrTest.h"
 

@@ -1,4 +1,4 @@
-//===- IrTest.h - what tests of IR share ------------------------*- C++ -*-===//
+//===- IrTest.h - common code of IR tests -----------------------*- C++ -*-===//
 #pragma once
 
 #include "ir/interfaces/Tensor.h"
@@ -19,9 +19,9 @@ class IrTest : public ::testing::Test {
 protected:
   IrTest();
 
-  /// The module of this text; null where it does not parse or verify, and then `diagnostics` says why.
+  /// The module of this text; null if it does not parse or verify, with the reason in `diagnostics`.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text);
-  /// The same, with a failed expectation where it is null.
+  /// The same, with a failed expectation if it is null.
   mlir::OwningOpRef<mlir::ModuleOp> parseValid(llvm::StringRef text);
   /// The only function of a module.
   static mlir::func::FuncOp functionOf(mlir::ModuleOp module);

@@ -1,4 +1,4 @@
-//===- ReferenceCases.cpp - what operations are, made elsewhere -----------===//
+//===- ReferenceCases.cpp - expected results of operations ----------------===//
 
 #include "tests/ir/support/ReferenceCases.h"
 

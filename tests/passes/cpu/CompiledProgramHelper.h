@@ -9,7 +9,7 @@ namespace spmdc {
 /// A program whose kernels are a shared object of this process.
 class CompiledKernels : public PlannedProgram {
 public:
-  /// How the ranges of the launches are cut: whole, in iterations, in thirds; the last piece first.
+  /// How the range of a launch is split: not at all, into single iterations, into thirds; the last part runs first.
   enum Way : unsigned { Whole, Ones, Thirds, WayCount };
 
   /// Compiles function @main of the module; fails the running test on errors.

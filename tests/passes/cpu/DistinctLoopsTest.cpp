@@ -20,7 +20,7 @@ int count(const std::string &text, const std::string &word) {
   return found;
 }
 
-/// How many functions and how many further names the code of the program has.
+/// The number of functions and of further names in the program's code.
 std::pair<int, int> countCode(const std::string &text) {
   std::unique_ptr<MLIRContext> context = makeTestContext();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
@@ -36,7 +36,7 @@ std::pair<int, int> countCode(const std::string &text) {
 
 } // namespace
 
-// A function of each element has the same loop whatever the shape.
+// A function of each element has the same loop for every shape.
 TEST(DistinctLoops, ShapesShareOneFunction) {
   std::string text = R"(func.func @main(%x: !spmd.array<f32[7]>, %y: !spmd.array<f32[5, 3]>,
                                           %z: !spmd.array<f32[40, 50]>)
@@ -50,8 +50,8 @@ TEST(DistinctLoops, ShapesShareOneFunction) {
   checkProgram(text, {.inputs = InputKind::Wild}, compileForCpu);
 }
 
-// What differs in a constant, in an element type, in the order of operands, in strides or in which argument is read
-// twice is not the same.
+// Kernels with different constants, element types, orders of operands, strides or repeated arguments do not share a
+// function.
 TEST(DistinctLoops, OthersDoNot) {
   std::string text = R"(func.func @main(%a: !spmd.array<f32[7]>, %b: !spmd.array<f32[9]>, %c: !spmd.array<f32[11]>,
       %d: !spmd.array<f32[12]>, %e: !spmd.array<f64[13]>, %f: !spmd.array<f32[3, 5]>, %g: !spmd.array<f32[5, 4]>)

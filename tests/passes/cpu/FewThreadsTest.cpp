@@ -1,4 +1,4 @@
-//===- FewThreadsTest.cpp - compiling where threads are short -------------===//
+//===- FewThreadsTest.cpp - compiling with few threads --------------------===//
 
 #include "tests/support/FewThreads.h"
 #include "tests/passes/cpu/CompiledProgramHelper.h"
@@ -14,7 +14,7 @@ using namespace spmdc;
 
 namespace {
 
-/// So many kernels, no two of them with the same loop.
+/// A program with this many kernels, each with a different loop.
 std::string textWithKernels(int count) {
   std::string parameters, body, results, types;
   for (int i = 0; i < count; ++i) {
@@ -47,7 +47,7 @@ protected:
 TEST_F(FewThreads, TheCodeIsTheSame) {
   FailureOr<std::string> expected = emit();
   ASSERT_TRUE(succeeded(expected));
-  spmd::test::FewThreads one(1); // Which is the linker's once nobody compiles.
+  spmd::test::FewThreads one(1); // The linker uses this thread after the compile.
   FailureOr<std::string> code = emit();
   ASSERT_TRUE(succeeded(code));
   EXPECT_EQ(*code, *expected);

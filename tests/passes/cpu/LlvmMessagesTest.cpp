@@ -1,4 +1,4 @@
-//===- LlvmMessagesTest.cpp - what LLVM says of kernels -------------------===//
+//===- LlvmMessagesTest.cpp - LLVM's messages about kernels ---------------===//
 
 #include "passes/kernel/LlvmCode.h"
 
@@ -44,7 +44,7 @@ protected:
   LlvmCode code;
 };
 
-// Of loops that are not vectorised, of registers that are spilled: the code is right, and nobody asked.
+// Messages about loops that are not vectorised or registers that are spilled are dropped: the code is correct.
 TEST_F(LlvmMessagesTest, RemarksAndWarningsAreForNobody) {
   for (llvm::DiagnosticSeverity severity : {llvm::DS_Remark, llvm::DS_Note, llvm::DS_Warning})
     EXPECT_EQ(printedBy(severity), "");
@@ -52,7 +52,7 @@ TEST_F(LlvmMessagesTest, RemarksAndWarningsAreForNobody) {
   EXPECT_TRUE(emits());
 }
 
-// LLVM itself would end the process.
+// LLVM's own handler would end the process.
 TEST_F(LlvmMessagesTest, AnErrorIsForWhoeverWantsTheCode) {
   EXPECT_EQ(printedBy(llvm::DS_Error), "");
   EXPECT_EQ(code.getErrors(), ": a message");

@@ -31,7 +31,7 @@ struct Function {
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 
-// In units of the last place, what docs/kernels.md says.
+// The bounds of docs/kernels.md, in units in the last place.
 const Function kFunctions[] = {
     {"exp", std::exp, 1},    {"exp2", std::exp2, 1},    {"expm1", std::expm1, 1}, {"log", std::log, 1},
     {"log2", std::log2, 1},  {"log1p", std::log1p, 1},  {"cbrt", std::cbrt, 1},   {"sin", std::sin, 2},

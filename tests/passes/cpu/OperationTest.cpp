@@ -1,4 +1,4 @@
-//===- OperationTest.cpp - every operation and element type, compiled -----===//
+//===- OperationTest.cpp - every operation and type, compiled -------------===//
 //
 // All operations that an element type has go into one program, one result each, on shapes of odd sizes, size 1 and 0,
 // with inputs full of NaN, infinities, signed zeros, subnormal numbers and extreme integers. The reference evaluator

@@ -1,6 +1,6 @@
 //===- PlacementTest.cpp - positions, masks, shared memory ----------------===//
 //
-// Kernels that know where their device stands run for every device of a mesh; and values share memory.
+// Kernels that use the device's coordinates run for every device of a mesh; values share memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ TEST(Placement, PaddingIsMasked) { checkMasks(compileForCpu); }
 
 TEST(Placement, OutputsTakeThePlaceOfDyingInputs) { checkDyingInputs(compileForCpu); }
 
-// Each output over each input that it may be written over, with the range cut in all ways.
+// Each output overwrites each input that it may overwrite, with the range split in all ways.
 TEST(Placement, EverythingIsReadBeforeItIsWritten) {
   for (const OverwriteCase &test : getOverwriteCases()) {
     SCOPED_TRACE(test.name);

@@ -1,7 +1,7 @@
-//===- ProgramTest.cpp - fused programs, compiled, against the reference ---===//
+//===- ProgramTest.cpp - compiled programs against the reference ----------===//
 //
-// Each is compared with the reference evaluator, and run with the ranges of its kernels cut into pieces, whose bits
-// must be the same.
+// Each is compared with the reference evaluator, and run with the ranges of its kernels split, which must give the same
+// bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 using namespace spmdc;
 
-// tanh, of at most 1, is within 4 units of the last place; where x cancels it, they stay.
+// tanh, of at most 1, is within 4 units of the last place; if x cancels it, these units remain.
 TEST(Program, Elementwise) {
   for (std::string shape : {"7", "1000", "131, 1000", "3, 5, 7"})
     checkProgram(elementwiseProgram(shape), {.tolerances = {{.ulps = 4, .absolute = 4 * 0x1p-24}}}, compileForCpu);
@@ -33,15 +33,14 @@ TEST(Program, FullReductionInBlocks) {
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);
 }
 
-// Loops are cut where another array begins, and each part reads its own.
+// Loops are split where another array begins, and each part reads one array.
 TEST(Program, JoinedArrays) {
   for (std::string rows : {"2", "40"})
     for (std::string size : {"1", "17", "133"})
       checkProgram(joinedProgram(rows, size), {.tolerances = {{.ulps = 1}, {}, {}}}, compileForCpu);
 }
 
-// Whether an element reads padding is asked for ranges: of rows and columns, of one of either, and of none that does
-// not.
+// The test for padding runs once for a range: of rows and columns, of only one of them, and of ranges without padding.
 TEST(Program, PaddedArrays) {
   for (std::string rows : {"2", "9", "40"})
     for (std::string size : {"3", "17", "133"})

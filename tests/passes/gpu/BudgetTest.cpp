@@ -1,8 +1,8 @@
-//===- BudgetTest.cpp - what hot kernels may cost on a GPU ----------------===//
+//===- BudgetTest.cpp - limits for the code of hot kernels ----------------===//
 //
-// Figures of generated code that decide its speed, of kernels that every model is made of: how wide its accesses are,
-// how many blocks there are, how many launches, how many registers a thread has, and that none is spilled. A change
-// that makes one of them worse fails here, without a GPU.
+// Figures of generated code that determine its speed, for kernels that every model has: the width of accesses, the
+// numbers of blocks, launches and registers of a thread, and no spills. A change that makes one of them worse fails
+// here, without a GPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ constexpr int64_t kMultiprocessors = 132;
 struct Budget {
   std::string name, program;
   size_t kernels = 1;
-  /// Of the first kernel, which reads the array: the bytes of each access of global memory that it needs for all of it,
-  /// how many loads it has at most, and its registers.
+  /// For the first kernel, which reads the array: the bytes of each access to global memory, the most loads, and the
+  /// registers.
   int64_t accessBytes = 16;
   size_t maxLoads = 2;
   int maxRegisters = 64;
@@ -66,7 +66,7 @@ std::string transpose(const std::string &type) {
               type, "8192, 8192");
 }
 
-/// x / 2 * (1 + tanh(x + x * x * x)), and the loads of one argument in front of a second function.
+/// x / 2 * (1 + tanh(x + x * x * x)), and the loads of one argument before a second function.
 std::string gelu(const std::string &type) {
   return fill(R"(func.func @main(%x: !spmd.array$t) -> !spmd.array$t {
     %1 = array.multiply %x, %x : $t
@@ -81,7 +81,7 @@ std::string gelu(const std::string &type) {
               type, "8192, 4096");
 }
 
-/// x / |x|: what scales all elements is no block's alone.
+/// x / |x|: the factor of all elements depends on more than one block.
 std::string normalized(const std::string &type) {
   return fill(R"(func.func @main(%x: !spmd.array$t) -> !spmd.array$t {
     %q = array.multiply %x, %x : $t
@@ -167,7 +167,7 @@ TEST(GpuBudget, HotKernels) {
   }
 }
 
-/// What a forward pass keeps for the gradient: the stores to one output must not stand between those to another.
+/// A forward pass with values kept for the gradient: stores to one output must not come between those to another.
 TEST(GpuBudget, StoresOfSeveralOutputs) {
   SKIP_WITHOUT_LIBDEVICE();
   std::unique_ptr<MLIRContext> context = makeTestContext();

@@ -1,7 +1,7 @@
-//===- EmulatorTest.cpp - what the emulator of a GPU has to see -----------===//
+//===- EmulatorTest.cpp - errors that the GPU emulator finds --------------===//
 //
-// The other tests of this folder rest on it, so it is checked on kernels written by hand: each mistake that it claims
-// to find is made once.
+// The other tests of this folder rely on the emulator, so it is checked on kernels written by hand, with one case for
+// each kind of error that it finds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ std::string kernel(const std::string &body) {
          "\n}\n";
 }
 
-/// What 0, 1, 2 ... become; `problem` is what the emulator finds.
+/// The kernel's result for 0, 1, 2 ...; `problem` receives the emulator's error.
 std::vector<int32_t> run(const std::string &text, int32_t threads, ThreadOrder order, std::string &problem) {
   GpuEmulator emulator(text, problem);
   std::vector<int32_t> numbers(threads);
@@ -53,7 +53,7 @@ std::string problemOf(const std::string &body, int32_t threads) {
   return problem;
 }
 
-/// True where the result is the same in every order that tests run in.
+/// True if the result is the same in every order of threads that tests use.
 bool isSameInAllOrders(const std::string &body, int32_t threads) {
   std::string problem;
   std::vector<int32_t> expected = run(kernel(body), threads, ThreadOrder::forward(), problem);
@@ -115,7 +115,7 @@ TEST(GpuEmulator, UnknownInstruction) {
             "inline assembly that the emulator does not know: vote.ballot.b32 $0, $1");
 }
 
-// A thread writes where its neighbour reads: within a warp, and in another warp.
+// A thread writes memory that its neighbour reads: within a warp, and in another warp.
 TEST(GpuEmulator, RaceInPlace) {
   for (std::string distance : {"1", "32"}) {
     std::string read = R"(
@@ -133,7 +133,7 @@ TEST(GpuEmulator, RaceInPlace) {
   }
 }
 
-// Shared memory that is read before the others have written it.
+// Shared memory that is read before other threads have written it.
 TEST(GpuEmulator, MissingBarrier) {
   std::string write = R"(
       %place = getelementptr i32, ptr addrspace(3) @shared, i32 %t
@@ -174,7 +174,7 @@ TEST(GpuEmulator, InlineAssembly) {
   EXPECT_EQ(numbers, (std::vector<int32_t>{2, 5, -1, -1}));
 }
 
-// Whatever a kernel may call: no function of libdevice has an instruction that the emulator does not know.
+// The emulator knows the instructions of all functions of libdevice, which kernels may call.
 TEST(GpuEmulator, AllOfLibdevice) {
   SKIP_WITHOUT_LIBDEVICE();
   std::optional<std::string> path = findLibdevice("");

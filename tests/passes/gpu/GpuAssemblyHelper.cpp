@@ -28,7 +28,7 @@ public:
 
   std::string run() {
     std::string text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
-    // LLVM writes a dollar twice.
+    // LLVM doubles dollar signs.
     for (size_t at = text.find("$$"); at != std::string::npos; at = text.find("$$", at))
       text.replace(at, 2, "%");
     for (StringRef statement : llvm::split(text, ';')) {
@@ -111,7 +111,7 @@ private:
       return write(operands[0], b.CreateSelect(condition, read(operands[1], type), read(operands[2], type)));
     }
     if (opcode == "bfind.shiftamt.u32") {
-      // By how much the highest one has to move to become the top bit.
+      // The shift that moves the highest set bit to the top.
       Value *x = read(operands[1], type), *zeros = b.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, b.getFalse());
       Value *isZero = b.CreateICmpEQ(x, b.getInt32(0));
       return write(operands[0], b.CreateSelect(isZero, b.getInt32(-1), zeros));
@@ -166,7 +166,7 @@ private:
     return write(target, b.CreateFCmp(predicate, values[0], values[1]));
   }
 
-  /// add, addc, sub, subc; mul, mad, madc with lo or hi; `cc` keeps the carry. Unsigned 32 bits, counted in 64.
+  /// add, addc, sub, subc; mul, mad, madc with lo or hi; `cc` keeps the carry. Unsigned 32 bits, computed in 64.
   bool computeInteger(llvm::ArrayRef<StringRef> parts, StringRef target, llvm::ArrayRef<Value *> values) {
     if (parts.back() != "u32")
       return false;
@@ -188,7 +188,7 @@ private:
     } else {
       return false;
     }
-    // What is borrowed is a carry of 1, too.
+    // A borrow is a carry of 1, too.
     if (keepsCarry)
       carry = b.CreateAnd(b.CreateLShr(result, 32), 1);
     return write(target, b.CreateTrunc(result, b.getInt32Ty()));
@@ -196,7 +196,7 @@ private:
 
   bool computeFloat(StringRef opcode, StringRef target, llvm::ArrayRef<Value *> values) {
     llvm::Type *type = values[0]->getType();
-    // As the intrinsics name it: .f, .d.
+    // The suffix of the intrinsics: .f, .d.
     std::string name = (kEmulatedPrefix + opcode.drop_back(3) + (type->isFloatTy() ? "f" : "d")).str();
     llvm::SmallVector<llvm::Type *> types(values.size(), type);
     llvm::FunctionCallee callee =

@@ -1,8 +1,8 @@
 //===- GpuAssemblyHelper.h - inline PTX as LLVM IR --------------*- C++ -*-===//
 //
-// libdevice writes some instructions as inline assembly. Here they become LLVM IR: integers with their carry, moves
-// between halves and wholes, predicates; floats call the function of GpuIntrinsicsHelper.h that bears the instruction's
-// name.
+// libdevice has some instructions as inline assembly. This helper turns them into LLVM IR: integers with their carry,
+// moves between registers and their halves, predicates; floats call the function of GpuIntrinsicsHelper.h with the
+// instruction's name.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -13,10 +13,10 @@
 
 namespace spmdc {
 
-/// Functions of this machine that stand for instructions, as the emulated module declares them.
+/// The prefix of functions that implement instructions, in the emulated module.
 inline constexpr const char *kEmulatedPrefix = "emulated.";
 
-/// Replaces a call of inline assembly (any other call stays). Returns the instruction that is not known, or nothing.
+/// Replaces a call of inline assembly (any other call stays). Returns the unknown instruction, or an empty string.
 std::string replaceAssembly(llvm::CallInst &call);
 
 } // namespace spmdc

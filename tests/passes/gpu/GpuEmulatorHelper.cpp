@@ -24,11 +24,11 @@ namespace {
 
 constexpr const char *kPrefix = "llvm.nvvm.";
 constexpr unsigned kSharedSpace = 3;
-/// What shared memory holds before a block begins.
+/// The bytes of shared memory before a block begins.
 constexpr unsigned char kPattern = 0xa5;
-/// What the memory of a launch gets here: more than any GPU gives a block.
+/// The size of a launch's shared memory here: more than any GPU gives a block.
 constexpr uint64_t kLaunchBytes = 256 * 1024;
-/// The array of no size that stands for it.
+/// The array of size 0 that represents it.
 constexpr const char *kLaunchShared = "launch_shared";
 using ShuffleKind = GpuBlock::ShuffleKind;
 
@@ -56,7 +56,7 @@ void defineShuffle(llvm::Function &intrinsic, llvm::Function *replacement, Shuff
 } // namespace
 
 struct GpuEmulator::State {
-  /// Returns what is wrong with the text, or nothing.
+  /// Returns an error about the text, or an empty string.
   std::string load(const std::string &llvmText);
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
@@ -73,7 +73,7 @@ static std::vector<GpuIntrinsic> knownIntrinsics() {
   return all;
 }
 
-/// Names each instruction that no function of this machine stands for; empty where there is none.
+/// Names each instruction without a function that implements it; empty if there is none.
 static std::string findUnknown(const llvm::Module &module) {
   std::set<std::string> known;
   for (const GpuIntrinsic &intrinsic : knownIntrinsics())
@@ -86,16 +86,15 @@ static std::string findUnknown(const llvm::Module &module) {
   return unknown;
 }
 
-/// bf16 as the integers that it is in memory, and its conversions, which NVPTX makes cvt.rn.bf16.f32 of, as calls: LLVM
-/// keeps bf16 in f32 on this machine, and rounds it by an instruction that flushes subnormal numbers where there is
-/// one.
+/// Replaces bf16 by integers of its bits, and its conversions, which NVPTX compiles to cvt.rn.bf16.f32, by calls: on
+/// this machine LLVM keeps bf16 in f32, and may round it by an instruction that flushes subnormal numbers.
 static std::string replaceBf16(std::string text) {
   static constexpr llvm::StringLiteral conversion = "fptrunc float ", type = "bfloat", target = " to bfloat";
   std::string result;
   bool isCalled = false;
   for (llvm::StringRef line : llvm::split(text, '\n')) {
     std::string changed = line.str();
-    // `%1 = uitofp i8 %0 to bfloat` is exact in f32 first.
+    // `%1 = uitofp i8 %0 to bfloat` is first converted to f32, exactly.
     if (line.contains("itofp ") && line.contains(target)) {
       llvm::StringRef name = line.ltrim().split(' ').first;
       std::string wide = "%wide." + name.drop_front().str();

@@ -1,8 +1,8 @@
 //===- GpuIntrinsicsHelper.cpp - GPU instructions on this machine ---------===//
 //
-// All arithmetic that libdevice and the NVPTX backend know as llvm.nvvm.*, family by family: rounding modes are this
-// machine's, `ftz` takes subnormal operands and results for zero. Approximate instructions are answered exactly: what
-// the code makes of them may only be better on this machine.
+// All arithmetic of libdevice and the NVPTX backend in llvm.nvvm.*, family by family: rounding modes are this
+// machine's, `ftz` turns subnormal operands and results into zero. Approximate instructions are computed exactly, so
+// results can only be more accurate on this machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
 // Arithmetic of floats
 //===----------------------------------------------------------------------===//
 
-// On volatile operands: the compiler takes the rounding mode to be the default.
+// Operands are volatile, since the compiler assumes the default rounding mode.
 struct Add {
   template <typename T> T operator()(const volatile T *x) const { return x[0] + x[1]; }
 };
@@ -104,7 +104,7 @@ struct Saturate {
 
 template <typename T> T flush(T x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(T(0), x) : x; }
 
-/// What `compute` gives in this rounding mode.
+/// The result of `compute` in this rounding mode.
 template <int Mode, typename Function> auto rounded(Function compute) {
   int before = std::fegetround();
   std::fesetround(Mode);
@@ -132,7 +132,7 @@ template <typename Op, int Mode, int Arity> void addArithmetic(Table &table, con
   addType.template operator()<float, false>(".f");
   addType.template operator()<float, true>(".ftz.f");
   addType.template operator()<double, false>(".d");
-  // Approximate instructions of double flush what f32 would not; answered exactly they need not.
+  // Approximate instructions of double flush values that f32 would not; computed exactly, they need not.
   addType.template operator()<double, false>(".ftz.d");
 }
 
@@ -140,7 +140,7 @@ template <typename Op, int Mode, int Arity> void addArithmetic(Table &table, con
 // Conversions
 //===----------------------------------------------------------------------===//
 
-/// To an integer: the nearest there is, NaN to 0.
+/// To an integer: the nearest value, NaN to 0.
 template <typename To, int Mode, bool IsFlushed, typename From> To toInteger(From value) {
   if (IsFlushed)
     value = flush(value);
@@ -182,15 +182,15 @@ template <int Mode> void addConversions(Table &table, const std::string &mode) {
 
 uint16_t toHalf(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
 
-/// The bits of the nearest bf16, ties to even: by arithmetic on the value, not on its bits. NaN gives the NaN that
-/// PTX's cvt.rn.bf16.f32 gives.
+/// The bits of the nearest bf16, ties to even: by arithmetic on the value, not on its bits. NaN gives the same NaN as
+/// PTX's cvt.rn.bf16.f32.
 uint16_t toBf16(float x) {
   constexpr int kFraction = 7, kLowestExponent = -126, kHighestExponent = 127;
   if (std::isnan(x))
     return 0x7fff;
   if (std::isinf(x) || x == 0)
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
-  // The distance of neighbouring numbers here; below the lowest exponent it stays.
+  // The distance of adjacent numbers here; below the lowest exponent it is constant.
   int exponent = std::max(std::ilogb(x), kLowestExponent) - kFraction;
   double rounded = std::ldexp(std::nearbyint(std::ldexp(static_cast<double>(x), -exponent)), exponent);
   if (std::fabs(rounded) >= std::ldexp(1.0, kHighestExponent + 1))
@@ -228,7 +228,8 @@ void addFloats(Table &table) {
   addArithmetic<Log2, kNearest, 1>(table, "lg2.approx");
   addArithmetic<Sin, kNearest, 1>(table, "sin.approx");
   addArithmetic<Cos, kNearest, 1>(table, "cos.approx");
-  // With the largest error that NVIDIA's manual names, up or down by a bit of the argument: what depends on less shows.
+  // Adds the largest error of NVIDIA's manual, up or down by a bit of the argument, so that tests find code that needs
+  // more accuracy.
   auto approximateTanh = [](float x) {
     float error = std::bit_cast<uint32_t>(x) & 0x100 ? 0x1p-11F : -0x1p-11F;
     return compute<Tanh, kNearest, false, float>(x) * (1 + error);

@@ -7,11 +7,11 @@
 namespace spmdc {
 
 struct GpuIntrinsic {
-  std::string name; ///< That of the intrinsic, without `llvm.nvvm.`.
+  std::string name; ///< The name of the intrinsic, without `llvm.nvvm.`.
   void *function;
 };
 
-/// The instructions that compute; what has to do with threads is the emulator's.
+/// The arithmetic instructions; the emulator implements those about threads.
 std::vector<GpuIntrinsic> getArithmeticIntrinsics();
 
 } // namespace spmdc

@@ -1,4 +1,4 @@
-//===- GpuProgramHelper.cpp - compiles IR for a GPU, runs it here ---------===//
+//===- GpuProgramHelper.cpp - compiles and emulates GPU code --------------===//
 
 #include "tests/passes/gpu/GpuProgramHelper.h"
 

@@ -1,4 +1,4 @@
-//===- GpuProgramHelper.h - compiles IR for a GPU, runs it here -*- C++ -*-===//
+//===- GpuProgramHelper.h - compiles and emulates GPU code ------*- C++ -*-===//
 #pragma once
 
 #include "passes/gpu/EmitGpu.h"
@@ -11,7 +11,7 @@ namespace spmdc {
 /// A program as PTX, whose kernels run in the emulator.
 class GpuProgram : public PlannedProgram {
 public:
-  /// In which order threads run.
+  /// The order in which threads run.
   enum Way : unsigned { Forward, Backward, Shuffled, WayCount };
 
   /// Compiles function @main of the module; fails the running test on errors.
@@ -19,10 +19,10 @@ public:
 
   bool isGood() const override { return emulator != nullptr; }
   unsigned getWayCount() const override { return WayCount; }
-  /// What ptxas says against the PTX, a spilled register included; nothing where there is no ptxas.
+  /// The errors of ptxas about the PTX, including spilled registers; empty if there is no ptxas.
   std::string findFault() const override { return findFault(artifact.code); }
   static std::string findFault(const std::string &ptx);
-  /// The status of `ptxas -v`, and what it says; nothing where there is no ptxas.
+  /// The exit status and output of `ptxas -v`; empty if there is no ptxas.
   static std::pair<int, std::string> assemble(const std::string &ptx);
   static bool hasPtxas();
 
@@ -33,12 +33,12 @@ private:
   std::unique_ptr<GpuEmulator> emulator;
 };
 
-/// Ends a test that calls mathematical functions where there is no CUDA toolkit.
+/// Skips a test that calls mathematical functions if there is no CUDA toolkit.
 #define SKIP_WITHOUT_LIBDEVICE()                                                                                       \
   if (!findLibdevice(""))                                                                                              \
   GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed"
 
-/// For sm_90.
+/// Compiles for sm_90.
 inline std::unique_ptr<PlannedProgram> compileForGpu(mlir::ModuleOp module) {
   return std::make_unique<GpuProgram>(module);
 }

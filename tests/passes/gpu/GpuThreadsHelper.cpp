@@ -11,7 +11,7 @@ namespace {
 constexpr int32_t kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
-/// Stores the stack pointer to `from` and goes on with the stack `to`; the registers that a call preserves are on top
+/// Stores the stack pointer to `from` and continues on the stack `to`; the registers that a call preserves are on top
 /// of a suspended stack. The rounding mode is not saved: intrinsics restore it before another thread runs. swapcontext
 /// does the same with two system calls for the signal mask, which were most of the emulator's time.
 [[gnu::naked, gnu::noinline]] void switchStack(void **from, void *to) {
@@ -43,7 +43,7 @@ std::vector<int64_t> ThreadOrder::permute(int64_t count) {
   if (kind == Kind::Backward)
     std::reverse(order.begin(), order.end());
   else if (kind == Kind::Shuffled)
-    // Not std::shuffle, which draws differently from library to library.
+    // Not std::shuffle, whose result depends on the library.
     for (int64_t i = count - 1; i > 0; --i)
       std::swap(order[i], order[random() % (i + 1)]);
   return order;
@@ -58,7 +58,7 @@ GpuBlock::GpuBlock(int32_t threads) : fibers(threads) {
   }
 }
 
-// It never returns, which a sanitizer that counts calls and returns must not see.
+// It never returns, which would confuse a sanitizer that counts calls and returns.
 [[clang::disable_sanitizer_instrumentation]] void GpuBlock::enter() {
   GpuBlock &block = *active;
   block.entry(block.arguments);
@@ -70,7 +70,7 @@ GpuBlock::GpuBlock(int32_t threads) : fibers(threads) {
 void GpuBlock::start(Fiber &fiber) {
   auto end = reinterpret_cast<uintptr_t>(fiber.stack.get() + kStackBytes) / 16 * 16;
   void **top = reinterpret_cast<void **>(end);
-  // A function begins with its return address, of which `enter` has none, at the end of a stack aligned to 16 bytes.
+  // A function begins with its return address, which `enter` does not have, at the end of a stack aligned to 16 bytes.
   *--top = nullptr;
   *--top = reinterpret_cast<void *>(&GpuBlock::enter);
   for (size_t i = 0; i < kSavedRegisters; ++i)
@@ -185,7 +185,7 @@ std::string GpuBlock::run(void (*kernel)(void **), void **kernelArguments, int64
 }
 
 //===----------------------------------------------------------------------===//
-// What kernels call
+// Functions that kernels call
 //===----------------------------------------------------------------------===//
 
 struct GpuThreadIntrinsics {

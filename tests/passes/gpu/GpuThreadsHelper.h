@@ -1,8 +1,8 @@
 //===- GpuThreadsHelper.h - the threads of one block ------------*- C++ -*-===//
 //
 // Every thread is a fiber that barriers, warp synchronisation and shuffles suspend. Between two of them a thread runs
-// alone, so what it reads and writes there happens as a whole before or after what another one does: an order and its
-// reverse show every pair of threads both ways round.
+// alone, so its accesses all come before or after those of another thread: an order and its reverse run every pair of
+// threads in both orders.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -17,12 +17,12 @@
 
 namespace spmdc {
 
-/// In which order blocks, the warps of a block and the threads of a warp run.
+/// The order in which blocks, the warps of a block and the threads of a warp run.
 class ThreadOrder {
 public:
   static ThreadOrder forward() { return ThreadOrder(Kind::Forward, 0); }
   static ThreadOrder backward() { return ThreadOrder(Kind::Backward, 0); }
-  /// Another order each time they are asked for; warps take turns at every shuffle.
+  /// Another order at each request; warps take turns at every shuffle.
   static ThreadOrder shuffled(uint32_t seed) { return ThreadOrder(Kind::Shuffled, seed); }
 
   /// The numbers below `count`, first to last.
@@ -41,7 +41,7 @@ class GpuBlock {
 public:
   explicit GpuBlock(int32_t threads);
 
-  /// Runs a kernel as block number `block`; returns what is wrong with it, or nothing.
+  /// Runs a kernel as block number `block`; returns an error, or an empty string.
   std::string run(void (*kernel)(void **), void **arguments, int64_t block, ThreadOrder &order);
 
   enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down };
@@ -60,7 +60,7 @@ private:
   static void enter();
   /// Prepares the fiber to begin with `enter`.
   static void start(Fiber &fiber);
-  /// The fiber that runs stops here until the others have come.
+  /// Suspends the running fiber until the others have arrived.
   void wait(Fiber::Wait wait);
   /// Lets the threads of a warp run to their next stop; true if any of them could.
   bool stepWarp(int64_t warp, ThreadOrder &order);
@@ -77,8 +77,7 @@ private:
   std::string problem;
 };
 
-/// Those that have to do with threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) answers all of
-/// shfl.sync.
+/// The instructions about threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) implements all of shfl.sync.
 std::vector<GpuIntrinsic> getThreadIntrinsics();
 
 } // namespace spmdc

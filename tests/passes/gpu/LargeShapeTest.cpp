@@ -1,8 +1,8 @@
-//===- LargeShapeTest.cpp - shapes for which a GPU's kernels differ -------===//
+//===- LargeShapeTest.cpp - large shapes on a GPU -------------------------===//
 //
-// Columns that several threads share, reductions and scans that are cut into blocks, narrow elements in squares, rows
-// that are kept in the shared memory of a launch: each with sizes that leave rests, with one element, and with NaN,
-// emulated and compared with the reference.
+// Columns that several threads share, reductions and scans that are split into blocks, narrow elements in squares, rows
+// that are kept in the shared memory of a launch: each with sizes that leave remainders, with one element, and with
+// NaN, emulated and compared with the reference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ std::string codeOf(const std::string &text) {
   return GpuProgram(*module).artifact.code;
 }
 
-/// The launches of a program, and the shared memory that the largest of them asks for.
+/// The launches of a program, and the shared memory that the largest of them requests.
 std::pair<size_t, int32_t> launchesOf(const std::string &text) {
   std::unique_ptr<MLIRContext> context = makeTestContext();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
@@ -83,7 +83,7 @@ TEST(GpuLargeShape, SumsOfColumns) {
   check(columns("or", "bool", "50", "64"), InputKind::Wild);
 }
 
-// Cut into blocks of rows: without a rest, and with one, since 4099 is prime.
+// Split into blocks of rows: without a remainder, and with one, since 4099 is prime.
 TEST(GpuLargeShape, SumsOfLongColumns) {
   for (auto [rows, size] :
        std::vector<std::pair<std::string, std::string>>{{"4096", "80"}, {"4099", "65"}, {"300007", "1"}}) {
@@ -94,12 +94,12 @@ TEST(GpuLargeShape, SumsOfLongColumns) {
   check(columns("sum", "f32", "4099", "65"), InputKind::Ordinary, {.ulps = 64, .absolute = 0.05});
 }
 
-// A thread's neighbours along a dimension that is not the last one of a reduction in the middle.
+// A reduction of a middle dimension: the adjacent elements of a thread are along another dimension.
 TEST(GpuLargeShape, SumsOfMiddleDimensions) {
   check(oneOperation("reduce sum %x dims [1]", "i32[5, 70, 64]", "i32[5, 64]"), InputKind::Wild);
   check(oneOperation("reduce sum %x dims [0, 2]", "i32[70, 64, 70]", "i32[64]"), InputKind::Wild);
   check(oneOperation("reduce max %x dims [0, 1]", "f32[70, 70, 64]", "f32[64]"), InputKind::Wild);
-  // Short rows lie side by side.
+  // Short rows are adjacent in memory.
   check(oneOperation("reduce sum %x dims [1]", "i32[3000, 5]", "i32[3000]"), InputKind::Wild);
 }
 
@@ -112,7 +112,7 @@ TEST(GpuLargeShape, SumsOfEverything) {
     check(oneOperation("reduce sum %x dims [1]", "i32[3, " + size + "]", "i32[3]"), InputKind::Wild);
 }
 
-// What is computed of a column's sums, and stored for each element: the strips of a column share both.
+// Values computed from a column's sums, and values stored for each element: the strips of a column share both.
 TEST(GpuLargeShape, CentredColumns) {
   for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{{"300", "130"}, {"65", "1"}, {"1", "9"}})
     check(replaceAll(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array<i32[$size]>) {
@@ -128,7 +128,7 @@ TEST(GpuLargeShape, CentredColumns) {
           InputKind::Wild);
 }
 
-// Each input and output of columns that several threads share may lie in one place.
+// Each input and output of columns that several threads share may share memory.
 TEST(GpuLargeShape, ColumnsAreReadBeforeTheyAreWritten) {
   std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<i32[70]>)
       -> (!spmd.array$t, !spmd.array<i32[70]>) {
@@ -144,7 +144,8 @@ TEST(GpuLargeShape, ColumnsAreReadBeforeTheyAreWritten) {
   EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 2);
 }
 
-// Several neighbours in a thread, over several rounds, with warps and blocks; and cut into blocks, with a rest.
+// Several adjacent elements in a thread, over several rounds, with warps and blocks; and split into blocks, with a
+// remainder.
 TEST(GpuLargeShape, ScansOfRows) {
   for (std::string shape : {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072"}) {
     check(scan("sum", "i32", shape, 1), InputKind::Wild);
@@ -167,7 +168,7 @@ TEST(GpuLargeShape, ScansOfColumns) {
   }
 }
 
-// 2 and 4 neighbours where both sides allow it, else fewer.
+// 2 and 4 adjacent elements if both sides allow it, else fewer.
 TEST(GpuLargeShape, TransposesOfNarrowElements) {
   for (std::string type : {"bf16", "f16", "i8", "bool"})
     for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{
@@ -185,7 +186,7 @@ TEST(GpuLargeShape, TransposesOfNarrowElements) {
         InputKind::Wild);
 }
 
-// In registers, in shared memory that the kernel declares, in that of the launch, and nowhere.
+// In registers, in shared memory that the kernel declares, in that of the launch, or not kept.
 TEST(GpuLargeShape, LongRowsAreKept) {
   SKIP_WITHOUT_LIBDEVICE();
   for (std::string size : {"4096", "16384", "20000", "40004"}) {
@@ -193,7 +194,7 @@ TEST(GpuLargeShape, LongRowsAreKept) {
     check(text, InputKind::Ordinary, {.ulps = 16});
     check(replaceAll(text, {{"f32", "bf16"}}), InputKind::Ordinary, {.ulps = 4});
   }
-  // Rows enough, or a kernel of few blocks ends with the sums.
+  // There are enough rows; with few blocks, a kernel would end after the sums.
   check(softmaxProgram("44", "40004"), InputKind::Ordinary, {.ulps = 16});
   // Rounds of four neighbours by 1024 threads: as many as there is shared memory for, and one more.
   for (auto [size, rounds] : std::vector<std::pair<std::string, int32_t>>{{"40000", 10}, {"57344", 14}, {"57348", 0}}) {
@@ -223,7 +224,7 @@ TEST(GpuLargeShape, RoundingToBf16) {
                  {}, [&](ModuleOp module) { return std::make_unique<GpuProgram>(module, chip); });
 }
 
-// What only moves is not converted, which would replace a NaN by another one.
+// Values that only move are not converted, since that would replace a NaN by another one.
 TEST(GpuLargeShape, MovedBf16KeepsItsBits) {
   std::string text = R"(func.func @main(%x: !spmd.array<bf16[64, 34]>) -> !spmd.array<bf16[68, 64]> {
     %n = array.negate %x : <bf16[64, 34]>

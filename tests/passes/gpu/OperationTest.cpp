@@ -1,4 +1,4 @@
-//===- OperationTest.cpp - every operation and element type on a GPU ------===//
+//===- OperationTest.cpp - every operation and type on a GPU --------------===//
 //
 // The cases of the CPU's tests, compiled to PTX, assembled without a spill, emulated and compared with the reference.
 //
@@ -37,8 +37,8 @@ TEST_P(EveryGpuType, ElementwiseOnOldChip) {
 
 TEST_P(EveryGpuType, WidePositions) {
   std::string dtype = GetParam();
-  // Bools have no order. Of i64 elements each thread keeps as many as of i32, twice over with i64 positions: 120 bytes
-  // of registers are spilled, which every program here is checked for.
+  // Bools have no order. For i64, each thread keeps as many elements as for i32, and twice as many bytes with i64
+  // positions: it spills 120 bytes of registers, and every program here must not spill.
   if (dtype == "bool" || dtype == "i64")
     return;
   for (std::vector<int64_t> shape : {std::vector<int64_t>{13, 37}, {1, 1}, {70, 3}})
@@ -51,7 +51,7 @@ TEST_P(EveryGpuType, Structural) {
     checkOperations({dtype, dtype, shape}, structural(dtype, shape), InputKind::Exact, compileForGpu);
 }
 
-// Long and short rows, many and few: other mappings than small shapes get, and more registers. Not run.
+// Long and short rows, many and few: other mappings than for small shapes, and more registers. Only compiled.
 TEST_P(EveryGpuType, NoLargeShapeSpills) {
   SKIP_WITHOUT_LIBDEVICE();
   if (!GpuProgram::hasPtxas())

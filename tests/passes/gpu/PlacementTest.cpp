@@ -1,6 +1,6 @@
 //===- PlacementTest.cpp - positions, masks, shared memory on a GPU -------===//
 //
-// Kernels that know where their device stands run for every device of a mesh; and values share memory.
+// Kernels that use the device's coordinates run for every device of a mesh; values share memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ TEST(GpuPlacement, PaddingIsMasked) { checkMasks(compileForGpu); }
 
 TEST(GpuPlacement, OutputsTakeThePlaceOfDyingInputs) { checkDyingInputs(compileForGpu); }
 
-// Each output over each input that it may be written over, with the threads in all orders.
+// Each output overwrites each input that it may overwrite, with the threads in all orders.
 TEST(GpuPlacement, EverythingIsReadBeforeItIsWritten) {
   SKIP_WITHOUT_LIBDEVICE();
   for (const OverwriteCase &test : getOverwriteCases()) {
@@ -31,8 +31,8 @@ TEST(GpuPlacement, EverythingIsReadBeforeItIsWritten) {
   }
 }
 
-// What the mapping refuses would be wrong: the orders in which tests run threads show it for every pair of input and
-// output, of one size, that is not noted on a kernel.
+// Overwrites that the mapping refuses would be wrong: the orders of threads in the tests show it for every pair of
+// input and output of one size that is not in `overwrites`.
 TEST(GpuPlacement, WhatIsRefusedWouldChangeTheResult) {
   for (const OverwriteCase &test : getOverwriteCases()) {
     if (test.inParallel == test.inSequence && test.inParallel > 0)

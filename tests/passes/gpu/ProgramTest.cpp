@@ -1,6 +1,6 @@
-//===- ProgramTest.cpp - programs for a GPU, emulated, against the reference ===//
+//===- ProgramTest.cpp - emulated programs against the reference ----------===//
 //
-// Every program is compiled to PTX, which ptxas has to take without a spill, and its kernels run thread by thread in
+// Every program is compiled to PTX, which ptxas must accept without a spill, and its kernels run thread by thread in
 // the emulator forwards, backwards and shuffled, with the same bits each time.
 //
 //===----------------------------------------------------------------------===//
@@ -19,16 +19,16 @@ TEST(GpuProgram, Assembler) {
   EXPECT_EQ(GpuProgram::findFault("no PTX").find("ptxas"), 0u);
 }
 
-// Neighbours in one thread, one by one, and with a rest in the last block. tanh, of at most 1, is within 4 units of the
-// last place; where x cancels it, they stay.
+// Adjacent elements in one thread, single ones, and a remainder in the last block. tanh, of at most 1, is within 4
+// units in the last place; if x cancels it, these units remain.
 TEST(GpuProgram, Elementwise) {
   SKIP_WITHOUT_LIBDEVICE();
   for (std::string shape : {"7", "1000", "65536", "131, 1000", "3, 5, 7"})
     checkProgram(elementwiseProgram(shape), {.tolerances = {{.ulps = 4, .absolute = 4 * 0x1p-24}}}, compileForGpu);
 }
 
-// Rows of a warp, of several warps and of more rounds than are unrolled, with stashes in registers and in shared
-// memory.
+// Rows of a warp, of several warps and of more rounds than are unrolled, with stage-local caches in registers and in
+// shared memory.
 TEST(GpuProgram, Softmax) {
   SKIP_WITHOUT_LIBDEVICE();
   for (std::string rows : {"1", "7", "600"})
@@ -37,7 +37,7 @@ TEST(GpuProgram, Softmax) {
         checkProgram(softmaxProgram(rows, size), {.tolerances = {{.ulps = 16}}}, compileForGpu);
 }
 
-// A thread a row.
+// One thread for each row.
 TEST(GpuProgram, SoftmaxOverFirstDimension) {
   SKIP_WITHOUT_LIBDEVICE();
   checkProgram(softmaxOverFirstProgram("33", "301"), {.tolerances = {{.ulps = 16}}}, compileForGpu);
@@ -49,7 +49,7 @@ TEST(GpuProgram, FullReductionInBlocks) {
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForGpu);
 }
 
-// Squares through shared memory, with rests on both sides.
+// Squares through shared memory, with remainders on both sides.
 TEST(GpuProgram, JoinedArrays) {
   checkProgram(joinedProgram("9", "133"), {.tolerances = {{.ulps = 4}, {}, {}}}, compileForGpu);
 }

@@ -2,7 +2,7 @@
 // RUN: spmd-opt %s --pass-pipeline='builtin.module(gpu.module(spmdc-call-libdevice{approximates-tanh}))' \
 // RUN:   | FileCheck %s --check-prefix=FAST
 
-// Each function is declared once; the one of float has an f.
+// Each function is declared once; the name of the float version ends in f.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK-DAG: llvm.func @__nv_tanhf(f32) -> f32
 // CHECK-DAG: llvm.func @__nv_tanh(f64) -> f64
@@ -27,7 +27,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // One instruction where nothing but the bf16 is used.
+  // One instruction if only the bf16 is used.
   // FAST-LABEL: gpu.func @rounded
   // CHECK-LABEL: gpu.func @rounded
   gpu.func @rounded(%x: f32) {
@@ -42,7 +42,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What the hardware has stays.
+  // Operations with an instruction are kept.
   // CHECK-LABEL: gpu.func @instructions
   gpu.func @instructions(%x: f32) {
     // CHECK-NEXT: math.sqrt

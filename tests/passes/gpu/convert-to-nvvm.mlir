@@ -2,7 +2,7 @@
 
 // CHECK-LABEL: gpu.module @kernels
 gpu.module @kernels {
-  // What is known of the parameters becomes attributes, with the alignment that the plan promises.
+  // Facts about the parameters become attributes, with the alignment that the plan guarantees.
   // CHECK-LABEL: llvm.func @kernel
   // CHECK-SAME: !llvm.ptr {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}
   // CHECK-SAME: !llvm.ptr {llvm.align = 16 : i64}

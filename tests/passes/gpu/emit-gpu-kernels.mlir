@@ -1,10 +1,10 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu --spmdc-emit-gpu-kernels | FileCheck %s
 // RUN: not spmd-opt %s --spmdc-schedule-kernels --spmdc-emit-gpu-kernels 2>&1 | FileCheck %s --check-prefix=UNMAPPED
 
-// UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; begin at the station 'partitioned' or before
+// UNMAPPED: error: kernel 'relu' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one
 
-// A pointer for each operand, and one for the mesh coordinates; the output may lie over the input, so neither says that
-// nothing else reaches its memory. A thread behind the last element does nothing.
+// A pointer for each operand, and one for the mesh coordinates; the output may overwrite the input, so neither is
+// noalias. A thread beyond the last element does nothing.
 // CHECK-LABEL: gpu.func @relu(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK-SAME: spmd.noalias = array<i1: false, false, true>
@@ -31,8 +31,8 @@ plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
   plan.return %0 : !spmd.array<i32[8]>
 }
 
-// A row of eight warps: their sums meet in shared memory, and each warp adds them up in three more shuffles. There are
-// enough rows for all multiprocessors, so a block is no larger.
+// A row of eight warps: their sums go through shared memory, and each warp adds them up in three more shuffles. There
+// are enough rows for all multiprocessors, so a block is no larger.
 // CHECK-LABEL: gpu.func @row_of_a_block
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK: gpu.barrier
@@ -43,7 +43,7 @@ plan.kernel @row_of_a_block(%x: !spmd.array<i32[300, 10000]>) {
   plan.return %0 : !spmd.array<i32[300]>
 }
 
-// Strips of a column, each a thread's, meet in shared memory: one thread adds them up between two barriers.
+// Strips of a column, each of one thread, use shared memory: one thread adds them up between two barriers.
 // CHECK-LABEL: gpu.func @column
 // CHECK-COUNT-2: gpu.barrier
 // CHECK-NOT: gpu.{{shuffle|barrier}}

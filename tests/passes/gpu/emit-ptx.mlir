@@ -18,8 +18,8 @@
 // PLAN: , 256 blocks of 256 threads
 // OLD: .version 6.3
 // OLD: .target sm_70
-// CHIP: error: no GPU architecture 'sm_10'
-// CHIP: there are sm_70
+// CHIP: error: unknown GPU architecture 'sm_10'
+// CHIP: supported: sm_70
 
 func.func @main(%x: !spmd.array<f32[512, 512]>, %y: !spmd.array<f32[512, 512]>) -> !spmd.array<f32[512, 512]> {
   %0 = array.multiply %x, %y : <f32[512, 512]>

@@ -2,7 +2,7 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu=shared-bytes=232448 --split-input-file | FileCheck %s --check-prefix=LARGE
 // RUN: spmd-opt %s --spmdc-schedule-kernels --split-input-file | FileCheck %s --check-prefix=CPU
 
-// Neighbours in one thread, as many as 16 bytes hold; the grid covers the array.
+// Adjacent elements in one thread, as many as 16 bytes hold; the grid covers the array.
 // CHECK-LABEL: plan.kernel @elementwise
 // CHECK-SAME: block_threads = 256 : i64, extent = 256 : i64, grain = 1 : i64
 // CHECK-SAME: mapping = "flat, 4 elements a thread; 256 blocks of 256 threads"
@@ -24,7 +24,7 @@ plan.kernel @short(%x: !spmd.array<f32[1000]>) {
 
 // -----
 
-// A row of 32 elements is a warp's, eight rows are a block's.
+// A row of 32 elements is one warp, eight rows are one block.
 // CHECK-LABEL: plan.kernel @short_rows
 // CHECK-SAME: mapping = "32 threads a row, 8 rows a block; 1 unrolled rounds of 1{{.*}}; 50 blocks of 256 threads"
 plan.kernel @short_rows(%x: !spmd.array<f32[400, 31]>) {
@@ -34,7 +34,7 @@ plan.kernel @short_rows(%x: !spmd.array<f32[400, 31]>) {
 
 // -----
 
-// A few long rows have a block each, as large as can be.
+// A few long rows have a block each, of the largest size.
 // CHECK-LABEL: plan.kernel @long_rows
 // CHECK-SAME: mapping = "1024 threads a row, 1 rows a block; 3 unrolled rounds of 4{{.*}}; 3 blocks of 1024 threads"
 plan.kernel @long_rows(%x: !spmd.array<f32[3, 10000]>) {
@@ -44,7 +44,7 @@ plan.kernel @long_rows(%x: !spmd.array<f32[3, 10000]>) {
 
 // -----
 
-// Over the first dimension, neighbouring columns are neighbouring threads, and strips of a column are a warp each.
+// Over the first dimension, adjacent columns are adjacent threads, and strips of a column are a warp each.
 // CHECK-LABEL: plan.kernel @columns
 // CHECK-SAME: mapping = "16 threads a row, one 32 from the next, 16 elements ahead; 32 blocks of 512 threads"
 plan.kernel @columns(%x: !spmd.array<f32[100, 1000]>) {
@@ -54,7 +54,7 @@ plan.kernel @columns(%x: !spmd.array<f32[100, 1000]>) {
 
 // -----
 
-// Columns enough: a thread takes neighbours, so that it reads 16 bytes at once.
+// Many columns: a thread takes adjacent ones, so that it reads 16 bytes at once.
 // CHECK-LABEL: plan.kernel @many_columns
 // CHECK-SAME: mapping = "2 threads a row, one 64 from the next, 8 rows a thread, 2 elements ahead; 1024 blocks of 128 threads"
 plan.kernel @many_columns(%x: !spmd.array<bf16[16, 512, 32768]>) {
@@ -64,7 +64,7 @@ plan.kernel @many_columns(%x: !spmd.array<bf16[16, 512, 32768]>) {
 
 // -----
 
-// What a softmax of a long row reads is kept in the memory that the launch asks for, where a block may have so much.
+// A softmax keeps a long row in the shared memory that the launch requests, if a block may have that much.
 // CHECK-LABEL: plan.kernel @long_softmax
 // CHECK-SAME: mapping = "256 threads a row, 1 rows a block; 32 rounds of 4; 1024 blocks of 256 threads"
 // CHECK-SAME: shared_limit = 49152 : i64
@@ -97,7 +97,7 @@ plan.kernel @centred(%x: !spmd.array<bf16[8192, 4096]>) {
 
 // -----
 
-// What is read across goes through shared memory in squares; it may not be overwritten.
+// Crosswise reads go through shared memory in squares; their array may not be overwritten.
 // CHECK-LABEL: plan.kernel @transpose
 // CHECK-SAME: mapping = "squares of 32, 1 elements a thread, 1 loads through shared memory; 4 blocks of 256 threads"
 // CHECK-SAME: overwrites = {{\[\[1\]\]}}
@@ -109,7 +109,7 @@ plan.kernel @transpose(%x: !spmd.array<f32[64, 64]>, %y: !spmd.array<f32[64, 64]
 
 // -----
 
-// Narrow elements go by words, where the sides allow it.
+// Narrow elements are accessed in words, if the sizes allow it.
 // CHECK-LABEL: plan.kernel @transpose_halves
 // CHECK-SAME: mapping = "squares of 64, 2 elements a thread, 1 loads through shared memory; 4 blocks of 256 threads"
 plan.kernel @transpose_halves(%x: !spmd.array<bf16[66, 128]>) {
@@ -128,8 +128,8 @@ plan.kernel @transpose_bytes(%x: !spmd.array<i8[66, 128]>) {
 
 // -----
 
-// The threads of a row store the first output before they scan: it may not lie over what the scan still reads. A CPU
-// walks the row once.
+// The threads of a row store the first output before they scan: it may not overwrite elements that the scan still
+// reads. A CPU iterates over the row once.
 // CHECK-LABEL: plan.kernel @store_and_scan
 // CHECK-SAME: overwrites = {{\[\[\], \[0\]\]}}
 // CPU-LABEL: plan.kernel @store_and_scan
@@ -142,7 +142,7 @@ plan.kernel @store_and_scan(%x: !spmd.array<i32[9, 500]>) {
 
 // -----
 
-// Nothing to compute, no block.
+// Without elements there is no block.
 // CHECK-LABEL: plan.kernel @empty
 // CHECK-SAME: extent = 0 : i64
 plan.kernel @empty(%x: !spmd.array<f32[0, 5]>) {

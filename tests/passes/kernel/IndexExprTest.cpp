@@ -13,8 +13,8 @@ namespace {
 
 int64_t floorDivide(int64_t x, int64_t y) { return x >= 0 ? x / y : -((-x + y - 1) / y); }
 
-/// The value of an expression for these values of its variables, in the order of their creation. No division is of a
-/// negative number: code divides without signs.
+/// The value of an expression for these values of its variables, in the order of their creation. No dividend is
+/// negative: generated code divides without signs.
 int64_t evaluate(const IndexSpace &space, const IndexExpr &expr, const std::vector<int64_t> &variables) {
   int64_t sum = expr.constant;
   for (const auto &[number, coefficient] : expr.terms) {
@@ -35,7 +35,7 @@ int64_t evaluate(const IndexSpace &space, const IndexExpr &expr, const std::vect
 
 } // namespace
 
-// A reshape and its inverse leave nothing behind.
+// A reshape and its inverse cancel.
 TEST(IndexExpr, ReshapesCancel) {
   IndexSpace space;
   llvm::SmallVector<int64_t> shape{4, 6, 35}, other{8, 7, 15};
@@ -64,7 +64,7 @@ TEST(IndexExpr, BoundsDecide) {
   EXPECT_TRUE(space.createVariable(0, 0).isConstant());
 }
 
-// Whatever is rewritten means the same: random expressions on random values, negative ones included.
+// Rewriting does not change values: random expressions on random values, negative ones included.
 TEST(IndexExpr, RewritingKeepsTheValue) {
   std::mt19937 random(20);
   auto pick = [&](int64_t low, int64_t high) { return low + static_cast<int64_t>(random() % (high - low + 1)); };

@@ -1,4 +1,4 @@
-//===- KernelReadsTest.cpp - what kernels read, counted by hand -----------===//
+//===- KernelReadsTest.cpp - reads of kernels, counted by hand ------------===//
 
 #include "passes/kernel/KernelReads.h"
 
@@ -17,7 +17,7 @@ class KernelReadsOf : public ::testing::Test {
 protected:
   KernelReadsOf() { context.loadDialect<ArrayDialect, SpmdDialect, plan::PlanDialect>(); }
 
-  /// Of a kernel of an array %x, a row %v, a number %t and three numbers %ids.
+  /// The reads of a kernel of an array %x, a row %v, a number %t and three numbers %ids.
   Bytes count(const std::string &body) {
     std::string text = "module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {\nplan.kernel @kernel("
                        "%x: !spmd.array<f32[100, 8]>, %v: !spmd.array<f32[8]>, %t: !spmd.array<i32[]>, "
@@ -32,7 +32,7 @@ private:
   MLIRContext context;
 };
 
-// Every element once, however often it is used, also after it was reduced.
+// Every element once, for any number of uses, also after a reduction.
 TEST_F(KernelReadsOf, WholeArrays) {
   EXPECT_EQ(count(R"(
     %0 = array.multiply %x, %x : <f32[100, 8]>
@@ -62,7 +62,7 @@ TEST_F(KernelReadsOf, Slices) {
             (Bytes{640, 0, 0, 0}));
 }
 
-// Overlapping slices are no more than the array: 99 rows and 99 rows of 100.
+// Overlapping slices count no more than the array: 99 rows and 99 rows of 100.
 TEST_F(KernelReadsOf, SlicesThatOverlap) {
   EXPECT_EQ(count(R"(
     %0 = array.slice %x [0, 0] to [99, 8] step [1, 1] : <f32[100, 8]> -> <f32[99, 8]>
@@ -72,7 +72,7 @@ TEST_F(KernelReadsOf, SlicesThatOverlap) {
             (Bytes{3200, 0, 0, 0}));
 }
 
-// One row, whose number is read; what is computed of it twice is read once.
+// One row, whose number is read; two uses of it count one read.
 TEST_F(KernelReadsOf, DynamicSlice) {
   EXPECT_EQ(count(R"(
     %c = array.constant dense<0> : tensor<i32> -> <i32[]>
@@ -95,7 +95,7 @@ TEST_F(KernelReadsOf, Take) {
             (Bytes{96, 0, 0, 12}));
 }
 
-// A device's piece of 25 rows, of which the sums of the rows need all.
+// A device's shard of 25 rows, all of which the sums of the rows need.
 TEST_F(KernelReadsOf, AllSliceThatIsReduced) {
   EXPECT_EQ(count(R"(
     %0 = spmd.all_slice %x dim 0 over <a> : <f32[100, 8]> -> <f32[25, 8]>
@@ -113,7 +113,8 @@ TEST_F(KernelReadsOf, SliceOfSums) {
             (Bytes{160, 0, 0, 0}));
 }
 
-// Two halves of each row of a part, the other way round: 4 rows of 16 bytes, twice. The pad reads what is within.
+// The two halves of each row of a slice, exchanged: 4 rows of 16 bytes, twice. The pad reads only elements of the
+// array.
 TEST_F(KernelReadsOf, ConcatenateAndPad) {
   EXPECT_EQ(count(R"(
     %0 = array.slice %x [0, 4] to [4, 8] step [1, 1] : <f32[100, 8]> -> <f32[4, 4]>

@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-decompose-reductions --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-decompose-reductions=for-gpu --split-input-file | FileCheck %s --check-prefix=GPU
 
-// A sum of everything is cut into blocks by its shape alone.
+// A sum over all elements is split into blocks by its shape alone.
 // CHECK-LABEL: func.func @full
 // CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[1048576]> -> <f32[64, 16384]>
 // CHECK-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1]
@@ -38,7 +38,7 @@ func.func @half(%x: !spmd.array<bf16[1048576]>) -> !spmd.array<bf16[]> {
 
 // -----
 
-// Rows enough: nothing happens.
+// Many rows: no split.
 // CHECK-LABEL: func.func @rows
 // CHECK-NEXT: array.reduce
 // CHECK-NEXT: return
@@ -49,7 +49,7 @@ func.func @rows(%x: !spmd.array<f32[4096, 4096]>) -> !spmd.array<f32[4096]> {
 
 // -----
 
-// An argmax is a maximum and the first place where it stands; NaNs stand for themselves.
+// An argmax is a maximum and its first position; NaNs are searched themselves.
 // CHECK-LABEL: func.func @argmax
 // CHECK-NEXT: %[[M:.*]] = array.reduce max %arg0 dims [1]
 // CHECK-NEXT: %[[B:.*]] = array.broadcast_in_dim %[[M]]
@@ -79,7 +79,7 @@ func.func @dimensions_of_one_element_are_dropped(%x: !spmd.array<f32[5, 1, 4, 1]
 
 // -----
 
-// A GPU needs many blocks, however many columns there are; a CPU's cores have enough of these.
+// A GPU needs many blocks, for any number of columns; a CPU's cores have enough of these.
 // CHECK-LABEL: func.func @columns
 // CHECK-NEXT: array.reduce sum %arg0 dims [0] : <f32[8192, 8192]> -> <f32[8192]>
 // GPU-LABEL: func.func @columns
@@ -93,8 +93,8 @@ func.func @columns(%x: !spmd.array<f32[8192, 8192]>) -> !spmd.array<f32[8192]> {
 
 // -----
 
-// A scan in blocks: their sums, what comes before each of them, which its first element takes, and a scan of each. The
-// last block is filled up.
+// A scan in blocks: their sums, the sum before each of them, which is added to its first element, and a scan of each.
+// The last block is padded.
 // CHECK-LABEL: func.func @scan
 // CHECK-NEXT: array.cumulative sum %arg0 dim 0
 // CHECK-NEXT: return

@@ -1,7 +1,7 @@
 // RUN: spmd-opt %s --spmdc-form-kernels --split-input-file | FileCheck %s
 
-// Each block has kernels of its own. What is computed outside is an input; splats and broadcasts from outside are made
-// anew where they are read.
+// Each block has its own kernels. Values from outside are inputs; splats and broadcasts from outside are computed again
+// where they are read.
 // CHECK-LABEL: func.func @blocks_have_kernels_of_their_own
 // CHECK: %[[E:.*]] = plan.launch @exp_0(%arg0)
 // CHECK-NEXT: array.for 0 to 4(%arg0)
@@ -27,8 +27,8 @@ func.func @blocks_have_kernels_of_their_own(%x: !spmd.array<f32[8, 4]>, %b: !spm
 
 // -----
 
-// Prints, and loops that print, keep their order, whatever waits for what: the sums are one kernel for both, made
-// before the first print that needs one.
+// Prints, and loops that print, keep their order, also if they depend on one kernel: the sums are one kernel for both,
+// launched before the first print that needs one.
 // CHECK-LABEL: func.func @prints_keep_their_order
 // CHECK: array.print ["first ", ""]
 // CHECK: array.for

@@ -20,7 +20,7 @@ func.func @softmax(%x: !spmd.array<f32[64, 1000]>) -> !spmd.array<f32[64, 1000]>
 
 // -----
 
-// Along the first dimension rows lie side by side.
+// Along the first dimension rows are adjacent in memory.
 // CHECK-LABEL: func.func @softmax_first
 // CHECK: schedule = "rows [1000] lanes rows; domain [64] reduce max; domain [64] reduce sum keep exp; domain [64] store 0"
 func.func @softmax_first(%x: !spmd.array<f32[64, 1000]>) -> !spmd.array<f32[64, 1000]> {
@@ -36,7 +36,7 @@ func.func @softmax_first(%x: !spmd.array<f32[64, 1000]>) -> !spmd.array<f32[64, 
 
 // -----
 
-// What works on the rows of a product becomes its epilogue, the product first among its inputs.
+// Operations on the rows of a product become its epilogue, whose first input is the product.
 // CHECK-LABEL: func.func @epilogue
 // CHECK-NEXT: %[[R:.*]] = plan.matmul %arg0, %arg1 epilogue @[[K:.*]](%arg2 : !spmd.array<f32[32]>)
 // CHECK-NEXT: return %[[R]]
@@ -70,7 +70,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // -----
 
-// An expensive row computed before it is repeated along 4096 others stays a kernel of its own.
+// An expensive row computed before it is repeated along 4096 others is a separate kernel.
 // CHECK-LABEL: func.func @no_repeated_work
 // CHECK-NEXT: plan.launch @exp_0
 // CHECK-NEXT: plan.launch @add_1
@@ -83,7 +83,7 @@ func.func @no_repeated_work(%x: !spmd.array<f32[4096, 4096]>, %r: !spmd.array<f3
 
 // -----
 
-// A reshape in front of what is no kernel only renames memory.
+// A reshape before an operation outside kernels only renames memory.
 // CHECK-LABEL: func.func @reshape
 // CHECK-NEXT: %[[E:.*]] = plan.launch @exp_0
 // CHECK-NEXT: %[[R:.*]] = array.reshape %[[E]]

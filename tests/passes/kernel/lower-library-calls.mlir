@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-lower-library-calls --split-input-file | FileCheck %s
 
-// Dimensions in front of the indexed one are outer, those behind it inner; the indices are one list.
+// Dimensions before the indexed one are outer, those after it inner; the indices are one list.
 // CHECK-LABEL: func.func @scatter
 // CHECK-NEXT: plan.library "scatter_add"(%arg0, %arg1, %arg2) sizes [8, 6, 12, 5]
 func.func @scatter(%x: !spmd.array<f32[8, 6, 5]>, %i: !spmd.array<i32[3, 4]>, %u: !spmd.array<f32[8, 3, 4, 5]>)
@@ -41,7 +41,7 @@ func.func @sort(%x: !spmd.array<f32[8, 6]>) -> !spmd.array<i32[8, 6]> {
 
 // -----
 
-// What only reads at indices stays: it is a part of kernels.
+// Operations that only read at indices are not lowered: they are part of kernels.
 // CHECK-LABEL: func.func @reads
 // CHECK-NEXT: array.take
 func.func @reads(%x: !spmd.array<f32[8, 6]>, %i: !spmd.array<i32[3]>) -> !spmd.array<f32[3, 6]> {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-normalize-contractions --split-input-file | FileCheck %s
 
-// The common case needs nothing.
+// The common case needs no transpose.
 // CHECK-LABEL: func.func @plain
 // CHECK-NEXT: plan.matmul %arg0, %arg1 {batch = 1 : i64, k = 16 : i64, m = 8 : i64, n = 4 : i64, transposeLhs = false, transposeRhs = false}
 func.func @plain(%x: !spmd.array<f32[8, 16]>, %y: !spmd.array<f32[16, 4]>) -> !spmd.array<f32[8, 4]> {
@@ -22,8 +22,8 @@ func.func @flags(%x: !spmd.array<f32[16, 8]>, %y: !spmd.array<f32[4, 16]>) -> !s
 
 // -----
 
-// Several batch, free and contracted dimensions count as one each; the batch of the left side lies behind and has to
-// be brought to the front.
+// Several batch, free and contracted dimensions count as one each; the batch of the left side is last and has
+// to be moved to the front.
 // CHECK-LABEL: func.func @many
 // CHECK-NEXT: %[[T:.*]] = array.transpose %arg0 perm [2, 0, 1]
 // CHECK-NEXT: plan.matmul %[[T]], %arg1 {batch = 5 : i64, k = 3 : i64, m = 2 : i64, n = 28 : i64, transposeLhs = false, transposeRhs = false}

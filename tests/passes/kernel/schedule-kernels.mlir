@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
-// A reduction and what uses it have the rows in common.
+// A reduction and its users have the same rows.
 // CHECK: plan.kernel @share_0{{.*}}extent = 4
 module attributes {spmd.mesh = #spmd.mesh<m>} {
   plan.kernel @share_0(%a: !spmd.array<f32[4, 3]>) {
@@ -13,7 +13,7 @@ module attributes {spmd.mesh = #spmd.mesh<m>} {
 
 // -----
 
-// Arrays of other sizes have not.
+// Arrays of other sizes have no common rows.
 module attributes {spmd.mesh = #spmd.mesh<m>} {
   // expected-error @below {{kernel 'apart_0' has no common loops}}
   plan.kernel @apart_0(%a: !spmd.array<f32[7]>, %b: !spmd.array<f32[5]>) {

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-share-kernels --split-input-file | FileCheck %s
 
-// Equal but for names and places: one is left. Another type, another attribute, another operation: another kernel.
+// Kernels that differ only in names and locations: one remains. Another type, another attribute, another operation: another kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: plan.launch @exp_0(
 // CHECK: plan.launch @exp_0(
@@ -53,7 +53,7 @@ module attributes {spmd.mesh = #spmd.mesh<m>} {
     %0 = array.add %a, %b : <f32[4, 4]>
     plan.return %0 : !spmd.array<f32[4, 4]>
   }
-  // The operands change places: another kernel.
+  // Exchanged operands: another kernel.
   plan.kernel @add_7(%a: !spmd.array<f32[4, 4]>, %b: !spmd.array<f32[4, 4]>) {
     %0 = array.subtract %b, %a : <f32[4, 4]>
     plan.return %0 : !spmd.array<f32[4, 4]>

@@ -2,7 +2,7 @@
 
 !large = !spmd.array<f32[18014398509481984]>
 
-// Each of two values that are alive together fits; their places do not, and no offset wraps around.
+// Each of two values that are live together fits; their sum does not, and no offset wraps around.
 // expected-error @+1 {{intermediate arrays would need more than 2^56 bytes on each device}}
 func.func @two_that_are_large(%x: !large) -> !large {
   %0 = plan.launch @exp(%x) : (!large) -> !large

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-assign-buffers --spmdc-verify-plan --split-input-file | FileCheck %s
 
-// A chain of element-wise kernels needs one piece of the arena; the last value lies in the result.
+// A chain of element-wise kernels needs one buffer of the arena; the last value is in the result.
 // CHECK-LABEL: func.func @a_chain_reuses_memory
 func.func @a_chain_reuses_memory(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
   // CHECK: plan.launch @exp(%arg0) {buffers = [#plan.buffer<"arena", 0>]}
@@ -14,7 +14,7 @@ func.func @a_chain_reuses_memory(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32
   return %3 : !spmd.array<f32[32]>
 }
 
-// A value that is read through a reshape is alive until then.
+// A value that is read through a reshape is live until then.
 // CHECK-LABEL: func.func @a_reshape_keeps_its_operand_alive
 func.func @a_reshape_keeps_its_operand_alive(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
   // CHECK: plan.launch @exp(%arg0) {buffers = [#plan.buffer<"arena", 0>]}
@@ -39,7 +39,7 @@ plan.kernel @add(%x: !spmd.array<f32[4, 8]>, %y: !spmd.array<f32[32]>) {
 
 // -----
 
-// A reversal would read elements that it has overwritten: no place is shared; the first one is used again later.
+// A reversal would read elements that it has overwritten: they share no memory; the first buffer is used again later.
 // CHECK-LABEL: func.func @not_in_place
 // CHECK: plan.launch @k(%arg0) {buffers = [#plan.buffer<"arena", 0>]}
 // CHECK-NEXT: plan.launch @k(%0) {buffers = [#plan.buffer<"arena", 1024>]}

@@ -19,7 +19,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
 
 // -----
 
-// An argument that is returned, a value returned twice, a constant: each result is written by a step of its own.
+// An argument that is returned, a value returned twice, a constant: each result is written by a separate step.
 // CHECK-LABEL: func.func @results_are_owned
 func.func @results_are_owned(%x: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[4]>, !spmd.array<f32[]>) {
   // CHECK: %[[E:.*]] = plan.launch @exp

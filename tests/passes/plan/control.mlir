@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-build-plan --spmdc-assign-buffers --spmdc-verify-plan --split-input-file | FileCheck %s
 
-// An element-wise body works in the carry's memory, which is the result's: the start is written there, each iteration
+// An element-wise body works in the carry's memory, which is the result's: the initial value is written there, each iteration
 // overwrites it, and nothing is copied.
 // CHECK-LABEL: func.func @carries_in_place
 // CHECK: %[[START:.*]] = plan.launch @k(%arg0) {buffers = [#plan.buffer<"result", 0>]}
@@ -28,7 +28,7 @@ module {
 
 // -----
 
-// A body that reads the carry all over writes beside it, and one copy brings it home. An argument is never overwritten:
+// A body that reads all of the carry writes to another buffer, and one copy moves it back. An argument is never overwritten:
 // it is copied before the loop.
 // CHECK-LABEL: func.func @not_in_place
 // CHECK: plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
@@ -53,7 +53,7 @@ module {
 
 // -----
 
-// Three carries go around: one is saved, the others move up.
+// Three carries rotate: one is saved, the others move.
 // CHECK-LABEL: func.func @carries_change_places
 // CHECK: ^bb0(%{{.*}}: !spmd.array<i32[]>, %[[X:.*]]: !spmd.array<f32[250]>, %[[Y:.*]]: !spmd.array<f32[250]>, %[[Z:.*]]: !spmd.array<f32[250]>):
 // CHECK-NEXT: %[[SAVED:.*]] = plan.copy %{{.*}} {buffers = [#plan.buffer<"arena", 0>]}
@@ -73,7 +73,7 @@ module {
 
 // -----
 
-// What the library changes in place takes the place of the carry: an iteration touches what it writes.
+// A library call in place has the buffer of the carry: an iteration touches only the elements that it writes.
 // CHECK-LABEL: func.func @library_in_place
 // CHECK: %[[START:.*]] = plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
 // CHECK-NEXT: plan.for 0 to 9(%[[START]])
@@ -94,7 +94,7 @@ module {
 
 // -----
 
-// An array that the library changes and reads elsewhere too keeps its place.
+// An array that the library call changes and also reads keeps its own buffer.
 // CHECK-LABEL: func.func @library_reads_what_it_changes
 // CHECK: plan.library "update_slice"{{.*}} {buffers = [#plan.buffer<"arena", {{[0-9]+}}>]}
 // CHECK-NEXT: plan.copy {{.*}} {buffers = [#plan.buffer<"result", 0>]}
@@ -111,8 +111,8 @@ module {
 
 // -----
 
-// A branch in a loop updates the carry in place in one arm and leaves it alone in the other; an inner loop works on
-// it too. Collectives are numbered where they stand, arms and loops included.
+// A branch in a loop updates the carry in place in one region and does not change it in the other; an inner loop works on
+// it too. Collectives are numbered in place, also in branches and loops.
 // CHECK-LABEL: func.func @branches_and_inner_loops_in_place
 // CHECK: plan.copy %arg0 {buffers = [#plan.buffer<"result", 0>]}
 // CHECK-NOT: plan.copy

@@ -1,6 +1,6 @@
 // RUN: spmd-opt %s --spmdc-schedule-collectives --split-input-file | FileCheck %s
 
-// Two sums that do not depend on one another are under way together, and so is what computes the second operand.
+// Two independent sums are pending together, also while the second operand is computed.
 // CHECK-LABEL: func.func @independent
 // CHECK: plan.start 0(%arg0
 // CHECK: plan.launch @exp
@@ -30,8 +30,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// What reads a result is put off while something else can run. The collective whose operand is there goes first, and
-// numbers follow.
+// A reader of a result is delayed while another step can run. The collective whose operand is available starts first,
+// and numbers follow.
 // CHECK-LABEL: func.func @put_off
 // CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
 // CHECK: %[[SECOND:.*]] = plan.start 1(%arg1
@@ -67,7 +67,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Only two of these fit under way: a gathered layer is used before the third is gathered.
+// Only two of these may be pending: a gathered layer is used before the third is gathered.
 // CHECK-LABEL: func.func @memory_is_bounded
 // CHECK: %[[FIRST:.*]] = plan.start 0(
 // CHECK: %[[SECOND:.*]] = plan.start 1(
@@ -105,7 +105,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// What was printed first is printed first.
+// Prints keep their order.
 // CHECK-LABEL: func.func @prints_stay
 // CHECK: plan.start 0
 // CHECK-NEXT: ^bb0
@@ -128,8 +128,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Gathers of parameters can always be started. The sum of what has been computed goes before the next of them all the
-// same, or results that wait to be summed would pile up.
+// Gathers of parameters can always be started. Still, the sum of a computed value starts before the next
+// gather, or values that wait to be summed would pile up.
 // CHECK-LABEL: func.func @sums_before_gathers
 // CHECK: plan.start 0(%arg0
 // CHECK: plan.start 1(%arg1
@@ -173,7 +173,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Two steps of a ring that adds up: each transfer has the product in front of its addition, not the first one both.
+// Two steps of a ring that adds up: each transfer has the product before its addition; the first does not have both.
 // CHECK-LABEL: func.func @ring
 // CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
 // CHECK: plan.launch @p
@@ -207,7 +207,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -----
 
-// Two steps of a ring that gathers: the second transfer starts when the first is there, and has the second product.
+// Two steps of a ring that gathers: the second transfer starts when the first is done, and overlaps with the second product.
 // CHECK-LABEL: func.func @gathering_ring
 // CHECK: %[[FIRST:.*]] = plan.start 0(%arg0
 // CHECK: plan.launch @p(%arg0)

@@ -1,10 +1,10 @@
 // RUN: spmd-opt %s --spmdc-verify-plan --split-input-file --verify-diagnostics
 
-// Two values that are alive at once must not share bytes.
+// Two values that are live at the same time must not share bytes.
 func.func @shared(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
-  // expected-note @+1 {{the other one is defined here}}
+  // expected-note @+1 {{the other value is defined here}}
   %0 = plan.copy %x {buffers = [#plan.buffer<"arena", 0>]} : <f32[32]> -> <f32[32]>
-  // expected-error @+1 {{shares memory with a value that is alive at the same time}}
+  // expected-error @+1 {{shares memory with a value that is live at the same time}}
   %1 = plan.copy %x {buffers = [#plan.buffer<"arena", 64>]} : <f32[32]> -> <f32[32]>
   %2 = plan.launch @add(%0, %1) {buffers = [#plan.buffer<"result", 0>]} : (!spmd.array<f32[32]>, !spmd.array<f32[32]>) -> !spmd.array<f32[32]>
   return %2 : !spmd.array<f32[32]>

@@ -1,4 +1,4 @@
-//===- CasesHelper.cpp - reading Shardy's behaviours ----------------------===//
+//===- CasesHelper.cpp - reads the cases of Shardy ------------------------===//
 
 #include "tests/passes/shardy/Cases.h"
 
@@ -203,7 +203,7 @@ double wireBytes(const ShardyCase::Move &move, const spmd::MeshShape &mesh) {
   double before = 4;
   for (int64_t size : spmd::localShape(mesh, move.shape, move.before))
     before *= static_cast<double>(size);
-  // Each device receives what it lacks, and no padding; a slice of its own piece nothing.
+  // Each device receives the elements that it lacks, without padding; a slice of its own shard needs none.
   if (move.kind == "slice" || move.kind == "gather" || move.kind == "all_to_all")
     return 4 * spmd::missingElements(mesh, {move.shape, move.before}, {move.shape, move.after}) /
            static_cast<double>(mesh.deviceCount());
@@ -218,11 +218,11 @@ double wireBytes(const ShardyCase::Move &move, const spmd::MeshShape &mesh) {
                    static_cast<double>(groupSize(move.after.unreduced, mesh));
     return (move.kind == "all_reduce" ? 2 : 1) * before * (group - 1) / group;
   }
-  if (move.kind == "partial") // What devices make by themselves.
+  if (move.kind == "partial") // Devices do this locally.
     return 0;
   if (move.kind != "permute" || dimsSize(move.before) != dimsSize(move.after))
     throw std::runtime_error("no such collective: " + move.kind);
-  // Who keeps its piece sends nothing.
+  // A device that keeps its shard sends nothing.
   int64_t sends = 0, devices = mesh.deviceCount();
   for (int64_t device = 0; device < devices; ++device)
     sends += spmd::ownedRanges(mesh, move.shape, move.before, device) !=

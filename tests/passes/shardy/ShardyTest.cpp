@@ -1,8 +1,8 @@
-//===- ShardyTest.cpp - what Shardy's tests say, held against spmdc -------===//
+//===- ShardyTest.cpp - compares spmdc with Shardy's tests ----------------===//
 //
-// For each case of *.cases (Cases.h): the shardings that propagation gives, under the strategy that Shardy's test
-// names; that no more bytes are sent than by the collectives that Shardy chooses; and that all devices together compute
-// what the global evaluator does, with two kinds of poison in the padding.
+// For each case of *.cases (Cases.h): checks the shardings of propagation under the strategy of Shardy's test; that
+// devices send no more bytes than the collectives that Shardy chooses; and that all devices together compute the
+// results of the global evaluator, with two kinds of poison in the padding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Programs are evaluated on so many at most: on more, only bytes are counted.
+/// The most devices on which programs are evaluated: on more, only bytes are counted.
 constexpr int64_t kMostDevices = 64;
 
 class ShardyTest : public ::testing::TestWithParam<ShardyCase> {
@@ -47,7 +47,7 @@ protected:
 
   static func::FuncOp entryOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
 
-  /// Calls `visit` for each value that has a name: parameters, what `let` binds, and results by their number.
+  /// Calls `visit` for each value that has a name: parameters, values bound by `let`, and results by their number.
   static void forEachName(func::FuncOp function, llvm::function_ref<void(StringRef, Value)> visit) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (auto name = function.getArgAttrOfType<StringAttr>(i, kNameAttrName))
@@ -88,7 +88,7 @@ protected:
     return module;
   }
 
-  /// One array that changes its sharding from the first to the last of the case's moves.
+  /// A reshard of one array from the first to the last sharding of the case's moves.
   OwningOpRef<ModuleOp> makeReshard(const ShardyCase &test) {
     Location loc = UnknownLoc::get(&context);
     OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -173,12 +173,12 @@ protected:
     RecordProperty("shardys", std::to_string(static_cast<int64_t>(shardys)));
   }
 
-  /// The partial sums of all devices together.
+  /// Adds up the partial sums of all devices.
   static Tensor sumShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh) {
     spmd::ShardedShape array = type.toShardedShape();
     Tensor sum(type.getShape(), type.getElementType());
     for (auto [device, shard] : llvm::enumerate(shards)) {
-      // Of devices that hold copies of the same partial sum, the first one's.
+      // If several devices hold copies of the same partial sum, only the first one's counts.
       std::vector<int64_t> place = mesh.coordinates(static_cast<int64_t>(device));
       std::vector<spmd::AxisRef> used = array.sharding.unreduced;
       for (const std::vector<spmd::AxisRef> &axes : array.sharding.dims)
@@ -225,7 +225,7 @@ protected:
     return sums;
   }
 
-  /// Every device holds a copy of an argument that is a partial sum, so that the argument is as many times as large.
+  /// Every device holds a copy of an argument that is a partial sum, so the argument counts as many times.
   void checkValues(const ShardyCase &test, ModuleOp module, ModuleOp partitioned) {
     PassManager passes(&context);
     passes.addPass(createDifferentiatePass());

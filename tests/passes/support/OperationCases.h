@@ -1,7 +1,7 @@
 //===- OperationCases.h - every operation, by element type ------*- C++ -*-===//
 //
-// The operations that an element type has, as text, with the distance from the reference that is allowed: what the
-// tests of every backend go through.
+// The operations that an element type has, as text, with the allowed distance from the reference; the tests of every
+// backend use them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -54,7 +54,7 @@ inline std::vector<OperationResult> elementwise(const std::string &dtype, const 
   results.push_back({"array.select %p, %x, %y : " + flag + ", " + t + ", " + t + " -> " + t, t});
   for (std::string to : {"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool"}) {
     std::string target = typeText(to, shape);
-    // f64 goes to half precision through f32, as XLA does it.
+    // f64 goes to half precision through f32, as in XLA.
     bool roundsTwice =
         (dtype == "f64" || dtype == "i64" || dtype == "i32" || dtype == "u32") && (to == "bf16" || to == "f16");
     if (to != dtype)
@@ -135,7 +135,7 @@ inline std::vector<OperationResult> structural(const std::string &dtype, const s
     results.push_back({"array.iota dim 0 : " + t, t});
     results.push_back({"array.iota dim 1 : " + t, t});
   }
-  double sums = 0; // on powers of two every order gives the same
+  double sums = 0; // on powers of two every order gives the same result
   std::vector<std::string> kinds = {"max", "min"};
   if (dtype == "bool")
     kinds = {"max", "min", "and", "or"};
@@ -160,8 +160,8 @@ inline std::vector<OperationResult> structural(const std::string &dtype, const s
   return results;
 }
 
-/// Operations that give positions, counted as along a dimension of more than 2^30 elements (ir/array/Positions.h). They
-/// are a program of their own: beside all others their wider registers are spilled.
+/// Operations with positions of type i64, as along a dimension of more than 2^30 elements (ir/array/Positions.h). They
+/// are a separate program: together with all others, their wider registers would spill.
 inline std::vector<OperationResult> widePositions(const std::string &dtype, int64_t a, int64_t b) {
   std::vector<OperationResult> results;
   std::string t = typeText(dtype, {a, b});

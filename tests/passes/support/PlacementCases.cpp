@@ -67,7 +67,7 @@ void checkPieces(const MakeProgram &make) {
 }
 
 void checkMasks(const MakeProgram &make) {
-  // f32[rows@a, columns@b] of the mesh; sizes that leave a short last piece, none for the last device, and a lot.
+  // f32[rows@a, columns@b] of the mesh; sizes with a short last shard, with an empty one, and with large ones.
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>{10, 70}, {4, 6}, {3, 1000}, {13, 3}}) {
     int64_t m = spmd::localDimSize(rows, {3}), n = spmd::localDimSize(columns, {4});
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
@@ -77,7 +77,7 @@ void checkMasks(const MakeProgram &make) {
     std::string text = "module attributes {spmd.mesh = #spmd.mesh<m, a=3, b=4>} { func.func @main(%x: !spmd.array" + x +
                        ") -> (!spmd.array" + row + ", !spmd.array" + column + ", !spmd.array<f32[]>, !spmd.array" +
                        row + ") {\n";
-    // What of an axis lies outside the array becomes what the reduction ignores.
+    // Replaces elements outside of the array by the neutral value of the reduction.
     auto mask = [&](const std::string &name, int64_t size, int dim, const std::string &axis, const std::string &value) {
       text += "%" + name + "0 = array.iota dim " + std::to_string(dim) + " : " + i + "\n%" + name +
               "1 = spmd.shard_size " + std::to_string(size) + " over <" + axis + "> : <i32[]>\n%" + name +
@@ -106,7 +106,7 @@ void checkMasks(const MakeProgram &make) {
 }
 
 void checkDyingInputs(const MakeProgram &make) {
-  // No scan can be in one kernel with what reads it.
+  // A scan cannot be in one kernel with its readers.
   std::string text = R"(func.func @main(%x: !spmd.array<i32[64, 64]>) -> !spmd.array<i32[64, 64]> {
     %0 = array.cumulative sum %x dim 1 : <i32[64, 64]> -> <i32[64, 64]>
     %1 = array.cumulative max %0 dim 0 : <i32[64, 64]> -> <i32[64, 64]>

@@ -1,4 +1,4 @@
-//===- PlannedProgram.cpp - a program on its way to one backend -----------===//
+//===- PlannedProgram.cpp - a program planned for one backend -------------===//
 
 #include "tests/passes/support/PlannedProgram.h"
 
@@ -16,7 +16,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Exactly as large as asked for: with ASan, an access beyond is found. Filled with what no result should show.
+/// Memory of exactly the requested size, so that ASan finds accesses beyond. It is filled with a pattern that no result
+/// should contain.
 class Memory {
 public:
   explicit Memory(int64_t bytes) {

@@ -1,7 +1,7 @@
-//===- PlannedProgram.h - a program on its way to one backend ---*- C++ -*-===//
+//===- PlannedProgram.h - a program planned for one backend -----*- C++ -*-===//
 //
-// The whole way from array operations to a plan, and a plain interpreter of the plan's steps on one device (no
-// collectives, no matrix products). What a backend adds is its code, and how a launch runs.
+// Runs the passes from array operations to a plan, and interprets the plan's steps on one device (no collectives, no
+// matrix products). A backend adds code generation and the execution of a launch.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,16 +26,16 @@ public:
   PlannedProgram &operator=(const PlannedProgram &) = delete;
 
   virtual bool isGood() const = 0;
-  /// What is wrong with the code besides what it computes; empty: nothing.
+  /// A fault of the code other than wrong results; empty if there is none.
   virtual std::string findFault() const { return ""; }
-  /// Ranges are cut, and threads ordered, in so many ways; each must give the same bits.
+  /// The number of ways to split ranges or to order threads; all must give the same bits.
   virtual unsigned getWayCount() const = 0;
 
   /// Runs @main on the device with the given mesh coordinates. Fails the running test on errors.
   std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, unsigned way = 0,
                           const std::vector<int64_t> &coordinates = {});
 
-  /// An output that lies where an input lies.
+  /// An output that has the memory of an input.
   struct Overwrite {
     unsigned input, output;
   };
@@ -47,11 +47,11 @@ public:
   spmd::Artifact artifact;
 
 protected:
-  /// Takes the module from its station to the plan; fails the running test on errors.
+  /// Takes the module from its stage to the plan; fails the running test on errors.
   PlannedProgram(mlir::ModuleOp module, const PipelineOptions &options);
   bool isPlanned() const { return succeeded; }
 
-  /// Runs all of a kernel; `operands` are its inputs and outputs. Returns what went wrong, or nothing.
+  /// Runs all of a kernel; `operands` are its inputs and outputs. Returns an error, or an empty string.
   virtual std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,
                              const std::vector<int64_t> &coordinates, unsigned way) = 0;
 
@@ -60,7 +60,7 @@ private:
   bool succeeded = false;
 };
 
-/// Compiles for the backend that a test is about.
+/// Compiles for the tested backend.
 using MakeProgram = std::function<std::unique_ptr<PlannedProgram>(mlir::ModuleOp)>;
 
 } // namespace spmdc

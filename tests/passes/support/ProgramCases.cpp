@@ -1,4 +1,4 @@
-//===- ProgramCases.cpp - programs that every backend has to run ----------===//
+//===- ProgramCases.cpp - programs for the tests of all backends ----------===//
 
 #include "tests/passes/support/ProgramCases.h"
 
@@ -168,7 +168,7 @@ std::vector<OverwriteCase> getOverwriteCases() {
       %1 = array.multiply %x, %x : $t)",
                               "70000"),
                    2, 2});
-  // A store and a scan read the same elements: where threads share a row, the store's pass comes first.
+  // A store and a scan read the same elements: if threads share a row, the store's pass comes first.
   cases.push_back({"store and scan along a row",
                    twoOutputs(R"(
       %0 = array.negate %x : $t
@@ -200,7 +200,7 @@ std::vector<OverwriteCase> getOverwriteCases() {
                               "1000"),
                    0, 0});
   for (std::string size : {"20", "500", "20000"})
-    // What a row shares: %b is read by all threads of a row, and written by one.
+    // A value shared by a row: all threads of a row read %b, and one writes it.
     cases.push_back({"rows of " + size,
                      fill(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<f32[7]>)
         -> (!spmd.array$t, !spmd.array<f32[7]>) {
@@ -215,7 +215,7 @@ std::vector<OverwriteCase> getOverwriteCases() {
     })",
                           {{"$t", "<f32[7, " + size + "]>"}}),
                      2, 2});
-  // Both orders of one array in one kernel; and one whose own order is across.
+  // A kernel reads one array in both orders; another has an output in crosswise order.
   cases.push_back({"square and its transpose",
                    R"(func.func @main(%x: !spmd.array<f32[40, 40]>, %y: !spmd.array<f32[40, 40]>)
         -> !spmd.array<f32[40, 40]> {

@@ -1,4 +1,4 @@
-//===- ProgramCases.h - programs that every backend has to run --*- C++ -*-===//
+//===- ProgramCases.h - programs for the tests of all backends --*- C++ -*-===//
 #pragma once
 
 #include "tests/passes/support/ReferenceCheck.h"
@@ -14,15 +14,15 @@ std::string softmaxProgram(const std::string &rows, const std::string &size);
 std::string softmaxOverFirstProgram(const std::string &rows, const std::string &size);
 /// Sum of sines and maximum of f64[size].
 std::string fullReductionProgram(const std::string &size);
-/// Of two and of three dimensions, with rests in all squares.
+/// Transposes of two and of three dimensions, with remainders in all squares.
 std::string transposeProgram();
 /// Along both dimensions, over several rounds of a block of threads.
 std::string scanProgram();
-/// Sums of arrays that are padded, or cut, on all sides, by much and by little, reversed, with gaps, and of what is
+/// Sums of arrays that are padded, or sliced, on all sides, by much and by little, reversed, with gaps, and of values
 /// computed from positions: elements in the middle of f32[rows, size] read no padding.
 std::string paddedProgram(const std::string &rows, const std::string &size);
-/// Arrays joined along the last dimension of f32[rows, size] and within one another, along the first, padded and not,
-/// with one element each and in more pieces than a loop is cut into.
+/// Arrays concatenated along the last dimension of f32[rows, size], nested, along the first dimension, padded and not,
+/// with one element each, and more arrays than segments of a loop.
 std::string joinedProgram(const std::string &rows, const std::string &size);
 /// An argument, a result twice, and a constant.
 std::string returnProgram();
@@ -31,17 +31,17 @@ std::string returnProgram();
 /// of one, with sizes that do not divide, against the arithmetic of runtime/sharding/Sharding.h.
 void checkPieces(const MakeProgram &make);
 
-/// Reductions over dimensions that do not divide, masked as the partitioner masks them, on every device.
+/// Reductions over dimensions that do not divide, masked as by the partitioner, on every device.
 void checkMasks(const MakeProgram &make);
 
-/// Values that die where others are made share memory.
+/// Values share memory if one dies where the other is defined.
 void checkDyingInputs(const MakeProgram &make);
 
-/// A kernel whose outputs may, or just may not, lie over its inputs.
+/// A kernel whose outputs may, or just may not, overwrite its inputs.
 struct OverwriteCase {
   std::string name, text;
-  /// How many pairs of input and output there are where rows are computed one by one, and where threads run in any
-  /// order.
+  /// The number of pairs of input and output that may share memory if rows are computed one by one, and if threads run
+  /// in any order.
   int inSequence = 0, inParallel = 0;
 };
 std::vector<OverwriteCase> getOverwriteCases();

@@ -60,7 +60,7 @@ std::vector<Tensor> makeInputs(TypeRange types, const ProgramCheck &options, uns
   return inputs;
 }
 
-/// What the kernel gives on every device, by output.
+/// The results of the kernel on every device, by output.
 FailureOr<SmallVector<DeviceTensors>> evaluateKernel(plan::KernelOp kernel, MeshAttr mesh,
                                                      ArrayRef<DeviceTensors> inputs) {
   OpBuilder b(kernel);
@@ -141,7 +141,7 @@ int checkKernels(const std::string &text, const ProgramCheck &options, const Mak
           for (unsigned way = 0; way < program->getWayCount(); ++way)
             expectSameBits(
                 program->runKernel(kernel, inputs[device], way, coordinates, PlannedProgram::Overwrite{input, output}),
-                actual, "when output " + std::to_string(output) + " lies over input " + std::to_string(input));
+                actual, "when output " + std::to_string(output) + " overwrites input " + std::to_string(input));
         }
     }
   }

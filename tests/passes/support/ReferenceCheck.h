@@ -9,10 +9,10 @@
 
 namespace spmdc {
 
-/// How near a result has to come.
+/// The allowed distance of a result from the reference.
 struct Tolerance {
-  double ulps = 0;     ///< Units of the last place; or
-  double absolute = 0; ///< where sums cancel, this much.
+  double ulps = 0;     ///< Units in the last place; or
+  double absolute = 0; ///< this absolute difference, for sums that cancel.
 };
 
 struct ProgramCheck {
@@ -20,7 +20,7 @@ struct ProgramCheck {
   unsigned seed = 17;
   /// By result; the last one counts for the others.
   std::vector<Tolerance> tolerances = {{}};
-  /// What stands in messages, by result.
+  /// Names in messages, by result.
   std::vector<std::string> names = {};
 };
 
@@ -28,8 +28,8 @@ struct ProgramCheck {
 void checkProgram(const std::string &text, const ProgramCheck &options, const MakeProgram &make);
 
 /// Compiles a partitioned program of a mesh and compares each of its kernels, on every device, with the evaluator of
-/// process grids: with outputs in memory of their own, and once more over every input that the backend says they may be
-/// written over. Collectives do not matter. Returns how many such pairs there were.
+/// process grids: with outputs in separate memory, and again over every input that the backend allows them to
+/// overwrite. Collectives are ignored. Returns the number of such pairs.
 int checkKernels(const std::string &text, const ProgramCheck &options, const MakeProgram &make);
 
 } // namespace spmdc

@@ -74,7 +74,7 @@ double ulpDistance(Type elementType, Scalar x, Scalar y) {
   unsigned precision = APFloat::semanticsPrecision(floatType.getFloatSemantics());
   int smallest = APFloat::semanticsMinExponent(floatType.getFloatSemantics());
   double largest = std::ldexp(2.0, APFloat::semanticsMaxExponent(floatType.getFloatSemantics()));
-  // Beyond the largest number stands infinity, one step away.
+  // Infinity counts as one step beyond the largest number.
   auto bounded = [&](double value) {
     return std::isinf(value) && precision < 53 ? std::copysign(largest, value) : value;
   };
@@ -94,7 +94,7 @@ Tensor makeInput(ArrayRef<int64_t> shape, Type elementType, unsigned seed, Input
   for (Scalar &element : tensor.elements) {
     bool isSpecial = isWild && random() % 3 == 0;
     if (isa<FloatType>(elementType)) {
-      // Without wild ones: powers of two, whose sums and products f32 holds exactly in any order.
+      // Without special values: powers of two, whose sums and products f32 holds exactly in any order.
       static const double kExact[] = {1.0, -1.0, 0.5, -0.5, 2.0, -2.0};
       double value = isSpecial ? kFloats[random() % std::size(kFloats)]
                                : (static_cast<double>(random()) / 4294967296.0 - 0.5) * (random() % 4 ? 4.0 : 60.0);

@@ -1,4 +1,4 @@
-"""The cases and what they are made of: types, operands, and how a result is written down."""
+"""The cases and their parts: types, operands, and the text of a result."""
 
 import math
 
@@ -102,7 +102,7 @@ def case(op, name, body, operands, result, ulp=0, jax_result=None, jax_ulp=None)
 # ---- Operands -----------------------------------------------------------------------------------------------------
 
 def float_values(dtype):
-    """Ordinary values of many sizes, and every edge."""
+    """Ordinary values of many magnitudes, and all special values."""
     finfo = ml_dtypes.finfo(DTYPES[dtype])
     values = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 1.5, 2.5, -2.5, 0.1, -0.3, 3.1415926535, 7.25, -9.75, 1e-3,
               -1e-4, 100.0, -33.3, 0.999, -0.999, math.inf, -math.inf, math.nan, float(finfo.max), float(finfo.min),
@@ -124,7 +124,7 @@ def pairs(values, others=None):
 
 
 def rounded(values, dtype):
-    """Doubles to the type, once."""
+    """Rounds doubles to the type, once."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(values, dtype=np.float64).astype(DTYPES[dtype])
 

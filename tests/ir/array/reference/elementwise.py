@@ -74,9 +74,9 @@ FUNCTIONS = [
     ("round_nearest_even", quiet(np.rint), jnp.round),
 ]
 EXACT = {"floor", "ceil", "round_nearest_even", "sqrt"}
-# A sine of the largest finite number is a question of argument reduction, where JAX's answer is another one.
+# The sine of the largest finite number depends on argument reduction, and JAX's result differs.
 PERIODIC = {"sin", "cos", "tan"}
-# JAX composes these of others, so that its error grows with the argument.
+# JAX composes these of other functions, so that its error grows with the argument.
 LOOSE = {"sinh": 64, "cosh": 64, "log1p": 64, "expm1": 64, "erf": 64, "erf_inv": 256, "acos": 64, "asin": 64,
          "logistic": 64, "cbrt": 16, "tan": 16, "tanh": 64, "exp2": 64, "log2": 16}
 
@@ -87,7 +87,7 @@ for op, function, in_jax in FUNCTIONS:
             x = x[np.abs(x.astype(np.float64)) < 1e4 if dtype != "f64" else np.abs(x) < 1e9]
             x = np.concatenate([x, array([math.inf, math.nan], dtype)])
         want = rounded(function(x.astype(np.float64)), dtype)
-        # JAX computes some of these in half precision; its f32 answer is the one to compare with.
+        # JAX computes some of these in half precision; the comparison is with its f32 result.
         half = dtype in ("bf16", "f16")
         compared = in_jax(x.astype(np.float32)).astype(x.dtype) if half else in_jax(x)
         ulp = 0 if op in EXACT else 4 if op == "erf_inv" else 1
@@ -233,7 +233,7 @@ for dtype in FLOATS + INTS:
     want = np.minimum(np.maximum(low.astype(wide.dtype), wide), high.astype(wide.dtype)).astype(values.dtype)
     case("clamp", dtype, f"%0, %1, %2 : {text(values)}", [low, values, high], want,
          jax_result=lax.clamp(low, values, high))
-# Where the bounds are the wrong way around the upper one wins.
+# If the bounds are in the wrong order, the upper one wins.
 x = array([0.0, 2.0, 9.0], "f32")
 low, high = array([5.0] * 3, "f32"), array([1.0] * 3, "f32")
 case("clamp", "bounds_crossed", f"%0, %1, %2 : {text(x)}", [low, x, high], array([1.0] * 3, "f32"),

@@ -1,4 +1,4 @@
-"""Indices known at run time, order, and random bits."""
+"""Run-time indices, sorts, and random bits."""
 
 import math
 
@@ -10,7 +10,7 @@ from jax import lax
 from jax.extend.random import threefry_2x32
 
 
-INDICES = array([[2, 0, -1], [7, 1, 2]], "i32")  # some outside
+INDICES = array([[2, 0, -1], [7, 1, 2]], "i32")  # some out of range
 
 
 def sample(dtype, *shape):
@@ -149,7 +149,7 @@ for descending in (False, True):
 argsort("one", numbers(3, 1), 1)
 argsort("empty", np.zeros((2, 0), np.float32), 1)
 argsort("many", rng.integers(0, 50, 1000).astype(np.int32), 0)
-# The known answers of the cipher's authors (Random123, kat_vectors), and random ones from JAX.
+# The test vectors of the cipher's authors (Random123, kat_vectors), and random ones from JAX.
 KNOWN = [((0, 0), (0, 0), (0x6b200159, 0x99ba4efe)),
          ((0xffffffff, 0xffffffff), (0xffffffff, 0xffffffff), (0x1cb996fc, 0xbb002be7)),
          ((0x13198a2e, 0x03707344), (0x243f6a88, 0x85a308d3), (0xc4923a9c, 0x483df7a0))]

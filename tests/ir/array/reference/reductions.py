@@ -1,4 +1,4 @@
-"""Reductions, whole and running, and the places of extremes."""
+"""Reductions, scans, and the positions of extremes."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Arrays from nothing, and operations that move elements."""
+"""Creation of arrays, and operations that move elements."""
 
 import math
 
