@@ -257,8 +257,7 @@ struct Compiler::State : CompileMessages {
     });
     return text.empty()
                ? ""
-               : "\n// Steps of the plan that a library computes; they have no PTX (--emit=plan shows them):\n" +
-                     text;
+               : "\n// Steps of the plan that a library computes; they have no PTX (--emit=plan shows them):\n" + text;
   }
 
   /// The text of a stage past the plan. With an artifact: its code, and sets its target. Returns nullopt on errors.
@@ -297,8 +296,8 @@ struct Compiler::State : CompileMessages {
   }
 
   CompileOptions options;
-  std::optional<std::string> cacheKey;     ///< Nullopt if the compile does not use the cache.
-  std::optional<std::string> keptWarnings; ///< The warnings of a program from the cache.
+  std::optional<std::string> cacheKey;       ///< Nullopt if the compile does not use the cache.
+  std::optional<std::string> cachedWarnings; ///< The warnings of a program from the cache.
   std::vector<PassTime> times;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
@@ -410,8 +409,8 @@ std::optional<spmd::Artifact> Compiler::compile() {
   if (state->hasErrors())
     return std::nullopt;
   if (state->cacheKey)
-    if (std::optional<KeptProgram> kept = state->options.cache->find(*state->cacheKey)) {
-      state->keptWarnings = std::move(kept->warnings);
+    if (std::optional<CachedProgram> kept = state->options.cache->find(*state->cacheKey)) {
+      state->cachedWarnings = std::move(kept->warnings);
       return std::move(kept->artifact);
     }
   spmd::Artifact *planned = state->getPlan();
@@ -449,8 +448,8 @@ bool Compiler::hasOptionErrors() const {
 }
 
 std::string Compiler::warnings() const {
-  if (state->keptWarnings)
-    return *state->keptWarnings;
+  if (state->cachedWarnings)
+    return *state->cachedWarnings;
   return state->warnings.getErrors().empty() ? "" : state->warnings.str();
 }
 

@@ -136,7 +136,7 @@ Value allGather(Args &args) {
 }
 
 /// Checks that `dim` has one element for each device of the group, or, if tiled, that the group size divides it.
-void checkPieces(Args &args, size_t place, int64_t size, int64_t dim, int64_t group, bool isTiled) {
+void checkGroupDivides(Args &args, size_t place, int64_t size, int64_t dim, int64_t group, bool isTiled) {
   const Value &where = args.has(place) ? args[place] : args[0];
   std::string what = "dimension " + std::to_string(dim) + " has " + std::to_string(size) + " elements, the group " +
                      std::to_string(group) + " devices";
@@ -156,10 +156,11 @@ Value psumScatter(Args &args) {
     if (Emitter::typeOf(x).getDType() == DType::Bool)
       x = e.convert(x, DType::I32);
     ArrayType type = Emitter::typeOf(x);
-    checkPieces(args, 2, type.getDimSize(dim), dim, group, isTiled);
+    checkGroupDivides(args, 2, type.getDimSize(dim), dim, group, isTiled);
     x = inPrecision(args, 4, x, [&](mlir::Value sent) -> mlir::Value {
-      ArrayType piece = Emitter::typeOf(sent).withShape(withDim(sent, dim, type.getDimSize(dim) / group));
-      return e.create<ReduceScatterOp>(piece, sent, ReductionKind::sum, static_cast<uint64_t>(dim), axes, why(args));
+      ArrayType shardType = Emitter::typeOf(sent).withShape(withDim(sent, dim, type.getDimSize(dim) / group));
+      return e.create<ReduceScatterOp>(shardType, sent, ReductionKind::sum, static_cast<uint64_t>(dim), axes,
+                                       why(args));
     });
     return isTiled ? x : e.reshape(x, dropDim(x, dim));
   });
@@ -190,7 +191,7 @@ Value allToAll(Args &args) {
     int64_t split = args.axis(2, leaf.rank()), concat = args.axis(3, leaf.rank()), group = groupSize(args, axes);
     ArrayType type = Emitter::typeOf(x);
     int64_t size = type.getDimSize(split);
-    checkPieces(args, 2, size, split, group, isTiled);
+    checkGroupDivides(args, 2, size, split, group, isTiled);
     if (!isTiled)
       return exchangeSlices(args, x, split, concat, axes);
     llvm::SmallVector<int64_t> shape = withDim(x, split, size / group);

@@ -138,7 +138,7 @@ Value squeeze(Args &args) {
 }
 
 /// The argument, which is a list of arrays or of keys.
-std::vector<Value> joinable(Args &args) {
+std::vector<Value> concatenationArguments(Args &args) {
   if (!args[0].isSequence() || args[0].elements.empty() || !args[0].elements[0].isKey())
     return args.arrays(0);
   for (const Value &part : args[0].elements)
@@ -161,7 +161,7 @@ Value joined(Args &args, const std::vector<Value> &parts, int64_t axis,
 }
 
 Value concatenate(Args &args) {
-  std::vector<Value> parts = joinable(args);
+  std::vector<Value> parts = concatenationArguments(args);
   int64_t rank = parts[0].rank();
   if (rank == 0)
     args.e.fail(args.range, "'concatenate' does not take scalars; use 'stack'");
@@ -179,7 +179,7 @@ Value concatenate(Args &args) {
 }
 
 Value stack(Args &args) {
-  std::vector<Value> parts = joinable(args);
+  std::vector<Value> parts = concatenationArguments(args);
   int64_t axis = args.axis(1, parts[0].rank() + 1, 0);
   for (const Value &part : parts)
     if (part.shape() != parts[0].shape())
@@ -311,7 +311,7 @@ Value roll(Args &args) {
 }
 
 /// Up to this many copies of an array are concatenated; more are a broadcast.
-constexpr int64_t kMostCopies = 8;
+constexpr int64_t kMaxCopies = 8;
 
 /// Repeats the array `counts[d]` times along dimension d: [a, b] -> [a, b, a, b].
 Value tile(Args &args) {
@@ -327,7 +327,7 @@ Value tile(Args &args) {
     shape.insert(shape.begin(), 1);
   // A few copies are concatenated: a sharded dimension keeps its axes, and patterns on slices apply to the copies.
   for (size_t dim = 0; dim < counts.size(); ++dim)
-    if (shape[dim] > 1 && counts[dim] > 1 && counts[dim] <= kMostCopies) {
+    if (shape[dim] > 1 && counts[dim] > 1 && counts[dim] <= kMaxCopies) {
       x = args.e.reshape(x, shape);
       x = args.e.concatenate(llvm::SmallVector<mlir::Value>(counts[dim], x), dim);
       shape[dim] *= counts[dim];

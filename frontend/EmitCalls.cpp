@@ -99,11 +99,11 @@ void Emitter::failUnknownFunction(std::string_view name, Range where) {
 /// A call of an expression that is not a name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
 void Emitter::failCallee(const Expr &callee) {
   const auto *made = dynAs<CallExpr>(callee);
-  const auto *maker = made ? dynAs<NameExpr>(*made->callee) : nullptr;
-  bool isKnown = maker && (lookup(maker->name) || llvm::is_contained(functionNames(), maker->name) ||
-                           llvm::is_contained(program.brokenNames, maker->name));
-  if (maker && !isKnown)
-    failUnknownFunction(maker->name, maker->range);
+  const auto *transform = made ? dynAs<NameExpr>(*made->callee) : nullptr;
+  bool isKnown = transform && (lookup(transform->name) || llvm::is_contained(functionNames(), transform->name) ||
+                               llvm::is_contained(program.brokenNames, transform->name));
+  if (transform && !isKnown)
+    failUnknownFunction(transform->name, transform->range);
   fail(callee.range, "only a function's name can be called, or the result of grad, value_and_grad, checkpoint or "
                      "shard_map");
 }

@@ -282,7 +282,7 @@ mlir::Value Emitter::predicate(const Value &value, Range range, std::string_view
 //===----------------------------------------------------------------------===//
 
 /// Emits the statements and the value of one branch, in a scope of its own; poisoned if there is an error.
-Value Emitter::arm(const Block &block) {
+Value Emitter::emitBranch(const Block &block) {
   frame->scopes.emplace_back();
   auto leave = llvm::make_scope_exit([&] { frame->scopes.pop_back(); });
   for (const Stmt *stmt : block.statements) {
@@ -298,7 +298,7 @@ Value Emitter::arm(const Block &block) {
 Value Emitter::ifExpr(const IfExpr &e) {
   Value condition = need(*e.condition);
   if (condition.isConstant() && condition.constant.kind == Constant::Kind::Bool) {
-    Value value = arm(condition.constant.isTrue() ? e.thenBlock : e.elseBlock);
+    Value value = emitBranch(condition.constant.isTrue() ? e.thenBlock : e.elseBlock);
     value.range = e.range;
     return value;
   }
@@ -307,15 +307,15 @@ Value Emitter::ifExpr(const IfExpr &e) {
   Value values[2];
   for (auto [region, value, block] : llvm::zip(regions, values, std::array{&e.thenBlock, &e.elseBlock})) {
     RegionScope inside(*this, region.emplaceBlock());
-    value = arm(*block);
+    value = emitBranch(*block);
   }
   if (values[0].isPoison() || values[1].isPoison())
     throw Poisoned();
-  return joinArms(e, predicate, regions, values);
+  return mergeBranches(e, predicate, regions, values);
 }
 
-Value Emitter::joinArms(const IfExpr &e, mlir::Value predicate, llvm::MutableArrayRef<mlir::Region> regions,
-                        llvm::ArrayRef<Value> values) {
+Value Emitter::mergeBranches(const IfExpr &e, mlir::Value predicate, llvm::MutableArrayRef<mlir::Region> regions,
+                             llvm::ArrayRef<Value> values) {
   auto mismatch = [&](const std::string &message) {
     report(e.range, message)
         .note(values[0].range, "the first is " + values[0].describe())

@@ -17,7 +17,7 @@ namespace spmdc {
 namespace {
 
 /// One dimension's part of an index: elements start, start + step, ... (count of them).
-struct DimCut {
+struct DimSlice {
   int64_t start = 0;
   int64_t step = 1;
   int64_t count = 0;
@@ -74,7 +74,7 @@ Lookup mergeLookups(Emitter &e, mlir::Value &array, llvm::ArrayRef<Lookup> looku
 
 } // namespace
 
-static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
+static DimSlice sliceOf(Emitter &e, const SliceExpr &slice, int64_t size) {
   auto bound = [&](const Expr *expr) -> std::optional<int64_t> {
     if (!expr)
       return std::nullopt;
@@ -90,7 +90,7 @@ static DimCut cutOf(Emitter &e, const SliceExpr &slice, int64_t size) {
     return value.constant.i;
   };
   std::optional<int64_t> low = bound(slice.low), high = bound(slice.high), step = bound(slice.step);
-  DimCut cut;
+  DimSlice cut;
   cut.step = step.value_or(1);
   if (cut.step == 0)
     e.fail(slice.step->range, "a slice's step cannot be 0");
@@ -117,7 +117,7 @@ Value Emitter::indexSequence(const Value &base, const SubscriptExpr &e) {
     fail(e.range, what + " must be indexed with one integer or slice");
   int64_t size = base.elements.size();
   if (const auto *slice = dynAs<SliceExpr>(*e.indices[0])) {
-    DimCut cut = cutOf(*this, *slice, size);
+    DimSlice cut = sliceOf(*this, *slice, size);
     Value part = base;
     part.range = part.origin = e.range;
     part.elements.clear();
@@ -213,7 +213,7 @@ Value Emitter::indexArray(const Value &base, const SubscriptExpr &e) {
     }
     int64_t size = base.shape()[dim];
     if (const auto *slice = dynAs<SliceExpr>(*item)) {
-      DimCut cut = cutOf(*this, *slice, size);
+      DimSlice cut = sliceOf(*this, *slice, size);
       // A slice with a negative step is a forward slice from its last element, reversed.
       int64_t last = cut.start + (cut.count - 1) * cut.step;
       int64_t first = cut.step < 0 ? last : cut.start;

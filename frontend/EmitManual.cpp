@@ -21,7 +21,7 @@
 
 namespace spmdc {
 
-static std::string joinAxes(const VaryingAxes::Axes &axes) {
+static std::string quotedAxes(const VaryingAxes::Axes &axes) {
   std::string text;
   for (const std::string &axis : axes)
     text += (text.empty() ? "'" : ", '") + axis + "'";
@@ -68,7 +68,7 @@ void Emitter::needManualAxes(const Value &axes, std::string_view operation) {
   for (AxisRefAttr axis : axes.partition.front().getAxes())
     if (!manualAxes.count(axis.getName().str()))
       fail(axes.range, "'" + std::string(operation) + "' over '" + axis.getName().str() +
-                           "', which 'axis_names' of 'shard_map' leaves out (it has " + joinAxes(manualAxes) +
+                           "', which 'axis_names' of 'shard_map' leaves out (it has " + quotedAxes(manualAxes) +
                            "): along it arrays are global here, and the compiler inserts the collectives");
 }
 
@@ -76,7 +76,7 @@ bool Emitter::hasAutomaticAxes() const {
   return llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return !manualAxes.count(axis.name); });
 }
 
-void Emitter::checkMarkInside(ShardingAttr sharding) {
+void Emitter::checkAnnotationInside(ShardingAttr sharding) {
   if (!hasAutomaticAxes())
     fail(currentRange, "inside of shard_map arrays are local to a device and cannot have a sharding");
   for (DimShardingAttr dim : sharding.getDims())
@@ -145,7 +145,7 @@ ShardingAttr Emitter::manualSharding(const Value &spec, const Value &leaf, const
         fail(spec.range, "P(...) names '" + name + "', along which arrays are local here already");
       else if (!axes.count(name))
         fail(spec.range, "P(...) names '" + name + "', which 'axis_names' of 'shard_map' leaves out (it has " +
-                             joinAxes(axes) + "): shard the array over it by an annotation of its own");
+                             quotedAxes(axes) + "): shard the array over it by an annotation of its own");
   }
   sharding = leaf.isKey() ? keyWords(sharding) : sharding;
   if (!hasAutomatic)
@@ -161,7 +161,7 @@ void Emitter::checkConditions(mlir::Block &block, const VaryingAxes &varying) {
   std::optional<DividedCollective> divided = findDividedCollective(block, varying);
   if (!divided)
     return;
-  std::string kind = mlir::isa<IfOp>(divided->control) ? "'if'" : "'while'", axes = joinAxes(divided->axes);
+  std::string kind = mlir::isa<IfOp>(divided->control) ? "'if'" : "'while'", axes = quotedAxes(divided->axes);
   Range where = manualRanges.lookup(divided->collective);
   std::string_view text = where.text();
   std::string name = "'" + std::string(text.substr(0, text.find('('))) + "'";
@@ -226,7 +226,7 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
   std::vector<std::optional<Value>> given;
   for (auto [index, argument] : llvm::enumerate(arguments)) {
     currentRange = argument.range;
-    std::vector<Value> pieces;
+    std::vector<Value> shards;
     for (const Value &leaf : getLeaves(argument)) {
       std::string what = "argument " + std::to_string(index + 1) + " of " + quoted;
       if (!leaf.isData())
@@ -235,15 +235,15 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
       ShardingAttr sharding = manualSharding(inSpecs[index], leaf, own, hasAutomatic, what, argument.range);
       ArrayType type = typeOf(array).withSharding(sharding);
       for (auto [dim, axes] : llvm::enumerate(sharding.toValue().dims)) {
-        int64_t pieceCount = 1;
+        int64_t shardCount = 1;
         for (const spmd::AxisRef &axis : axes)
-          pieceCount *= axis.sizeIn(mesh.toValue());
+          shardCount *= axis.sizeIn(mesh.toValue());
         int64_t size = type.getDimSize(dim);
-        if (size % pieceCount)
+        if (size % shardCount)
           fail(argument.range, "dimension " + std::to_string(dim) + " of " + what + " has " + std::to_string(size) +
-                                   " elements, which " + std::to_string(pieceCount) +
+                                   " elements, which " + std::to_string(shardCount) +
                                    " devices do not divide; pad it to " +
-                                   std::to_string((size + pieceCount - 1) / pieceCount * pieceCount));
+                                   std::to_string((size + shardCount - 1) / shardCount * shardCount));
       }
       // The constraint makes a value of its own along automatic axes: other users of the array may be sharded over
       // manual ones.
@@ -251,11 +251,11 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
         array = hasAutomatic ? createConstraint(type, array, inSpecs[index].range)
                              : constrain(array, sharding, inSpecs[index].range);
       inputs.push_back(array);
-      cutting.push_back(VaryingAxes::getCutting(type));
-      mlir::Value piece = block.addArgument(type.getLocal(mesh), loc());
-      pieces.push_back(Value::ofSameKind(leaf, piece, leaf.dtypeClass().isWeak, leaf.range));
+      cutting.push_back(VaryingAxes::getShardingAxes(type));
+      mlir::Value shard = block.addArgument(type.getLocal(mesh), loc());
+      shards.push_back(Value::ofSameKind(leaf, shard, leaf.dtypeClass().isWeak, leaf.range));
     }
-    given.push_back(withLeaves(argument, pieces));
+    given.push_back(withLeaves(argument, shards));
   }
   given.resize(fn->params.size());
 
@@ -287,12 +287,12 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
           for (const spmd::AxisRef &axis : axes)
             shape[dim] *= axis.sizeIn(mesh.toValue());
         ArrayType type = typeOf(array).withShape(shape).withSharding(sharding);
-        VaryingAxes::Axes differing, cut = VaryingAxes::getCutting(type);
+        VaryingAxes::Axes differing, cut = VaryingAxes::getShardingAxes(type);
         for (const std::string &axis : varying.of(array))
           if (own.count(axis) && !cut.count(axis))
             differing.insert(axis);
         if (!differing.empty())
-          fail(outSpecs[index].range, what + " varies over " + joinAxes(differing) +
+          fail(outSpecs[index].range, what + " varies over " + quotedAxes(differing) +
                                           ", which 'out=' does not name: reduce it with psum or pmean, or name the " +
                                           (differing.size() == 1 ? "axis" : "axes") + " in P(...)");
         yielded.push_back(array);

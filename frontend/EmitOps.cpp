@@ -103,8 +103,8 @@ mlir::Value Emitter::slice(mlir::Value x, llvm::ArrayRef<int64_t> starts, llvm::
   llvm::SmallVector<int64_t> shape;
   for (auto [start, limit, stride] : llvm::zip(starts, limits, strides))
     shape.push_back(limit <= start ? 0 : (limit - start + stride - 1) / stride);
-  bool isWhole = llvm::all_of(strides, [](int64_t stride) { return stride == 1; }) && type.getShape().equals(shape);
-  return isWhole ? x : create<SliceOp>(type.withShape(shape), x, starts, limits, strides);
+  bool isFullSlice = llvm::all_of(strides, [](int64_t stride) { return stride == 1; }) && type.getShape().equals(shape);
+  return isFullSlice ? x : create<SliceOp>(type.withShape(shape), x, starts, limits, strides);
 }
 
 mlir::Value Emitter::sliceDim(mlir::Value x, int64_t dim, int64_t start, int64_t limit, int64_t stride) {
@@ -159,13 +159,13 @@ mlir::Value Emitter::constrain(mlir::Value x, ShardingAttr sharding, Range writt
   if (type == x.getType() || type == typeOf(x))
     return x;
   if (isManual)
-    checkMarkInside(sharding);
+    checkAnnotationInside(sharding);
   return createConstraint(type, x, written);
 }
 
 mlir::Value Emitter::createConstraint(ArrayType type, mlir::Value x, Range written) {
   ++operationCount;
-  return builder.create<ConstraintOp>(getMarkedLoc(loc(), locAt(written)), type, x);
+  return builder.create<ConstraintOp>(getAnnotatedLoc(loc(), locAt(written)), type, x);
 }
 
 mlir::Value Emitter::isNonZero(mlir::Value x) {

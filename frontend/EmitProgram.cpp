@@ -256,16 +256,16 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
 //===----------------------------------------------------------------------===//
 
 /// True if the type is complete: no struct in it takes its sizes from a value.
-bool Emitter::isWhole(const TypeSyntax &type) const {
+bool Emitter::isComplete(const TypeSyntax &type) const {
   if (type.kind == TypeKind::Named)
     if (const StructDecl *decl = findStruct(type.name.text))
       return decl->generics.empty() || !type.sizes.empty();
-  return llvm::all_of(type.elements, [&](const TypeSyntax *element) { return isWhole(*element); });
+  return llvm::all_of(type.elements, [&](const TypeSyntax *element) { return isComplete(*element); });
 }
 
 bool Emitter::hasAllTypes(const FnDecl &fn) const {
   return fn.generics.empty() &&
-         llvm::all_of(fn.params, [&](const ParamDecl &param) { return param.type && isWhole(*param.type); });
+         llvm::all_of(fn.params, [&](const ParamDecl &param) { return param.type && isComplete(*param.type); });
 }
 
 mlir::func::FuncOp Emitter::createFunction(const FnDecl &fn) {
@@ -292,7 +292,7 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
       for (Value &leaf : leaves) {
         bool isKey = leaf.type.getDType() == spmd::DType::Key;
         types.push_back(isKey ? keyWords(leaf.type) : leaf.type);
-        mlir::Location marked = getMarkedLoc(loc(), locAt(leaf.range));
+        mlir::Location marked = getAnnotatedLoc(loc(), locAt(leaf.range));
         mlir::BlockArgument argument = func.getBody().front().addArgument(types.back(), marked);
         leaf = isKey ? Value::ofKey(argument, param.name.range) : Value::ofArray(argument, false, param.name.range);
         leaf.origin = param.name.range;

@@ -236,7 +236,7 @@ private:
   void emitEntry(const FnDecl &fn);
   void reportMissingEntry();
   void checkUncalled();
-  bool isWhole(const TypeSyntax &type) const;
+  bool isComplete(const TypeSyntax &type) const;
   bool hasAllTypes(const FnDecl &fn) const;
   void bindParameters(const FnDecl &fn, mlir::func::FuncOp func);
   mlir::func::FuncOp createFunction(const FnDecl &fn);
@@ -268,9 +268,9 @@ private:
 
   // Loops and branches (EmitControl.cpp).
   Value ifExpr(const IfExpr &expr);
-  Value arm(const Block &block);
-  Value joinArms(const IfExpr &expr, mlir::Value predicate, llvm::MutableArrayRef<mlir::Region> regions,
-                 llvm::ArrayRef<Value> values);
+  Value emitBranch(const Block &block);
+  Value mergeBranches(const IfExpr &expr, mlir::Value predicate, llvm::MutableArrayRef<mlir::Region> regions,
+                      llvm::ArrayRef<Value> values);
   Value forExpr(const ForExpr &expr);
   Value whileExpr(const WhileExpr &expr);
   int64_t loopBound(const Expr &bound);
@@ -320,7 +320,7 @@ private:
 
   Value shardMap(const CallExpr &shardMap, const CallExpr &call);
   std::set<std::string> namedManualAxes(llvm::ArrayRef<const Argument *> axisNames, Range where);
-  void checkMarkInside(ShardingAttr sharding);
+  void checkAnnotationInside(ShardingAttr sharding);
   mlir::Value createConstraint(ArrayType type, mlir::Value x, Range written);
   std::vector<Value> manualSpecs(const Value &spec, std::string_view parameter, size_t count, std::string_view what);
   void checkConditions(mlir::Block &block, const VaryingAxes &varying);

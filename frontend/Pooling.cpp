@@ -8,19 +8,19 @@ namespace spmdc {
 namespace {
 
 /// Longer windows are not reduced element by element.
-constexpr int64_t mostTaps = 12;
+constexpr int64_t kMaxTaps = 12;
 /// Windows of a prime number of taps up to this length are, too: to add one element to spans would move it once more.
-constexpr int64_t mostTapsOfPrime = 64;
+constexpr int64_t kMaxPrimeTaps = 64;
 /// The number of spans that are combined into one, if any number would do.
-constexpr int64_t spansPerSpan = 8;
+constexpr int64_t kSpansPerSpan = 8;
 
 /// The number of equal spans to divide `count` elements into, with the shortest possible span; 1 if there is no
 /// divisor.
 int64_t findSpans(int64_t count) {
-  for (int64_t spans = std::min(count, mostTaps); spans > 1; --spans)
+  for (int64_t spans = std::min(count, kMaxTaps); spans > 1; --spans)
     if (count % spans == 0)
       return spans;
-  for (int64_t spans = mostTaps + 1; spans <= std::min(count, mostTapsOfPrime); ++spans)
+  for (int64_t spans = kMaxTaps + 1; spans <= std::min(count, kMaxPrimeTaps); ++spans)
     if (count % spans == 0)
       return spans;
   return 1;
@@ -59,12 +59,12 @@ mlir::Value Pooling::reduceDim(mlir::Value x, int64_t dim, SlidingWindow window)
     shape[dim] = 0;
     return e.splat(Emitter::typeOf(x).withShape(shape), filler);
   }
-  if (window.size > mostTaps)
+  if (window.size > kMaxTaps)
     window = withoutCommonPadding(window, size);
   if (window.count == 1)
     window.stride = window.size;
   x = padded(e, x, window, filler, dim);
-  if (window.size <= mostTaps && window.size != window.stride)
+  if (window.size <= kMaxTaps && window.size != window.stride)
     return reduceTaps(x, dim, window);
   if (window.stride != 1)
     return reduceBlocks(x, dim, window);
@@ -108,8 +108,8 @@ mlir::Value Pooling::reduceSpans(mlir::Value x, int64_t dim, int64_t size) const
   if (kind != ReductionKind::max)
     return addSpans(x, dim, size, 1);
   int64_t span = 1;
-  for (; size > mostTaps * span; span *= spansPerSpan)
-    x = joinSpans(x, dim, spansPerSpan, span);
+  for (; size > kMaxTaps * span; span *= kSpansPerSpan)
+    x = combineSpans(x, dim, kSpansPerSpan, span);
   // The last span ends at the end of the window: a maximum may read an element twice.
   int64_t count = Emitter::typeOf(x).getDimSize(dim) - (size - span);
   mlir::Value most = e.sliceDim(x, dim, 0, count);
@@ -124,13 +124,13 @@ mlir::Value Pooling::addSpans(mlir::Value x, int64_t dim, int64_t count, int64_t
   if (count == 1)
     return x;
   if (int64_t spans = findSpans(count); spans > 1)
-    return addSpans(joinSpans(x, dim, spans, span), dim, count / spans, spans * span);
+    return addSpans(combineSpans(x, dim, spans, span), dim, count / spans, spans * span);
   mlir::Value others = addSpans(x, dim, count - 1, span);
   int64_t end = Emitter::typeOf(others).getDimSize(dim);
   return apply(e.sliceDim(x, dim, 0, end - span), e.sliceDim(others, dim, span, end));
 }
 
-mlir::Value Pooling::joinSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const {
+mlir::Value Pooling::combineSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const {
   SlidingWindow spans;
   spans.size = count;
   spans.dilation = span;

@@ -38,7 +38,7 @@ private:
   /// Combines `count` adjacent spans of length `span`, beginning at each element; x holds the reduced spans.
   mlir::Value addSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const;
   /// The same by element-wise operations, span by span.
-  mlir::Value joinSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const;
+  mlir::Value combineSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const;
 
   Emitter &e;
   ReductionKind kind;

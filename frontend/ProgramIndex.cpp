@@ -93,7 +93,7 @@ void ProgramIndex::addShardings(mlir::ModuleOp propagated) {
     return;
   struct Found {
     ArrayType type;
-    bool isPiece = false;
+    bool isLocal = false;
   };
   llvm::DenseMap<unsigned, Found> found;
   auto visit = [&](mlir::Value value) {
@@ -101,9 +101,9 @@ void ProgramIndex::addShardings(mlir::ModuleOp propagated) {
     if (!type)
       return;
     mlir::Operation *around = value.getParentBlock()->getParentOp();
-    bool isPiece = llvm::isa<ManualOp>(around) || around->getParentOfType<ManualOp>();
+    bool isLocal = llvm::isa<ManualOp>(around) || around->getParentOfType<ManualOp>();
     for (unsigned handle : getValueHandles(value))
-      found.try_emplace(handle, Found{type, isPiece});
+      found.try_emplace(handle, Found{type, isLocal});
   };
   propagated.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
     llvm::for_each(op->getResults(), visit);
@@ -118,7 +118,7 @@ void ProgramIndex::addShardings(mlir::ModuleOp propagated) {
         if (it == found.end())
           continue;
         ArrayType type = leaf.isKey ? withoutWords(it->second.type) : it->second.type;
-        leaf.isPiece = it->second.isPiece;
+        leaf.isLocal = it->second.isLocal;
         leaf.sharding = type.getShardingOrOpen().toValue().str();
         leaf.localType = describeLocal(type, leaf.isKey, mesh);
       }

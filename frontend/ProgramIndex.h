@@ -28,7 +28,7 @@ struct IndexedLeaf {
   // After propagation, if passes have kept the value:
   std::string sharding;  ///< `P(a, _)`.
   std::string localType; ///< `f32[2, 4]`, padded.
-  bool isPiece = false;  ///< In a function that shard_map runs: `type` is that of one device's shard.
+  bool isLocal = false;  ///< In a function that shard_map runs: `type` is that of one device's shard.
 };
 
 struct IndexedInstance {

@@ -146,7 +146,7 @@ void SymbolResolver::block(const Block &body) {
     expr(*body.value);
 }
 
-void SymbolResolver::arm(const Block &body) {
+void SymbolResolver::resolveBranch(const Block &body) {
   scopes.push_back({{}, body.range.end});
   block(body);
   scopes.pop_back();
@@ -326,8 +326,8 @@ void SymbolResolver::expr(const Expr &whole) {
     return;
   case ExprKind::If:
     expr(*as<IfExpr>(e).condition);
-    arm(as<IfExpr>(e).thenBlock);
-    return arm(as<IfExpr>(e).elseBlock);
+    resolveBranch(as<IfExpr>(e).thenBlock);
+    return resolveBranch(as<IfExpr>(e).elseBlock);
   case ExprKind::For:
     expr(*as<ForExpr>(e).low);
     expr(*as<ForExpr>(e).high);

@@ -36,7 +36,7 @@ private:
   void type(const TypeSyntax &type);
   void sharding(const DimShardingSyntax &sharding);
   void block(const Block &block);
-  void arm(const Block &block);
+  void resolveBranch(const Block &block);
   void loop(const Identifier *counter, const std::vector<Carry> &carries, const Expr *condition, const Block &body);
   void expr(const Expr &e);
   void exprs(const std::vector<Expr *> &list);

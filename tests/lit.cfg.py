@@ -41,7 +41,7 @@ if config.ptxas:
 if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":
     config.substitutions.append((r"\bspmd-opt\b", "spmd-opt --verify-roundtrip"))
 
-# What tools/dev installs, and other machines may not have.
+# tools/dev installs these; other machines may lack them.
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 if os.geteuid() == 0 and all(map(shutil.which, ["slurmctld", "slurmd", "srun", "munged"])):

@@ -28,7 +28,7 @@ constexpr int kPatience = 2;
 constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 12288, kPerAxis = 4;
 
 /// Axes, major to minor, by (index of the annotation, dimension). An empty list makes the dimension replicated.
-using Marks = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
+using AnnotatedAxes = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
 
 class Search {
 public:
@@ -70,13 +70,13 @@ public:
       }
     }
     dropIdle(best);
-    AnnotationEdit edit = editOf(best.marks);
+    AnnotationEdit edit = editOf(best.dimAxes);
     return AutoSharding{*start, best.cost, edit, applyEdit(text, edit), tries};
   }
 
 private:
   struct State {
-    Marks marks;
+    AnnotatedAxes dimAxes;
     ProgramTotals cost;
   };
 
@@ -94,8 +94,8 @@ private:
                                                  [](const auto &dim) { return dim.axes.empty() && dim.isOpen; });
   }
 
-  bool uses(const Marks &marks, size_t annotation, const std::string &axis) const {
-    return std::any_of(marks.begin(), marks.end(), [&](const auto &mark) {
+  bool uses(const AnnotatedAxes &dimAxes, size_t annotation, const std::string &axis) const {
+    return std::any_of(dimAxes.begin(), dimAxes.end(), [&](const auto &mark) {
       return mark.first.first == annotation &&
              std::find(mark.second.begin(), mark.second.end(), axis) != mark.second.end();
     });
@@ -130,11 +130,11 @@ private:
           inOrder.push_back(&proposal);
     for (bool isOpen : {true, false})
       for (const ShardingProposal *proposal : inOrder) {
-        Marks marks;
+        AnnotatedAxes dimAxes;
         for (const ShardingProposal::Entry &entry : proposal->entries)
-          addMarks(marks, byPlace.at(entry.place), entry.sharding, isOpen);
-        if (std::optional<ProgramTotals> cost = costOf(marks))
-          states.push_back({std::move(marks), *cost});
+          addAxes(dimAxes, byPlace.at(entry.place), entry.sharding, isOpen);
+        if (std::optional<ProgramTotals> cost = costOf(dimAxes))
+          states.push_back({std::move(dimAxes), *cost});
       }
     return states;
   }
@@ -153,36 +153,36 @@ private:
   }
 
   /// Adds the axes of a sharding, without parts of axes, for which the language has no syntax.
-  void addMarks(Marks &marks, size_t annotation, const spmd::Sharding &sharding, bool isOpen) const {
+  void addAxes(AnnotatedAxes &dimAxes, size_t annotation, const spmd::Sharding &sharding, bool isOpen) const {
     if (sharding.dims.size() != annotations[annotation].dims.size())
       return;
     for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
       std::vector<std::string> axes;
       for (const spmd::AxisRef &axis : sharding.dims[dim])
-        if (axis.isWholeAxis())
+        if (axis.isFullAxis())
           axes.push_back(axis.name);
       if (!axes.empty() || !isOpen)
-        marks[{annotation, dim}] = std::move(axes);
+        dimAxes[{annotation, dim}] = std::move(axes);
     }
   }
 
   /// The cheapest states that have one axis more than a state of the beam.
   std::vector<State> expand(const std::vector<State> &beam) {
-    std::map<Marks, ProgramTotals> found;
+    std::map<AnnotatedAxes, ProgramTotals> found;
     for (const State &state : beam)
       for (size_t i : order)
         for (const spmd::MeshAxis &axis : mesh.axes)
           for (size_t dim = 0; dim < annotations[i].dims.size(); ++dim) {
-            if (axis.size == 1 || uses(state.marks, i, axis.name))
+            if (axis.size == 1 || uses(state.dimAxes, i, axis.name))
               continue;
-            Marks marks = state.marks;
-            marks[{i, dim}].push_back(axis.name);
-            if (std::optional<ProgramTotals> cost = costOf(marks))
-              found.emplace(std::move(marks), *cost);
+            AnnotatedAxes dimAxes = state.dimAxes;
+            dimAxes[{i, dim}].push_back(axis.name);
+            if (std::optional<ProgramTotals> cost = costOf(dimAxes))
+              found.emplace(std::move(dimAxes), *cost);
           }
     std::vector<State> states;
-    for (auto &[marks, cost] : found)
-      states.push_back({marks, cost});
+    for (auto &[dimAxes, cost] : found)
+      states.push_back({dimAxes, cost});
     sortByCost(states);
     return states;
   }
@@ -190,7 +190,7 @@ private:
   /// Sorts by cost, then by the number of annotated dimensions, and keeps the first kBeam states.
   void sortByCost(std::vector<State> &states) const {
     auto keyOfState = [&](const State &state) {
-      return std::tuple(keyOf(state.cost), state.marks.size(), state.marks);
+      return std::tuple(keyOf(state.cost), state.dimAxes.size(), state.dimAxes);
     };
     std::sort(states.begin(), states.end(),
               [&](const State &a, const State &b) { return keyOfState(a) < keyOfState(b); });
@@ -201,41 +201,41 @@ private:
   void dropIdle(State &state) {
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
-      for (const auto &[where, axes] : Marks(state.marks)) {
-        Marks fewer = state.marks;
+      for (const auto &[where, axes] : AnnotatedAxes(state.dimAxes)) {
+        AnnotatedAxes reduced = state.dimAxes;
         if (axes.size() > 1)
-          fewer[where].pop_back();
+          reduced[where].pop_back();
         else
-          fewer.erase(where);
-        std::optional<ProgramTotals> cost = costOf(fewer, /*isEnd=*/true);
+          reduced.erase(where);
+        std::optional<ProgramTotals> cost = costOf(reduced, /*isEnd=*/true);
         if (!cost || keyOf(state.cost) < keyOf(*cost))
           continue;
-        state = {std::move(fewer), *cost};
+        state = {std::move(reduced), *cost};
         isChanged = true;
       }
     }
   }
 
-  AnnotationEdit editOf(const Marks &marks) const {
+  AnnotationEdit editOf(const AnnotatedAxes &dimAxes) const {
     AnnotationEdit edit;
-    for (const auto &[where, axes] : marks)
+    for (const auto &[where, axes] : dimAxes)
       edit.push_back(rewriteDim(annotations[where.first], where.second, axes, /*isOpen=*/false));
     return edit;
   }
 
   /// Compiles the program with these annotations. Returns nullopt on errors, or if the limit is reached; half of the
   /// compiles are reserved for dropIdle (`isEnd`).
-  std::optional<ProgramTotals> costOf(const Marks &marks, bool isEnd = false) {
-    if (auto known = costs.find(marks); known != costs.end())
+  std::optional<ProgramTotals> costOf(const AnnotatedAxes &dimAxes, bool isEnd = false) {
+    if (auto known = costs.find(dimAxes); known != costs.end())
       return known->second;
     if (tries >= (isEnd ? maxTries : (maxTries + 1) / 2))
       return std::nullopt;
     ++tries;
     if (onProgress)
       onProgress(tries, maxTries);
-    Compiler compiler(fileName, applyEdit(text, editOf(marks)), options);
+    Compiler compiler(fileName, applyEdit(text, editOf(dimAxes)), options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
-    std::optional<ProgramTotals> &cost = costs[marks];
+    std::optional<ProgramTotals> &cost = costs[dimAxes];
     if (!inspection)
       return std::nullopt;
     mesh = inspection->report.mesh;
@@ -260,7 +260,7 @@ private:
   std::vector<Annotation> annotations;
   std::vector<size_t> order; ///< Indices of the unannotated parameters, the largest first.
   spmd::MeshShape mesh;
-  std::map<Marks, std::optional<ProgramTotals>> costs;
+  std::map<AnnotatedAxes, std::optional<ProgramTotals>> costs;
 };
 
 } // namespace

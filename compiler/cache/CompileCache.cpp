@@ -31,7 +31,7 @@ std::string encodeEntry(const std::string &key, const spmd::Artifact &artifact, 
 }
 
 /// Throws spmd::Error if the entry is damaged.
-KeptProgram decodeEntry(const std::string &key, std::string_view bytes) {
+CachedProgram decodeEntry(const std::string &key, std::string_view bytes) {
   if (bytes.size() < kDigestBytes + kLengthBytes ||
       bytes.substr(0, kDigestBytes) != digestOf(key, bytes.substr(kDigestBytes)))
     throw spmd::Error("the entry is damaged");
@@ -54,7 +54,7 @@ std::shared_ptr<CompileCache> CompileCache::open(const std::optional<std::string
       directory || environment.isCacheDirectoryNamed);
 }
 
-std::optional<KeptProgram> CompileCache::find(const std::string &key) {
+std::optional<CachedProgram> CompileCache::find(const std::string &key) {
   found.clear();
   std::optional<std::string> bytes;
   try {
@@ -65,7 +65,7 @@ std::optional<KeptProgram> CompileCache::find(const std::string &key) {
   if (!bytes)
     return std::nullopt;
   try {
-    KeptProgram program = decodeEntry(key, *bytes);
+    CachedProgram program = decodeEntry(key, *bytes);
     found = folder.pathOf(key);
     return program;
   } catch (const spmd::Error &) {

@@ -19,7 +19,7 @@
 namespace spmdc {
 
 /// The result of a compile without errors.
-struct KeptProgram {
+struct CachedProgram {
   spmd::Artifact artifact;
   std::string warnings; ///< A cache hit prints them again.
 };
@@ -36,7 +36,7 @@ public:
                                             const spmd::Environment &environment);
 
   /// Finds a program; nullopt on a miss. Never throws (see `problem`).
-  std::optional<KeptProgram> find(const std::string &key);
+  std::optional<CachedProgram> find(const std::string &key);
   /// Stores a program. Never throws (see `problem`).
   void keep(const std::string &key, const spmd::Artifact &artifact, const std::string &warnings);
 

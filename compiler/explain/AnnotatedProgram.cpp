@@ -41,11 +41,11 @@ std::string AnnotatedProgram::moved(const std::string &location, const Annotatio
 
 ForcingAnnotationText AnnotatedProgram::describe(const ForcingAnnotation &cause) const {
   for (const Annotation &annotation : annotations)
-    if (annotation.range.str() == cause.mark && cause.dim < annotation.dims.size()) {
+    if (annotation.range.str() == cause.annotationPlace && cause.dim < annotation.dims.size()) {
       const AnnotatedDim &dim = annotation.dims[cause.dim];
       return {cause, std::string(dim.whole.text()), dim.whole.str()};
     }
-  return {cause, "", cause.mark};
+  return {cause, "", cause.annotationPlace};
 }
 
 } // namespace spmdc

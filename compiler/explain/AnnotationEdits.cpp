@@ -74,7 +74,7 @@ public:
           order.push_back(&annotation);
     };
     for (const ForcingAnnotation &cause : causes)
-      append([&](const Annotation &annotation) { return annotation.range.str() == cause.mark; });
+      append([&](const Annotation &annotation) { return annotation.range.str() == cause.annotationPlace; });
     append([](const Annotation &annotation) { return annotation.isSignature; });
     append([](const Annotation &) { return true; });
     return order;
@@ -133,7 +133,7 @@ std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations
   EditLister lister(mesh, axes);
   for (const ForcingAnnotation &cause : causes)
     for (const Annotation &annotation : annotations)
-      if (annotation.range.str() == cause.mark)
+      if (annotation.range.str() == cause.annotationPlace)
         lister.change(annotation);
   for (const Annotation *annotation : EditLister::inOrder(annotations, causes))
     lister.add(*annotation, additionsOfOne(axes));
@@ -159,7 +159,7 @@ std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annota
   std::set<std::pair<const Annotation *, unsigned>> met;
   for (const ForcingAnnotation &cause : causes)
     for (const Annotation &annotation : annotations)
-      if (annotation.range.str() == cause.mark && cause.dim < annotation.dims.size())
+      if (annotation.range.str() == cause.annotationPlace && cause.dim < annotation.dims.size())
         met.emplace(&annotation, cause.dim);
   std::vector<AnnotationEdit> edits;
   if (met.size() < 2 || met.size() > maxDims)
@@ -181,7 +181,7 @@ std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annota
   return edits;
 }
 
-AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken) {
+AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const RemovedAxes &taken) {
   AnnotationEdit edit;
   for (const auto &[where, axes] : taken) {
     const Annotation &annotation = annotations[where.first];

@@ -47,9 +47,9 @@ std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annota
                                            const std::vector<ForcingAnnotation> &causes);
 
 /// Axes to remove, by (index of the annotation, dimension).
-using TakenAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;
+using RemovedAxes = std::map<std::pair<size_t, size_t>, std::set<std::string>>;
 /// The edit that removes the axes. The dimensions become open.
-AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const TakenAxes &taken);
+AnnotationEdit editWithout(const std::vector<Annotation> &annotations, const RemovedAxes &taken);
 
 /// The edit that gives one dimension these axes, closed or open.
 DimEdit rewriteDim(const Annotation &annotation, size_t dim, const std::vector<std::string> &axes, bool isOpen);

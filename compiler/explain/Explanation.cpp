@@ -42,7 +42,7 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
       // A cause is listed once, even if several paths lead from it to the collective.
       std::set<std::tuple<std::string, unsigned, std::string, bool>> described;
       for (const ForcingAnnotation &cause : wanted.back().causes)
-        if (described.emplace(cause.mark, cause.dim, cause.axis, cause.isWhole).second)
+        if (described.emplace(cause.annotationPlace, cause.dim, cause.axis, cause.isReplicated).second)
           entry.causes.push_back(program.describe(cause));
     }
 
@@ -58,10 +58,10 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   search.run(byCost);
   for (size_t i = 0; i < wanted.size(); ++i) {
     CollectiveExplanation &entry = explanation->collectives[i];
-    entry.proposal = chooseRemoval(wanted[i].found);
+    entry.proposal = chooseFixIt(wanted[i].found);
     entry.triedEdits = wanted[i].tried;
-    entry.isCutShort = wanted[i].isCutShort;
-    explanation->isCutShort |= wanted[i].isCutShort;
+    entry.isIncomplete = wanted[i].isIncomplete;
+    explanation->isIncomplete |= wanted[i].isIncomplete;
   }
   explanation->triedEdits = search.getTries();
   explanation->isOutOfTime = search.isOutOfTime();

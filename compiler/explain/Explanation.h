@@ -18,8 +18,8 @@ struct CollectiveExplanation {
   std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<ForcingAnnotationText> causes;
   Proposal proposal;
-  size_t triedEdits = 0;   ///< Number of edits that the search compiled for it.
-  bool isCutShort = false; ///< The search stopped at a limit before it tried all edits.
+  size_t triedEdits = 0;     ///< Number of edits that the search compiled for it.
+  bool isIncomplete = false; ///< The search stopped at a limit before it tried all edits.
 };
 
 /// The contents of the report of `spmdc explain`.
@@ -28,8 +28,8 @@ struct Explanation {
   ProgramTotals totals;
   std::vector<CollectiveExplanation> collectives; ///< In the order of the program.
   size_t triedEdits = 0;
-  bool isCutShort = false;  ///< The search stopped at a limit,
-  bool isOutOfTime = false; ///< and the limit was TryLimits::seconds.
+  bool isIncomplete = false; ///< The search stopped at a limit,
+  bool isOutOfTime = false;  ///< and the limit was TryLimits::seconds.
 };
 
 /// Explains a program: compiles it with `compiler`, finds the provenance of its collectives in `log`, and runs the

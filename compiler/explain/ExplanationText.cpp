@@ -28,7 +28,7 @@ double shareOf(const CollectiveReport &collective, const ProgramTotals &totals) 
 
 /// ` through multiply at x.spmd:3:4, add at x.spmd:3:2 and 2 more`: the operations between the annotation and the one
 /// that needs the collective, which is left out.
-std::string wayText(const std::vector<ProvenanceStep> &path) {
+std::string pathText(const std::vector<ProvenanceStep> &path) {
   constexpr size_t shown = 3;
   size_t count = path.empty() ? 0 : path.size() - 1;
   if (count == 0)
@@ -45,12 +45,12 @@ std::string causeText(const ForcingAnnotationText &entry) {
   const ForcingAnnotation &cause = entry.cause;
   std::string what = entry.written;
   if (what.empty())
-    what = (cause.isWhole ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
+    what = (cause.isReplicated ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
   if (!cause.name.empty())
     what += " of '" + cause.name + "'";
-  if (cause.isWhole)
+  if (cause.isReplicated)
     return entry.place + ": " + what + " keeps the dimension replicated over " + cause.axis;
-  return entry.place + ": " + what + wayText(cause.path);
+  return entry.place + ": " + what + pathText(cause.path);
 }
 
 std::string editText(const AnnotationEdit &edit) {
@@ -83,16 +83,16 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
                      timeText(collective.totalSeconds()) + ", " +
                      std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
   text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
-  if (!collective.ways.empty() && collective.ways.front().size() > 1)
-    text += "   called at " + llvm::join(llvm::ArrayRef(collective.ways.front()).drop_front(), ", from ") + "\n";
+  if (!collective.callPaths.empty() && collective.callPaths.front().size() > 1)
+    text += "   called at " + llvm::join(llvm::ArrayRef(collective.callPaths.front()).drop_front(), ", from ") + "\n";
   for (const auto &[place, line] : entry.otherLines)
     text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
   if (!collective.why.empty())
     text += "   " + collective.why + "\n";
   if (collective.ring != CollectiveMatmulKind::None)
-    text += "   " + ringText(collective) + "\n";
+    text += "   " + collectiveMatmulText(collective) + "\n";
   if (!collective.isCounted)
-    text += "   " + std::string(kOtherArmText) + "\n";
+    text += "   " + std::string(kUncountedText) + "\n";
   if (entry.causes.empty())
     text += "   no annotation forces it: the program itself calls for it\n";
   else
@@ -109,11 +109,11 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
       text += "   or, faster, if you write " + fixItText(*proposal.faster, totals);
     if (proposal.leaner)
       text += "   or, with less memory, if you write " + fixItText(*proposal.leaner, totals);
-  } else if (entry.isCutShort && entry.triedEdits == 0) {
+  } else if (entry.isIncomplete && entry.triedEdits == 0) {
     text += "   no change of these annotations was tried\n";
   } else if (!entry.causes.empty()) {
-    text += entry.isCutShort ? "   no change of these annotations that was tried removes it\n"
-                             : "   no change of these annotations removes it\n";
+    text += entry.isIncomplete ? "   no change of these annotations that was tried removes it\n"
+                               : "   no change of these annotations removes it\n";
   }
   return text;
 }
@@ -140,8 +140,9 @@ Json fixItJson(const FixIt &removal) {
 }
 
 Json causeJson(const ForcingAnnotationText &entry) {
-  Json json = {{"loc", entry.place},     {"written", entry.written}, {"name", entry.cause.name},
-               {"dim", entry.cause.dim}, {"axis", entry.cause.axis}, {"kind", entry.cause.isWhole ? "whole" : "cut"}};
+  Json json = {{"loc", entry.place},       {"written", entry.written},
+               {"name", entry.cause.name}, {"dim", entry.cause.dim},
+               {"axis", entry.cause.axis}, {"kind", entry.cause.isReplicated ? "whole" : "cut"}};
   json["through"] = Json::array();
   for (const ProvenanceStep &point : entry.cause.path)
     json["through"].push_back({{"loc", point.place}, {"op", point.what}});
@@ -152,8 +153,8 @@ Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) 
   Json json = collectiveJson(*entry.collective);
   json["source"] = entry.sourceLine;
   json["calls"] = Json::array();
-  for (size_t i = 1; !entry.collective->ways.empty() && i < entry.collective->ways.front().size(); ++i)
-    json["calls"].push_back(entry.collective->ways.front()[i]);
+  for (size_t i = 1; !entry.collective->callPaths.empty() && i < entry.collective->callPaths.front().size(); ++i)
+    json["calls"].push_back(entry.collective->callPaths.front()[i]);
   json["share"] = std::round(shareOf(*entry.collective, totals) * 1e6) / 1e6;
   json["causes"] = Json::array();
   for (const ForcingAnnotationText &cause : entry.causes)
@@ -183,7 +184,7 @@ std::string explanationText(const Explanation &explanation) {
   });
   for (size_t i = 0; i < byCost.size(); ++i)
     text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
-  if (explanation.isCutShort) {
+  if (explanation.isIncomplete) {
     size_t tried = explanation.triedEdits;
     std::string count = tried == 0   ? "no change of annotations was"
                         : tried == 1 ? "only 1 change of annotations was"
@@ -209,7 +210,7 @@ std::string explanationJson(const Explanation &explanation) {
   }
   json["totals"] = totalsJson(explanation.totals);
   json["tried"] = explanation.triedEdits;
-  json["all_tried"] = !explanation.isCutShort;
+  json["all_tried"] = !explanation.isIncomplete;
   return json.dump(1) + "\n";
 }
 

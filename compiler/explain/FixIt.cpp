@@ -18,21 +18,21 @@ bool isClearlyLeaner(const FixIt &a, const FixIt &b) {
 
 /// The fastest fix-it, or null if there are none. Among fix-its of equal predicted time (CostModel::kAlike) the one
 /// without extra cost, then the one with the fewest edits, then the one with the fewest bytes.
-const FixIt *findFastest(const std::vector<const FixIt *> &removals) {
-  if (removals.empty())
+const FixIt *findFastest(const std::vector<const FixIt *> &fixIts) {
+  if (fixIts.empty())
     return nullptr;
-  const FixIt *fastest = *std::min_element(removals.begin(), removals.end(), [](const auto *a, const auto *b) {
+  const FixIt *fastest = *std::min_element(fixIts.begin(), fixIts.end(), [](const auto *a, const auto *b) {
     return a->totals.seconds() < b->totals.seconds();
   });
-  auto keyOf = [&](const FixIt *removal) {
-    const ProgramTotals &totals = removal->totals;
+  auto keyOf = [&](const FixIt *fixIt) {
+    const ProgramTotals &totals = fixIt->totals;
     std::pair<double, double> bytes(totals.wireBytes, totals.peakBytes);
-    if (removal->isPaidFor)
+    if (fixIt->hasExtraCost)
       std::swap(bytes.first, bytes.second);
-    return std::tuple(isClearlyFaster(*fastest, *removal), removal->isPaidFor, removal->edit.size(), bytes,
-                      totals.flops, totals.seconds());
+    return std::tuple(isClearlyFaster(*fastest, *fixIt), fixIt->hasExtraCost, fixIt->edit.size(), bytes, totals.flops,
+                      totals.seconds());
   };
-  return *std::min_element(removals.begin(), removals.end(),
+  return *std::min_element(fixIts.begin(), fixIts.end(),
                            [&](const auto *a, const auto *b) { return keyOf(a) < keyOf(b); });
 }
 
@@ -40,32 +40,30 @@ const FixIt *findFastest(const std::vector<const FixIt *> &removals) {
 
 FixIt::FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now)
     : edit(std::move(edit)), totals(totals), isFaster(totals.seconds() < now.seconds()),
-      isPaidFor(isClearlyMore(totals.flops, now.flops) ||
-                isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
-                isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
+      hasExtraCost(isClearlyMore(totals.flops, now.flops) ||
+                   isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
+                   isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
 
-Proposal chooseRemoval(const std::vector<FixIt> &removals) {
-  auto rankOf = [](const FixIt &removal) {
-    return std::tuple(!removal.isFaster, removal.isPaidFor, removal.edit.size());
-  };
-  auto first = std::min_element(removals.begin(), removals.end(),
+Proposal chooseFixIt(const std::vector<FixIt> &fixIts) {
+  auto rankOf = [](const FixIt &fixIt) { return std::tuple(!fixIt.isFaster, fixIt.hasExtraCost, fixIt.edit.size()); };
+  auto first = std::min_element(fixIts.begin(), fixIts.end(),
                                 [&](const FixIt &a, const FixIt &b) { return rankOf(a) < rankOf(b); });
-  if (first == removals.end())
+  if (first == fixIts.end())
     return {};
   std::vector<const FixIt *> equals, fasterThanNow, lean;
-  for (const FixIt &removal : removals) {
-    if (rankOf(removal) == rankOf(*first))
-      equals.push_back(&removal);
-    if (removal.isFaster)
-      fasterThanNow.push_back(&removal);
+  for (const FixIt &fixIt : fixIts) {
+    if (rankOf(fixIt) == rankOf(*first))
+      equals.push_back(&fixIt);
+    if (fixIt.isFaster)
+      fasterThanNow.push_back(&fixIt);
   }
   const FixIt &best = *findFastest(equals);
   Proposal proposal{best, std::nullopt, std::nullopt};
   if (const FixIt *fastest = findFastest(fasterThanNow); fastest && isClearlyFaster(*fastest, best))
     proposal.faster = *fastest;
-  for (const FixIt *removal : fasterThanNow)
-    if (isClearlyLeaner(*removal, best) && (!proposal.faster || isClearlyLeaner(*removal, *proposal.faster)))
-      lean.push_back(removal);
+  for (const FixIt *fixIt : fasterThanNow)
+    if (isClearlyLeaner(*fixIt, best) && (!proposal.faster || isClearlyLeaner(*fixIt, *proposal.faster)))
+      lean.push_back(fixIt);
   if (const FixIt *leaner = findFastest(lean))
     proposal.leaner = *leaner;
   return proposal;

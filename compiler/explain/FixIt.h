@@ -14,7 +14,7 @@ struct FixIt {
   AnnotationEdit edit;
   ProgramTotals totals; ///< Of the edited program.
   bool isFaster;        ///< The edited program has a shorter predicted time (communication and compute).
-  bool isPaidFor;       ///< The edited program has clearly more FLOP, memory or communication on each device.
+  bool hasExtraCost;    ///< The edited program has clearly more FLOP, memory or communication on each device.
 
   FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now);
 };
@@ -27,8 +27,8 @@ struct Proposal {
 };
 
 /// Chooses among the fix-its of one collective. Preference: faster than the unedited program; no extra cost
-/// (isPaidFor); fewest edits; shortest predicted time. Among equal times (CostModel::kAlike) fewer bytes win: bytes on
-/// the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
-Proposal chooseRemoval(const std::vector<FixIt> &removals);
+/// (hasExtraCost); fewest edits; shortest predicted time. Among equal times (CostModel::kAlike) fewer bytes win: bytes
+/// on the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
+Proposal chooseFixIt(const std::vector<FixIt> &fixIts);
 
 } // namespace spmdc

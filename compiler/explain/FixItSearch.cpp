@@ -32,8 +32,8 @@ double bytesOf(const std::vector<const CollectiveReport *> &collectives) {
   return bytes;
 }
 
-std::vector<std::string> firstWayOf(const CollectiveReport &collective) {
-  return collective.ways.empty() ? std::vector<std::string>() : collective.ways.front();
+std::vector<std::string> firstCallPathOf(const CollectiveReport &collective) {
+  return collective.callPaths.empty() ? std::vector<std::string>() : collective.callPaths.front();
 }
 
 /// The operation that needs the collective, which is the first word of its `why`: several operations may share a place.
@@ -59,7 +59,7 @@ std::vector<std::string> placesAround(const WantedFixIt &wanted) {
   return places;
 }
 
-size_t countTaken(const TakenAxes &taken) {
+size_t countRemoved(const RemovedAxes &taken) {
   size_t count = 0;
   for (const auto &[where, axes] : taken)
     count += axes.size();
@@ -84,15 +84,15 @@ void FixItSearch::run(const std::vector<WantedFixIt *> &wanted) {
   for (WantedFixIt *one : left)
     tryAll(*one, listLikely(*one));
   for (WantedFixIt *one : left)
-    if (llvm::none_of(one->found, [](const FixIt &removal) { return removal.isFaster && !removal.isPaidFor; }))
+    if (llvm::none_of(one->found, [](const FixIt &fixIt) { return fixIt.isFaster && !fixIt.hasExtraCost; }))
       tryAll(*one, listLarger(*one));
   for (WantedFixIt *one : left)
-    if (llvm::none_of(one->found, [](const FixIt &removal) { return removal.isFaster; }))
-      takeAxes(*one);
+    if (llvm::none_of(one->found, [](const FixIt &fixIt) { return fixIt.isFaster; }))
+      removeAxes(*one);
 }
 
 std::vector<AnnotationEdit> FixItSearch::listResults(const std::vector<AxisAddition> &additions,
-                                                     CutResults which) const {
+                                                     ResultArrays which) const {
   std::vector<AnnotationEdit> edits;
   if (const Ast *ast = program.getAst())
     for (const FunctionReport &function : report.functions)
@@ -102,10 +102,10 @@ std::vector<AnnotationEdit> FixItSearch::listResults(const std::vector<AxisAddit
 
 std::vector<AnnotationEdit> FixItSearch::listLikely(const WantedFixIt &wanted) const {
   std::vector<std::string> axes = axesInOrder(wanted);
-  std::vector<AnnotationEdit> edits = listResults(additionsOfOne(axes), CutResults::Together);
+  std::vector<AnnotationEdit> edits = listResults(additionsOfOne(axes), ResultArrays::Together);
   llvm::append_range(edits, listAlignments(program.getAnnotations(), report.mesh, axes, wanted.causes));
   llvm::append_range(edits, listEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
-  llvm::append_range(edits, listResults(additionsOfOne(axes), CutResults::Apart));
+  llvm::append_range(edits, listResults(additionsOfOne(axes), ResultArrays::Apart));
   return edits;
 }
 
@@ -116,7 +116,7 @@ std::vector<AnnotationEdit> FixItSearch::listLarger(const WantedFixIt &wanted) c
     for (const FunctionReport &function : report.functions)
       for (const auto &additions : {additionsOfOne(axes), additionsOfSeveral(axes)})
         llvm::append_range(edits, listLetEdits(*ast, function.values, placesAround(wanted), additions));
-  for (CutResults which : {CutResults::Together, CutResults::Apart})
+  for (ResultArrays which : {ResultArrays::Together, ResultArrays::Apart})
     llvm::append_range(edits, listResults(additionsOfSeveral(axes), which));
   llvm::append_range(edits, listWiderEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
   return edits;
@@ -126,17 +126,17 @@ std::vector<AnnotationEdit> FixItSearch::listLarger(const WantedFixIt &wanted) c
 /// operation of the line counts as the same one, moved there, unless that operation had such a collective before the
 /// edit. So the edit must lower both the number of collectives of this kind on the line, and their bytes by at least
 /// the bytes of this collective.
-const CollectiveReport *FixItSearch::findLeft(const WantedFixIt &wanted, const AnnotationEdit &edit,
-                                              const ProgramReport &then) const {
+const CollectiveReport *FixItSearch::findRemaining(const WantedFixIt &wanted, const AnnotationEdit &edit,
+                                                   const ProgramReport &then) const {
   std::vector<const CollectiveReport *> before = findLike(wanted, report), after = findLike(wanted, then);
-  auto wayAfter = [&](const CollectiveReport &collective) {
-    std::vector<std::string> way;
-    for (const std::string &place : firstWayOf(collective))
-      way.push_back(program.moved(place, edit));
-    return way;
+  auto callPathAfter = [&](const CollectiveReport &collective) {
+    std::vector<std::string> callPath;
+    for (const std::string &place : firstCallPathOf(collective))
+      callPath.push_back(program.moved(place, edit));
+    return callPath;
   };
   auto isOfOne = [&](const CollectiveReport &old, const CollectiveReport &now) {
-    return old.op == now.op && operationOf(old) == operationOf(now) && wayAfter(old) == firstWayOf(now);
+    return old.op == now.op && operationOf(old) == operationOf(now) && callPathAfter(old) == firstCallPathOf(now);
   };
   for (const CollectiveReport *other : after)
     if (isOfOne(*wanted.collective, *other))
@@ -154,7 +154,7 @@ void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> 
   for (const AnnotationEdit &listed : edits) {
     AnnotationEdit edit = program.spell(listed);
     const Outcome *outcome = test(wanted, edit);
-    if (outcome && outcome->inspection && !findLeft(wanted, edit, outcome->inspection->report))
+    if (outcome && outcome->inspection && !findRemaining(wanted, edit, outcome->inspection->report))
       wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
   }
 }
@@ -169,7 +169,7 @@ const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const Annotat
   auto start = std::chrono::steady_clock::now();
   wasTooLong |= start - begin + slowest > std::chrono::duration<double>(limits.seconds);
   if (tries == limits.tries || wasTooLong) {
-    wanted.isCutShort = true;
+    wanted.isIncomplete = true;
     return nullptr;
   }
   ++tries;
@@ -184,25 +184,25 @@ const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const Annotat
 
 /// Removes the axes from the annotations that force the collective, compiles, and repeats with the annotations that
 /// force it then, until the collective is removed, no annotation is left, or too many dimensions are edited.
-void FixItSearch::takeAxes(WantedFixIt &wanted) {
+void FixItSearch::removeAxes(WantedFixIt &wanted) {
   constexpr size_t maxDims = 8;
   std::vector<ForcingAnnotation> causes = wanted.causes;
-  TakenAxes taken;
+  RemovedAxes taken;
   std::unique_ptr<AnnotatedProgram> changed;
   while (true) {
     const std::vector<Annotation> &annotations = (changed ? *changed : program).getAnnotations();
-    size_t before = countTaken(taken);
+    size_t before = countRemoved(taken);
     for (const ForcingAnnotation &cause : causes)
-      for (size_t i = 0; i < annotations.size() && !cause.isWhole; ++i)
-        if (annotations[i].range.str() == cause.mark && cause.dim < annotations[i].dims.size())
+      for (size_t i = 0; i < annotations.size() && !cause.isReplicated; ++i)
+        if (annotations[i].range.str() == cause.annotationPlace && cause.dim < annotations[i].dims.size())
           taken[{i, cause.dim}].insert(cause.axis);
-    if (countTaken(taken) == before || taken.size() > maxDims)
+    if (countRemoved(taken) == before || taken.size() > maxDims)
       return;
     AnnotationEdit edit = program.spell(editWithout(program.getAnnotations(), taken));
     const Outcome *outcome = test(wanted, edit);
     if (!outcome || !outcome->inspection)
       return;
-    const CollectiveReport *left = findLeft(wanted, edit, outcome->inspection->report);
+    const CollectiveReport *left = findRemaining(wanted, edit, outcome->inspection->report);
     if (!left) {
       wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
       return;

@@ -25,9 +25,9 @@ struct WantedFixIt {
   const CollectiveReport *collective = nullptr;
   std::set<std::string> axes; ///< The axes that annotations force (findForcedAxes).
   std::vector<ForcingAnnotation> causes;
-  std::vector<FixIt> found; ///< All edits that remove it.
-  size_t tried = 0;         ///< Number of edits tried for it.
-  bool isCutShort = false;  ///< The search stopped at a limit before it tried all edits.
+  std::vector<FixIt> found;  ///< All edits that remove it.
+  size_t tried = 0;          ///< Number of edits tried for it.
+  bool isIncomplete = false; ///< The search stopped at a limit before it tried all edits.
 };
 
 /// Searches edits of annotations that remove collectives. Each edited program is compiled once.
@@ -39,8 +39,8 @@ public:
   FixItSearch(const AnnotatedProgram &program, CompileOptions options, const Inspection &inspection,
               const TryLimits &limits, Duration compileTime);
 
-  /// Fills in `found`, `tried` and `isCutShort` of each collective, in the given order. First tries the likely edits of
-  /// all collectives, then larger edits for those without a faster fix-it free of extra cost, and at last, for those
+  /// Fills in `found`, `tried` and `isIncomplete` of each collective, in the given order. First tries the likely edits
+  /// of all collectives, then larger edits for those without a faster fix-it free of extra cost, and at last, for those
   /// without a faster one, removes their axes from all annotations that force them.
   void run(const std::vector<WantedFixIt *> &wanted);
 
@@ -54,13 +54,13 @@ private:
     PropagationLog log;
   };
 
-  std::vector<AnnotationEdit> listResults(const std::vector<AxisAddition> &additions, CutResults which) const;
+  std::vector<AnnotationEdit> listResults(const std::vector<AxisAddition> &additions, ResultArrays which) const;
   std::vector<AnnotationEdit> listLikely(const WantedFixIt &wanted) const;
   std::vector<AnnotationEdit> listLarger(const WantedFixIt &wanted) const;
-  const CollectiveReport *findLeft(const WantedFixIt &wanted, const AnnotationEdit &edit,
-                                   const ProgramReport &then) const;
+  const CollectiveReport *findRemaining(const WantedFixIt &wanted, const AnnotationEdit &edit,
+                                        const ProgramReport &then) const;
   void tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits);
-  void takeAxes(WantedFixIt &wanted);
+  void removeAxes(WantedFixIt &wanted);
   const Outcome *test(WantedFixIt &wanted, const AnnotationEdit &edit);
 
   const AnnotatedProgram &program;

@@ -81,7 +81,7 @@ struct IrAnnotations::State {
   /// The offset of a location in the text, if the text has `word` there. Otherwise the location is one of the .spmd
   /// program from which the IR was compiled.
   std::optional<uint32_t> find(Location loc, std::string_view word) const {
-    std::optional<SourcePosition> place = getSourcePosition(getMark(loc).value_or(loc));
+    std::optional<SourcePosition> place = getSourcePosition(getAnnotationRange(loc).value_or(loc));
     if (!place || place->line == 0 || place->line > lineStarts.size())
       return std::nullopt;
     size_t offset = lineStarts[place->line - 1] + place->column - 1;

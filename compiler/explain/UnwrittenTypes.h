@@ -11,14 +11,14 @@
 namespace spmdc {
 
 /// Whether an edit adds axes to all arrays of the result, or to one of them.
-enum class CutResults { Together, Apart };
+enum class ResultArrays { Together, Apart };
 
 /// Lists edits that write the entry's result type, if it has none, with additional axes on one dimension of the arrays
 /// that can have them. A struct is written by its name; its declaration holds the shardings of its fields. Empty if the
 /// types are not certain (ResultTypes.h).
 std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
                                             const std::vector<ValueReport> &results,
-                                            const std::vector<AxisAddition> &additions, CutResults which);
+                                            const std::vector<AxisAddition> &additions, ResultArrays which);
 
 /// Lists edits that write the type of a `let` without one, with additional axes on one dimension, for the `let`s on the
 /// lines of `places` (`mlp.spmd:5:7`), in program order.

@@ -132,7 +132,7 @@ private:
              bytesText(collective.wireBytesPerDevice) + "</td><td class=\"n\">" + std::to_string(collective.tripCount) +
              "</td><td class=\"n\">" + timeText(collective.totalSeconds()) + "</td><td>" + linkTo(collective.location) +
              "</td><td>" + escaped(collective.why) +
-             (collective.isCounted ? "" : "; " + escaped(std::string(kOtherArmText))) + "</td></tr>\n";
+             (collective.isCounted ? "" : "; " + escaped(std::string(kUncountedText))) + "</td></tr>\n";
     out += "</tbody>\n</table>\n";
   }
 

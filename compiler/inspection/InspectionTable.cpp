@@ -105,7 +105,7 @@ std::string collectiveTitle(const CollectiveReport &collective) {
          axesText(collective);
 }
 
-std::string ringText(const CollectiveReport &collective) {
+std::string collectiveMatmulText(const CollectiveReport &collective) {
   return "collective matmul around a ring, " + std::string(collectiveMatmulKindName(collective.ring)) + ": " +
          timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) +
          " overlap with the matrix product";
@@ -143,9 +143,9 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
             timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
       text += "    " + collective.why + "\n";
       if (collective.ring != CollectiveMatmulKind::None)
-        text += "    " + ringText(collective) + "\n";
+        text += "    " + collectiveMatmulText(collective) + "\n";
       if (!collective.isCounted)
-        text += "    " + std::string(kOtherArmText) + "\n";
+        text += "    " + std::string(kUncountedText) + "\n";
     }
     text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
             " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +

@@ -19,9 +19,9 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);
 /// For a collective matmul: the direction of its ring, and how much of the transfer overlaps with the product.
-std::string ringText(const CollectiveReport &collective);
+std::string collectiveMatmulText(const CollectiveReport &collective);
 /// The remark on a collective with CollectiveReport::isCounted false.
-inline constexpr const char *kOtherArmText = "not counted: the other branch of this conditional sends more";
+inline constexpr const char *kUncountedText = "not counted: the other branch of this conditional sends more";
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);

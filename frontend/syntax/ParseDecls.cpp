@@ -185,7 +185,7 @@ void Parser::checkBlockEnd(const Block &block, BlockKind kind) {
     diagnostics.error(block.value->range, "a function's value is returned: write 'return ...;'");
   if (kind == BlockKind::Loop && block.value)
     diagnostics.error(block.value->range, "a loop's next carries are yielded: write 'yield ...;'");
-  if (kind == BlockKind::Arm && !block.value && !block.isBroken)
+  if (kind == BlockKind::Branch && !block.value && !block.isBroken)
     diagnostics.error(end, "a branch of 'if' must end in a value without ';'");
   bool yields = std::any_of(block.statements.begin(), block.statements.end(),
                             [](const Stmt *stmt) { return stmt->kind == StmtKind::Yield; });

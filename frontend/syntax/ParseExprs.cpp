@@ -356,14 +356,14 @@ Expr *Parser::ifExpr() {
   Nested nested(*this);
   uint32_t begin = take().begin;
   Expr *condition = expression();
-  Block thenBlock = block(BlockKind::Arm);
+  Block thenBlock = block(BlockKind::Branch);
   expect(TokenKind::Else, "after the first branch: an 'if' is an expression and needs both");
   Block elseBlock;
   if (at(TokenKind::If)) {
     elseBlock.value = ifExpr();
     elseBlock.range = elseBlock.value->range;
   } else {
-    elseBlock = block(BlockKind::Arm);
+    elseBlock = block(BlockKind::Branch);
   }
   auto *node = ast->make<IfExpr>(since(begin));
   node->condition = condition;

@@ -103,7 +103,7 @@ private:
   void skipStatement();
 
   /// The kind of a block decides which statements it may have.
-  enum class BlockKind { Function, Loop, Arm };
+  enum class BlockKind { Function, Loop, Branch };
   Block block(BlockKind kind);
   void statement(Block &block);
   void endStatement();

@@ -47,8 +47,8 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getOperand()))
     return splat.resizeSplat(getType().getTensorType());
-  bool isWhole = getOperand().getType().getShape() == getType().getShape();
-  return foldIdentity(getOperand(), getType(), isWhole);
+  bool coversDim = getOperand().getType().getShape() == getType().getShape();
+  return foldIdentity(getOperand(), getType(), coversDim);
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor) { return foldIdentity(getOperand(), getType(), getDims().empty()); }

@@ -37,13 +37,11 @@ Operation *ArrayDialect::materializeConstant(OpBuilder &builder, Attribute value
 // Shapes of operands and results
 //===----------------------------------------------------------------------===//
 
-static ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 LogicalResult verifySameArrayShape(Operation *op) {
-  ArrayType result = arrayTypeOf(op->getResult(0));
+  ArrayType result = typeOf(op->getResult(0));
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (arrayTypeOf(operand).getShape() != result.getShape())
-      return op->emitOpError() << "operand " << index << " is " << arrayTypeOf(operand).withoutSharding().str()
+    if (typeOf(operand).getShape() != result.getShape())
+      return op->emitOpError() << "operand " << index << " is " << typeOf(operand).withoutSharding().str()
                                << ", the result " << result.withoutSharding().str() << "; shapes must agree";
   return verifyElementTypes(op);
 }
@@ -51,10 +49,10 @@ LogicalResult verifySameArrayShape(Operation *op) {
 LogicalResult verifySameArray(Operation *op) {
   if (failed(verifySameArrayShape(op)))
     return failure();
-  ArrayType result = arrayTypeOf(op->getResult(0));
+  ArrayType result = typeOf(op->getResult(0));
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
-    if (arrayTypeOf(operand).getElementType() != result.getElementType())
-      return op->emitOpError() << "operand " << index << " is " << arrayTypeOf(operand).withoutSharding().str()
+    if (typeOf(operand).getElementType() != result.getElementType())
+      return op->emitOpError() << "operand " << index << " is " << typeOf(operand).withoutSharding().str()
                                << ", the result " << result.withoutSharding().str() << "; element types must agree";
   return success();
 }
@@ -123,7 +121,7 @@ static ParseResult parseLabelLists(OpAsmParser &parser, ArrayAttr &lists) {
 }
 
 LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape, Type elementType) {
-  ArrayType expected = ArrayType::get(shape, elementType), actual = arrayTypeOf(op->getResult(0)).withoutSharding();
+  ArrayType expected = ArrayType::get(shape, elementType), actual = typeOf(op->getResult(0)).withoutSharding();
   if (expected != actual)
     return op->emitOpError() << "result must be " << expected.str() << ", got " << actual.str();
   return success();
@@ -211,7 +209,7 @@ LogicalResult ReshapeOp::verify() {
 }
 
 void TransposeOp::build(OpBuilder &builder, OperationState &state, Value operand, ArrayRef<int64_t> perm) {
-  ArrayType type = arrayTypeOf(operand);
+  ArrayType type = typeOf(operand);
   SmallVector<int64_t> shape;
   for (int64_t dim : perm)
     shape.push_back(type.getDimSize(dim));
@@ -239,7 +237,7 @@ void SliceOp::build(OpBuilder &builder, OperationState &state, Value operand, Ar
   SmallVector<int64_t> shape;
   for (auto [start, limit, stride] : llvm::zip(starts, limits, strides))
     shape.push_back(slicedSize(start, limit, stride));
-  build(builder, state, arrayTypeOf(operand).withShape(shape), operand, starts, limits, strides);
+  build(builder, state, typeOf(operand).withShape(shape), operand, starts, limits, strides);
 }
 
 LogicalResult SliceOp::verify() {
@@ -289,14 +287,14 @@ LogicalResult PadOp::verify() {
 LogicalResult ConcatenateOp::verify() {
   if (getOperands().empty())
     return emitOpError("requires at least one operand");
-  ArrayType first = arrayTypeOf(getOperands()[0]);
+  ArrayType first = typeOf(getOperands()[0]);
   auto dim = static_cast<int64_t>(getDim());
   if (failed(verifyDims(*this, {dim}, first.getRank(), "dimension")))
     return failure();
   SmallVector<int64_t> shape(first.getShape());
   shape[dim] = 0;
   for (Value operand : getOperands()) {
-    ArrayType type = arrayTypeOf(operand);
+    ArrayType type = typeOf(operand);
     SmallVector<int64_t> expected(shape);
     if (type.getRank() == first.getRank())
       expected[dim] = type.getDimSize(dim);
@@ -375,7 +373,7 @@ static SmallVector<int64_t> withoutDims(ArrayType type, ArrayRef<int64_t> dims) 
 
 void ReduceOp::build(OpBuilder &builder, OperationState &state, Value operand, ReductionKind kind,
                      ArrayRef<int64_t> dims) {
-  ArrayType type = arrayTypeOf(operand);
+  ArrayType type = typeOf(operand);
   build(builder, state, type.withShape(withoutDims(type, dims)), operand, kind, dims);
 }
 

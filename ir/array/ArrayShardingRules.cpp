@@ -27,7 +27,7 @@ ValueFactors addFactors(ShardingRule &rule, ArrayRef<int64_t> shape, FactorKind 
 bool isComparable(int64_t x, int64_t y) { return std::min(x, y) > 1 && 8 * std::min(x, y) >= std::max(x, y); }
 
 /// The role of a dimension in an operation.
-enum class DimRole { PassesThrough, IsWhole, Moves };
+enum class DimRole { PassesThrough, IsReplicated, Moves };
 
 /// The rule of an operation whose operand and result agree in all dimensions that pass through. Dimensions along which
 /// elements move get the same sharding, too, so that adjacent elements stay on one device, unless one is a small part
@@ -42,8 +42,8 @@ ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimR
     DimRole role = roleOf(d);
     int64_t scale = scales.empty() ? 1 : scales[d], dilation = dilations.empty() ? 1 : dilations[d];
     if (role == DimRole::Moves && !isComparable(before / scale * dilation, after))
-      role = DimRole::IsWhole;
-    if (role == DimRole::IsWhole) {
+      role = DimRole::IsReplicated;
+    if (role == DimRole::IsReplicated) {
       from.push_back({rule.addFactor(before, FactorKind::NeedReplication)});
       to.push_back({rule.addFactor(after, FactorKind::NeedReplication)});
       continue;
@@ -58,7 +58,7 @@ ShardingRule movementRule(ArrayType operand, ArrayType result, function_ref<DimR
 }
 
 /// Moves in which every element keeps its position.
-std::vector<spmd::DimMove> stayingMoves(ArrayType type) {
+std::vector<spmd::DimMove> identityMoves(ArrayType type) {
   std::vector<spmd::DimMove> dims;
   for (int64_t size : type.getShape())
     dims.push_back({0, 1, 0, size});
@@ -123,15 +123,15 @@ ShardingRule ReshapeOp::getShardingRule() {
   ValueFactors operand(from.size()), result(to.size());
   size_t i = 0, j = 0;
   int64_t in = 1, out = 1; // the remaining sizes of dimensions i - 1 and j - 1
-  auto addWhole = [&](DimFactors &dim, int64_t size) {
+  auto addReplicated = [&](DimFactors &dim, int64_t size) {
     if (size > 1)
       dim.push_back(rule.addFactor(size, FactorKind::NeedReplication));
   };
   if (getType().getNumElements() == 0) {
     for (size_t d = 0; d < from.size(); ++d)
-      addWhole(operand[d], from[d]);
+      addReplicated(operand[d], from[d]);
     for (size_t d = 0; d < to.size(); ++d)
-      addWhole(result[d], to[d]);
+      addReplicated(result[d], to[d]);
     rule.operands.push_back(operand);
     rule.results.push_back(result);
     return rule;
@@ -153,14 +153,14 @@ ShardingRule ReshapeOp::getShardingRule() {
       continue;
     }
     int64_t inProduct = in, outProduct = out;
-    addWhole(operand[i - 1], in);
-    addWhole(result[j - 1], out);
+    addReplicated(operand[i - 1], in);
+    addReplicated(result[j - 1], out);
     while (inProduct != outProduct) {
       if (inProduct < outProduct) {
-        addWhole(operand[i], from[i]);
+        addReplicated(operand[i], from[i]);
         inProduct *= from[i++];
       } else {
-        addWhole(result[j], to[j]);
+        addReplicated(result[j], to[j]);
         outProduct *= to[j++];
       }
     }
@@ -184,14 +184,14 @@ ShardingRule TransposeOp::getShardingRule() {
 ShardingRule SliceOp::getShardingRule() {
   ArrayType operand = getOperand().getType();
   auto roleOf = [&](int64_t d) {
-    bool isWhole = getStarts()[d] == 0 && getLimits()[d] == operand.getDimSize(d) && getStrides()[d] == 1;
-    return isWhole ? DimRole::PassesThrough : DimRole::Moves;
+    bool coversDim = getStarts()[d] == 0 && getLimits()[d] == operand.getDimSize(d) && getStrides()[d] == 1;
+    return coversDim ? DimRole::PassesThrough : DimRole::Moves;
   };
   return movementRule(operand, getType(), roleOf, getStrides());
 }
 
 ArrayMoves SliceOp::getMoves() {
-  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  std::vector<spmd::DimMove> dims = identityMoves(getType());
   for (size_t d = 0; d < dims.size(); ++d) {
     dims[d].shift = getStarts()[d];
     dims[d].stride = getStrides()[d];
@@ -224,8 +224,8 @@ Value SliceOp::createLocal(OpBuilder &builder, ValueRange operands, ArrayType, A
 
 ShardingRule PadOp::getShardingRule() {
   auto roleOf = [&](int64_t d) {
-    bool isWhole = getLow()[d] == 0 && getHigh()[d] == 0 && getInterior()[d] == 0;
-    return isWhole ? DimRole::PassesThrough : DimRole::Moves;
+    bool coversDim = getLow()[d] == 0 && getHigh()[d] == 0 && getInterior()[d] == 0;
+    return coversDim ? DimRole::PassesThrough : DimRole::Moves;
   };
   SmallVector<int64_t> dilations;
   for (int64_t interior : getInterior())
@@ -236,7 +236,7 @@ ShardingRule PadOp::getShardingRule() {
 }
 
 ArrayMoves PadOp::getMoves() {
-  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  std::vector<spmd::DimMove> dims = identityMoves(getType());
   for (size_t d = 0; d < dims.size(); ++d) {
     dims[d].shift = -getLow()[d];
     dims[d].dilation = getInterior()[d] + 1;
@@ -266,7 +266,7 @@ ArrayMoves ConcatenateOp::getMoves() {
   ArrayMoves moves;
   int64_t offset = 0;
   for (Value operand : getOperands()) {
-    std::vector<spmd::DimMove> dims = stayingMoves(getType());
+    std::vector<spmd::DimMove> dims = identityMoves(getType());
     int64_t size = cast<ArrayType>(operand.getType()).getDimSize(getDim());
     dims[getDim()] = {-offset, 1, offset, offset + size};
     moves.parts.push_back({operand, dims});
@@ -282,7 +282,7 @@ ShardingRule ReverseOp::getShardingRule() {
 }
 
 ArrayMoves ReverseOp::getMoves() {
-  std::vector<spmd::DimMove> dims = stayingMoves(getType());
+  std::vector<spmd::DimMove> dims = identityMoves(getType());
   for (int64_t d : getDims())
     dims[d] = {getType().getDimSize(d) - 1, -1, 0, getType().getDimSize(d)};
   return {{{getOperand(), dims}}, Value()};

@@ -12,8 +12,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
-
 /// Each device's addend of a sum counts once; devices that have the extreme share its cotangent.
 SmallVector<Value> AllReduceOp::buildCotangents(OpBuilder &builder, Location loc, Value cotangent, ArrayRef<bool>) {
   if (getKind() == ReductionKind::sum)

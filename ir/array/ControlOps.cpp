@@ -9,10 +9,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 bool isScalar(Value value, Type elementType) {
-  return arrayTypeOf(value).getRank() == 0 && arrayTypeOf(value).getElementType() == elementType;
+  return typeOf(value).getRank() == 0 && typeOf(value).getElementType() == elementType;
 }
 
 /// The operands of the region's array.yield; emits an error if it has another terminator.
@@ -28,7 +26,7 @@ LogicalResult verifySameValues(Operation *op, StringRef what, ValueRange values,
   if (values.size() != results.size())
     return op->emitOpError() << what << ": " << values.size() << " values for " << results.size() << " results";
   for (auto [index, value, result] : llvm::enumerate(values, results)) {
-    ArrayType type = arrayTypeOf(value).withoutSharding(), expected = arrayTypeOf(result).withoutSharding();
+    ArrayType type = typeOf(value).withoutSharding(), expected = typeOf(result).withoutSharding();
     if (type != expected)
       return op->emitOpError() << what << ": value " << index << " is " << type.str() << ", the result "
                                << expected.str();
@@ -120,7 +118,7 @@ void inlineRegion(PatternRewriter &rewriter, Operation *op, Region &region, Valu
 }
 
 /// A loop without iterations becomes its inits, one with a single iteration its body.
-struct ForOfFewTrips : OpRewritePattern<ForOp> {
+struct ForOfFewIterations : OpRewritePattern<ForOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(ForOp op, PatternRewriter &rewriter) const override {
@@ -300,7 +298,7 @@ struct IfOfConstant : OpRewritePattern<IfOp> {
 } // namespace
 
 void ForOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<ForOfFewTrips, ForOfInvariantCarry, ForOfDeadCarry>(context);
+  patterns.add<ForOfFewIterations, ForOfInvariantCarry, ForOfDeadCarry>(context);
 }
 
 void IfOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {

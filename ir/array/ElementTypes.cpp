@@ -15,8 +15,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// The element types that the first operand must have instead of this one, in words; null if this one is supported.
 static const char *neededElements(Operation *op, Type element) {
   bool isFloat = isa<FloatType>(element), isBool = element.isInteger(1);
@@ -32,15 +30,15 @@ static const char *neededElements(Operation *op, Type element) {
 }
 
 LogicalResult verifyElementTypes(Operation *op) {
-  ArrayType first = arrayTypeOf(op->getOperand(0)), result = arrayTypeOf(op->getResult(0));
+  ArrayType first = typeOf(op->getOperand(0)), result = typeOf(op->getResult(0));
   Type from = first.getElementType(), to = result.getElementType();
   if (const char *expected = neededElements(op, from))
     return op->emitOpError() << "requires " << expected << ", got " << first.withoutSharding().str();
   auto sameAs = [&](ArrayType like, ValueRange operands) -> LogicalResult {
     for (Value operand : operands)
-      if (arrayTypeOf(operand).getElementType() != like.getElementType())
+      if (typeOf(operand).getElementType() != like.getElementType())
         return op->emitOpError() << "requires one element type, got " << like.withoutSharding().str() << " and "
-                                 << arrayTypeOf(operand).withoutSharding().str();
+                                 << typeOf(operand).withoutSharding().str();
     return success();
   };
   if (isa<IsFiniteOp, CompareOp>(op)) {

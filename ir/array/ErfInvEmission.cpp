@@ -98,14 +98,14 @@ Value emitLog1p(const Floats &f, Value x) {
 
 /// Where w is below `limit`: a polynomial in w or its root, minus `center`. The coefficients are in descending order of
 /// powers; a shorter list is filled up with leading zeros.
-struct Piece {
+struct Interval {
   double limit;
   bool isOfRoot;
   double center;
   std::vector<double> coefficients;
 };
 
-const Piece kNarrow[] = {
+const Interval kNarrow[] = {
     {5.0,
      false,
      2.5,
@@ -118,7 +118,7 @@ const Piece kNarrow[] = {
       1.00167406, 2.83297682}},
 };
 
-const Piece kWide[] = {
+const Interval kWide[] = {
     {6.25, false, 3.125, {-3.6444120640178196996e-21, -1.685059138182016589e-19,  1.2858480715256400167e-18,
                           1.115787767802518096e-17,   -1.333171662854620906e-16,  2.0972767875968561637e-17,
                           6.6376381343583238325e-15,  -4.0545662729752068639e-14, -8.1519341976054721522e-14,
@@ -146,27 +146,27 @@ const Piece kWide[] = {
 };
 
 /// Evaluates one polynomial whose coefficients are selected by w.
-Value emitPieces(const Floats &f, Value w, ArrayRef<Piece> pieces) {
+Value emitIntervals(const Floats &f, Value w, ArrayRef<Interval> intervals) {
   Value root = f.b.create<math::SqrtOp>(f.loc, w);
   SmallVector<Value> isBelow;
   size_t count = 0;
-  for (const Piece &piece : pieces) {
-    isBelow.push_back(f.isLess(w, f.constant(piece.limit)));
-    count = std::max(count, piece.coefficients.size());
+  for (const Interval &interval : intervals) {
+    isBelow.push_back(f.isLess(w, f.constant(interval.limit)));
+    count = std::max(count, interval.coefficients.size());
   }
-  auto choose = [&](llvm::function_ref<Value(const Piece &)> of) {
-    Value chosen = of(pieces.back());
-    for (size_t i = pieces.size() - 1; i-- > 0;)
-      chosen = f.select(isBelow[i], of(pieces[i]), chosen);
+  auto choose = [&](llvm::function_ref<Value(const Interval &)> of) {
+    Value chosen = of(intervals.back());
+    for (size_t i = intervals.size() - 1; i-- > 0;)
+      chosen = f.select(isBelow[i], of(intervals[i]), chosen);
     return chosen;
   };
-  Value variable =
-      choose([&](const Piece &piece) { return f.subtract(piece.isOfRoot ? root : w, f.constant(piece.center)); });
+  Value variable = choose(
+      [&](const Interval &interval) { return f.subtract(interval.isOfRoot ? root : w, f.constant(interval.center)); });
   Value sum;
   for (size_t power = count; power-- > 0;) {
-    Value coefficient = choose([&](const Piece &piece) {
-      size_t size = piece.coefficients.size();
-      return f.constant(power < size ? piece.coefficients[size - 1 - power] : 0.0);
+    Value coefficient = choose([&](const Interval &interval) {
+      size_t size = interval.coefficients.size();
+      return f.constant(power < size ? interval.coefficients[size - 1 - power] : 0.0);
     });
     sum = sum ? f.multiplyAdd(sum, variable, coefficient) : coefficient;
   }
@@ -178,7 +178,7 @@ Value emitPieces(const Floats &f, Value w, ArrayRef<Piece> pieces) {
 Value emitErfInv(OpBuilder &b, Location loc, Value x) {
   Floats f(b, loc, x.getType());
   Value w = f.negate(emitLog1p(f, f.negate(f.multiply(x, x))));
-  Value result = f.multiply(emitPieces(f, w, f.isWide() ? ArrayRef(kWide) : ArrayRef(kNarrow)), x);
+  Value result = f.multiply(emitIntervals(f, w, f.isWide() ? ArrayRef(kWide) : ArrayRef(kNarrow)), x);
   Value magnitude = f.abs(x), one = f.constant(1.0);
   Value atEnds = f.multiply(x, f.constant(std::numeric_limits<double>::infinity()));
   atEnds = f.select(f.isEqual(magnitude, one), atEnds, f.constant(std::numeric_limits<double>::quiet_NaN()));

@@ -12,8 +12,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
-
 Value createZero(OpBuilder &b, Location loc, Value like) {
   return b.create<ConstantOp>(loc, plainTypeOf(like), Scalar::ofFloat(0));
 }

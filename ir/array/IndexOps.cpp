@@ -10,11 +10,9 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType arrayTypeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// Verifies the type of indices along a dimension of `size` elements.
 LogicalResult verifyIndices(Operation *op, Value indices, int64_t size) {
-  ArrayType type = arrayTypeOf(indices);
+  ArrayType type = typeOf(indices);
   if (!isPositionType(type.getElementType()))
     return op->emitOpError() << "indices must be i32 or i64, got " << type.withoutSharding().str();
   if (!holdsPositions(type.getElementType(), size))
@@ -29,8 +27,8 @@ LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, 
       static_cast<int64_t>(sizes.size()) != operand.getRank())
     return op->emitOpError("requires a start and a size for each dimension");
   for (auto [dim, start, size] : llvm::enumerate(starts, sizes)) {
-    if (arrayTypeOf(start).getRank() != 0)
-      return op->emitOpError() << "start " << dim << " is " << arrayTypeOf(start).withoutSharding().str()
+    if (typeOf(start).getRank() != 0)
+      return op->emitOpError() << "start " << dim << " is " << typeOf(start).withoutSharding().str()
                                << ", not a scalar";
     if (failed(verifyIndices(op, start, operand.getDimSize(dim))))
       return failure();
@@ -43,7 +41,7 @@ LogicalResult verifyWindow(Operation *op, ArrayType operand, ValueRange starts, 
 
 /// Verifies that the dimension has elements, so that indices can be clamped.
 LogicalResult verifyNotEmpty(Operation *op, ArrayType operand, int64_t dim) {
-  if (operand.getDimSize(dim) == 0 && arrayTypeOf(op->getResult(0)).getNumElements() != 0)
+  if (operand.getDimSize(dim) == 0 && typeOf(op->getResult(0)).getNumElements() != 0)
     return op->emitOpError() << "dimension " << dim << " of " << operand.withoutSharding().str()
                              << " is empty: it has no element to take";
   return success();
@@ -73,7 +71,7 @@ LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> 
 
 void DynamicSliceOp::build(OpBuilder &builder, OperationState &state, Value operand, ValueRange starts,
                            ArrayRef<int64_t> sizes) {
-  build(builder, state, arrayTypeOf(operand).withShape(sizes), operand, starts, sizes);
+  build(builder, state, typeOf(operand).withShape(sizes), operand, starts, sizes);
 }
 
 LogicalResult DynamicSliceOp::verify() {
@@ -101,8 +99,8 @@ SmallVector<int64_t> TakeOp::inferShape(ArrayType operand, ArrayType indices, in
 }
 
 void TakeOp::build(OpBuilder &builder, OperationState &state, Value operand, Value indices, int64_t dim) {
-  ArrayType type = arrayTypeOf(operand);
-  build(builder, state, type.withShape(inferShape(type, arrayTypeOf(indices), dim)), operand, indices, dim);
+  ArrayType type = typeOf(operand);
+  build(builder, state, type.withShape(inferShape(type, typeOf(indices), dim)), operand, indices, dim);
 }
 
 LogicalResult TakeOp::verify() {
@@ -116,7 +114,7 @@ LogicalResult TakeOp::verify() {
 }
 
 void TakeAlongOp::build(OpBuilder &builder, OperationState &state, Value operand, Value indices, int64_t dim) {
-  build(builder, state, arrayTypeOf(operand).withShape(arrayTypeOf(indices).getShape()), operand, indices, dim);
+  build(builder, state, typeOf(operand).withShape(typeOf(indices).getShape()), operand, indices, dim);
 }
 
 LogicalResult TakeAlongOp::verify() {
@@ -152,7 +150,7 @@ LogicalResult ScatterAddAlongOp::verify() {
 }
 
 void ArgsortOp::build(OpBuilder &builder, OperationState &state, Value operand, int64_t dim, bool descending) {
-  ArrayType type = arrayTypeOf(operand);
+  ArrayType type = typeOf(operand);
   build(builder, state, type.withElementType(getPositionType(builder.getContext(), type.getDimSize(dim))), operand, dim,
         descending);
 }

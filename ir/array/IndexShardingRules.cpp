@@ -19,10 +19,10 @@ Value shiftIndices(const LocalBuilder &local, Value indices, Value operand, int6
   ArrayRef<AxisRefAttr> axes = axesOf(operand, dim);
   if (axes.empty())
     return indices;
-  return local.offset(indices, local.shardStart(arrayTypeOf(operand).getDimSize(dim), axes), /*isSubtracted=*/true);
+  return local.offset(indices, local.shardStart(typeOf(operand).getDimSize(dim), axes), /*isSubtracted=*/true);
 }
 
-TypedAttr indexOutside(Value indices) { return IntegerAttr::get(arrayTypeOf(indices).getElementType(), -1); }
+TypedAttr indexOutside(Value indices) { return IntegerAttr::get(typeOf(indices).getElementType(), -1); }
 
 } // namespace
 
@@ -34,9 +34,9 @@ ShardingRule DynamicSliceOp::getShardingRule() {
   ShardingRule rule;
   ValueFactors operand, result;
   for (auto [size, taken] : llvm::zip(getOperand().getType().getShape(), getSizes())) {
-    bool isWhole = size == taken;
-    operand.push_back({rule.addFactor(size, isWhole ? FactorKind::PassThrough : FactorKind::Reduction)});
-    result.push_back(isWhole ? operand.back() : DimFactors{rule.addFactor(taken, FactorKind::NeedReplication)});
+    bool coversDim = size == taken;
+    operand.push_back({rule.addFactor(size, coversDim ? FactorKind::PassThrough : FactorKind::Reduction)});
+    result.push_back(coversDim ? operand.back() : DimFactors{rule.addFactor(taken, FactorKind::NeedReplication)});
   }
   rule.operands.assign(1 + getStarts().size(), ValueFactors());
   rule.operands[0] = operand;
@@ -49,14 +49,14 @@ Value DynamicSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, 
   ArrayType global = getOperand().getType();
   // The window keeps the local size of sharded dimensions at first.
   SmallVector<int64_t> sizes(localResult.getShape());
-  SmallVector<int64_t> cut;
+  SmallVector<int64_t> shardedDims;
   for (int64_t d = 0; d < global.getRank(); ++d)
     if (getSizes()[d] != global.getDimSize(d) && !axesOf(getOperand(), d).empty()) {
-      cut.push_back(d);
-      sizes[d] = arrayTypeOf(operands[0]).getDimSize(d);
+      shardedDims.push_back(d);
+      sizes[d] = typeOf(operands[0]).getDimSize(d);
     }
   Value result = b.create<DynamicSliceOp>(getLoc(), operands[0], operands.drop_front(), sizes);
-  for (int64_t d : cut) {
+  for (int64_t d : shardedDims) {
     int64_t size = global.getDimSize(d);
     Value start = local.clamp(operands[1 + d], size - getSizes()[d]);
     result = local.takeOwned(result, local.countFrom(start, getSizes()[d]), d, size, axesOf(getOperand(), d));
@@ -91,7 +91,7 @@ ArrayMoves DynamicUpdateSliceOp::getMoves() {
     operand.push_back({0, 1, 0, size});
     update.push_back({-first, 1, first, first + written});
   }
-  return {{{getOperand(), operand}, {getUpdate(), update, /*mayBeWhole=*/true}}, Value()};
+  return {{{getOperand(), operand}, {getUpdate(), update, /*mayBeReplicated=*/true}}, Value()};
 }
 
 Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {
@@ -106,7 +106,7 @@ Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, Array
     if (written == size || axes.empty())
       continue;
     // Writes the part of the update that overlaps with the shard; elements of other devices do not change.
-    int64_t piece = arrayTypeOf(operand).getDimSize(d), window = std::min(piece, written);
+    int64_t piece = typeOf(operand).getDimSize(d), window = std::min(piece, written);
     Value first = local.shardStart(size, axes), start = local.clamp(starts[d], size - written);
     starts[d] = local.clamp(local.subtract(start, first), piece - window);
     Value source = local.countFrom(local.subtract(local.add(first, starts[d]), start), window);
@@ -114,7 +114,7 @@ Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, Array
     update = b.create<TakeOp>(getLoc(), update, source, d);
   }
   if (!masks.empty()) {
-    ArrayRef<int64_t> window = arrayTypeOf(update).getShape();
+    ArrayRef<int64_t> window = typeOf(update).getShape();
     Value current = b.create<DynamicSliceOp>(getLoc(), operand, starts, window);
     for (auto &[dim, mask] : masks)
       update = local.select(local.broadcast(mask, window, {dim}), update, current);
@@ -180,7 +180,7 @@ Value TakeAlongOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
   int64_t size = getOperand().getType().getDimSize(dim);
   auto [position, isOwned] = local.localize(local.clamp(operands[1], size - 1), size, axes);
   Value taken = b.create<TakeAlongOp>(getLoc(), operands[0], position, dim);
-  return local.select(isOwned, taken, local.nothing(arrayTypeOf(taken)));
+  return local.select(isOwned, taken, local.nothing(typeOf(taken)));
 }
 
 ShardingRule ScatterAddOp::getShardingRule() {

@@ -21,8 +21,8 @@ using MayBePartial = llvm::function_ref<bool(Value)>;
 Type elementTypeOf(Value value) { return cast<ArrayType>(value.getType()).getElementType(); }
 
 /// Whether multiplying partial sums by the other operand, or dividing them by it, gives partial sums of the result. A
-/// constant that is infinite, or a divisor of 0, makes NaN of zeros, and a large factor makes infinities of numbers that
-/// cancel. A scalar that is known at run time only (a momentum, a count of tokens) is assumed to be none of these
+/// constant that is infinite, or a divisor of 0, makes NaN of zeros, and a large factor makes infinities of numbers
+/// that cancel. A scalar that is known at run time only (a momentum, a count of tokens) is assumed to be none of these
 /// (docs/differentiation.md says what follows if it is). An array may be so in any of its elements, as masks are.
 bool isLinearScale(Operation *op, unsigned term) {
   if (isa<IntegerType>(elementTypeOf(op->getResult(0))))

@@ -6,11 +6,9 @@
 
 namespace spmdc {
 
-inline ArrayType arrayTypeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
-
 /// The axes over which a dimension of an array is sharded.
 inline llvm::ArrayRef<AxisRefAttr> axesOf(mlir::Value global, int64_t dim) {
-  return arrayTypeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
+  return typeOf(global).getShardingOrOpen().getDims()[dim].getAxes();
 }
 
 /// The element-wise operation that combines two values of a reduction.
@@ -48,14 +46,14 @@ public:
 
   /// Broadcasts an array to this shape; its dimensions become `dims` of the result.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims = {}) const {
-    return b.create<BroadcastInDimOp>(loc, arrayTypeOf(value).withShape(shape), value, dims);
+    return b.create<BroadcastInDimOp>(loc, typeOf(value).withShape(shape), value, dims);
   }
 
   mlir::Value clamp(mlir::Value index, int64_t high) const {
-    llvm::ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    llvm::ArrayRef<int64_t> shape = typeOf(index).getShape();
     mlir::Value limit = splat(shape, high);
     widen(index, limit);
-    mlir::Value zero = b.create<ConstantOp>(loc, arrayTypeOf(index), Scalar::ofInt(0));
+    mlir::Value zero = b.create<ConstantOp>(loc, typeOf(index), Scalar::ofInt(0));
     return b.create<ClampOp>(loc, index.getType(), zero, index, limit);
   }
 
@@ -88,18 +86,18 @@ public:
 
   /// `x + scalar` for every element.
   mlir::Value offset(mlir::Value x, mlir::Value scalar, bool isSubtracted = false) const {
-    mlir::Value everywhere = broadcast(scalar, arrayTypeOf(x).getShape());
+    mlir::Value everywhere = broadcast(scalar, typeOf(x).getShape());
     return isSubtracted ? subtract(x, everywhere) : add(x, everywhere);
   }
 
   mlir::Value compare(mlir::Value x, mlir::Value y, ComparisonDirection direction) const {
     widen(x, y);
-    return b.create<CompareOp>(loc, arrayTypeOf(x).withElementType(b.getI1Type()), x, y, direction);
+    return b.create<CompareOp>(loc, typeOf(x).withElementType(b.getI1Type()), x, y, direction);
   }
 
   /// 0 <= index < bound (a scalar)
   mlir::Value isWithin(mlir::Value index, mlir::Value bound) const {
-    llvm::ArrayRef<int64_t> shape = arrayTypeOf(index).getShape();
+    llvm::ArrayRef<int64_t> shape = typeOf(index).getShape();
     mlir::Value fromLow = compare(index, splat(shape, 0), ComparisonDirection::ge);
     mlir::Value belowHigh = compare(index, broadcast(bound, shape), ComparisonDirection::lt);
     return b.create<AndOp>(loc, fromLow, belowHigh);
@@ -123,24 +121,24 @@ public:
     auto [local, isOwned] = localize(positions, size, axes);
     mlir::Value taken = b.create<TakeOp>(loc, operand, local, dim);
     llvm::SmallVector<int64_t> dims;
-    for (int64_t d = 0; d < arrayTypeOf(positions).getRank(); ++d)
+    for (int64_t d = 0; d < typeOf(positions).getRank(); ++d)
       dims.push_back(dim + d);
-    mlir::Value mask = broadcast(isOwned, arrayTypeOf(taken).getShape(), dims);
-    return select(mask, taken, nothing(arrayTypeOf(taken)));
+    mlir::Value mask = broadcast(isOwned, typeOf(taken).getShape(), dims);
+    return select(mask, taken, nothing(typeOf(taken)));
   }
 
   /// start, start + 1, ..., from a scalar start.
   mlir::Value countFrom(mlir::Value start, int64_t count) const {
-    return offset(b.create<IotaOp>(loc, arrayTypeOf(start).withShape({count}), /*dim=*/0), start);
+    return offset(b.create<IotaOp>(loc, typeOf(start).withShape({count}), /*dim=*/0), start);
   }
 
 private:
   /// Brings two positions to the wider type of both. Other operands do not change.
   void widen(mlir::Value &x, mlir::Value &y) const {
     for (auto [narrow, wide] : {std::pair(&x, &y), std::pair(&y, &x)})
-      if (arrayTypeOf(*narrow).getElementType().isSignlessInteger(32) &&
-          arrayTypeOf(*wide).getElementType().isSignlessInteger(64))
-        *narrow = b.create<ConvertOp>(loc, arrayTypeOf(*narrow).withElementType(b.getI64Type()), *narrow);
+      if (typeOf(*narrow).getElementType().isSignlessInteger(32) &&
+          typeOf(*wide).getElementType().isSignlessInteger(64))
+        *narrow = b.create<ConvertOp>(loc, typeOf(*narrow).withElementType(b.getI64Type()), *narrow);
   }
 
   mlir::OpBuilder &b;

@@ -18,7 +18,7 @@ namespace spmdc {
 namespace {
 
 /// A pad that only removes elements is a slice.
-struct PadThatCuts : OpRewritePattern<PadOp> {
+struct PadThatRemoves : OpRewritePattern<PadOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(PadOp op, PatternRewriter &rewriter) const override {
@@ -129,12 +129,13 @@ struct SumOfParts : OpRewritePattern<AddOp> {
       return failure();
     for (auto [one, rest] : {std::pair(op.getRhs(), op.getLhs()), std::pair(op.getLhs(), op.getRhs())}) {
       auto pad = one.getDefiningOp<PadOp>();
-      PadOp other = pad ? findOther(pad, rest, kMostSums) : PadOp();
+      PadOp other = pad ? findOther(pad, rest, kMaxSums) : PadOp();
       if (!other)
         continue;
-      auto [front, back] = findJoint(pad, other) ? std::pair(pad, other) : std::pair(other, pad);
-      Value joined = rewriter.create<ConcatenateOp>(
-          op.getLoc(), op.getType(), ValueRange{front.getOperand(), back.getOperand()}, *findJoint(front, back));
+      auto [front, back] = findConcatenatedDim(pad, other) ? std::pair(pad, other) : std::pair(other, pad);
+      Value joined =
+          rewriter.create<ConcatenateOp>(op.getLoc(), op.getType(), ValueRange{front.getOperand(), back.getOperand()},
+                                         *findConcatenatedDim(front, back));
       rewriter.replaceOp(op, replaceIn(rest, other, joined, rewriter));
       return success();
     }
@@ -142,12 +143,12 @@ struct SumOfParts : OpRewritePattern<AddOp> {
   }
 
   /// The most nested additions that the search visits.
-  static constexpr int kMostSums = 16;
+  static constexpr int kMaxSums = 16;
 
   /// Returns the pad among the addends that completes `pad`.
   static PadOp findOther(PadOp pad, Value rest, int sumsLeft) {
     if (auto other = rest.getDefiningOp<PadOp>())
-      return findJoint(pad, other) || findJoint(other, pad) ? other : PadOp();
+      return findConcatenatedDim(pad, other) || findConcatenatedDim(other, pad) ? other : PadOp();
     auto sum = rest.getDefiningOp<AddOp>();
     if (!sum || !sum->hasOneUse() || sum.getType().getSharding() || sumsLeft == 0)
       return {};
@@ -169,25 +170,26 @@ struct SumOfParts : OpRewritePattern<AddOp> {
 
   /// Returns the one dimension along which the second array begins where the first one ends, if both together fill the
   /// result.
-  static std::optional<int64_t> findJoint(PadOp front, PadOp back) {
-    std::optional<int64_t> joint;
+  static std::optional<int64_t> findConcatenatedDim(PadOp front, PadOp back) {
+    std::optional<int64_t> concatenatedDim;
     for (PadOp pad : {front, back})
       if (!pad->hasOneUse() || pad.getType().getSharding() || !isPlainZero(pad.getValue()) ||
           llvm::any_of(pad.getInterior(), [](int64_t width) { return width != 0; }))
         return std::nullopt;
     for (int64_t d = 0; d < front.getType().getRank(); ++d) {
-      bool isWhole =
+      bool coversDim =
           llvm::all_of(std::array{front.getLow()[d], front.getHigh()[d], back.getLow()[d], back.getHigh()[d]},
                        [](int64_t width) { return width == 0; });
-      if (isWhole)
+      if (coversDim)
         continue;
       int64_t begin = front.getOperand().getType().getDimSize(d);
-      if (joint || front.getLow()[d] != 0 || back.getHigh()[d] != 0 || begin == 0 || back.getLow()[d] != begin ||
-          front.getHigh()[d] != back.getOperand().getType().getDimSize(d) || front.getHigh()[d] == 0)
+      if (concatenatedDim || front.getLow()[d] != 0 || back.getHigh()[d] != 0 || begin == 0 ||
+          back.getLow()[d] != begin || front.getHigh()[d] != back.getOperand().getType().getDimSize(d) ||
+          front.getHigh()[d] == 0)
         return std::nullopt;
-      joint = d;
+      concatenatedDim = d;
     }
-    return joint;
+    return concatenatedDim;
   }
 };
 
@@ -323,8 +325,8 @@ struct SliceOfReverse : OpRewritePattern<SliceOp> {
 } // namespace
 
 void addMovementPatterns(RewritePatternSet &patterns) {
-  patterns.add<PadThatCuts, SliceOfSum, PadOfSum, PadOfPad, SumOfParts, SliceOfPad, SliceAtConstant, SliceOfTakeAlong,
-               ReverseOfCumulative, SliceOfReverse>(patterns.getContext());
+  patterns.add<PadThatRemoves, SliceOfSum, PadOfSum, PadOfPad, SumOfParts, SliceOfPad, SliceAtConstant,
+               SliceOfTakeAlong, ReverseOfCumulative, SliceOfReverse>(patterns.getContext());
 }
 
 } // namespace spmdc

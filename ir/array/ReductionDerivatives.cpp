@@ -15,8 +15,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
-
 //===----------------------------------------------------------------------===//
 // Contraction
 //===----------------------------------------------------------------------===//

@@ -12,8 +12,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
-
 Value createZero(OpBuilder &builder, Location loc, ArrayType type) {
   return builder.create<ConstantOp>(loc, type, Scalar::ofFloat(0));
 }

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-spmd::ShardRange getPiece(const spmd::MeshShape &mesh, ArrayRef<spmd::AxisRef> axes, int64_t device, int64_t n) {
+spmd::ShardRange getOwnedRange(const spmd::MeshShape &mesh, ArrayRef<spmd::AxisRef> axes, int64_t device, int64_t n) {
   std::vector<int64_t> coordinates = mesh.coordinates(device), sizes, positions;
   for (const spmd::AxisRef &axis : axes) {
     sizes.push_back(axis.sizeIn(mesh));
@@ -77,24 +77,25 @@ private:
     return Tensor(type.getShape(), type.getElementType(), getPoison(type.getElementType(), poison));
   }
 
-  /// The device's shard of the array `whole` along `dim`, as an array of type `type`.
-  Tensor take(const Tensor &whole, int64_t dim, AxesAttr axes, int64_t device, ArrayType type) const {
-    spmd::ShardRange range = getPiece(mesh, axes.toValues(), device, whole.shape[dim]);
+  /// The device's shard of the array `global` along `dim`, as an array of type `type`.
+  Tensor take(const Tensor &global, int64_t dim, AxesAttr axes, int64_t device, ArrayType type) const {
+    spmd::ShardRange range = getOwnedRange(mesh, axes.toValues(), device, global.shape[dim]);
     Tensor result = poisoned(type);
-    SmallVector<int64_t> start(whole.shape.size()), origin(whole.shape.size()), sizes(ArrayRef<int64_t>(whole.shape));
+    SmallVector<int64_t> start(global.shape.size()), origin(global.shape.size()),
+        sizes(ArrayRef<int64_t>(global.shape));
     start[dim] = range.start;
     sizes[dim] = range.size;
-    copyBox(whole, start, result, origin, sizes);
+    copyBox(global, start, result, origin, sizes);
     return result;
   }
 
-  /// Copies the shard of device `owner` into the array `whole` along `dim`.
-  void put(const Tensor &piece, int64_t dim, AxesAttr axes, int64_t owner, Tensor &whole) const {
-    spmd::ShardRange range = getPiece(mesh, axes.toValues(), owner, whole.shape[dim]);
-    SmallVector<int64_t> start(whole.shape.size()), origin(whole.shape.size()), sizes(ArrayRef<int64_t>(piece.shape));
+  /// Copies the shard of device `owner` into the array `global` along `dim`.
+  void put(const Tensor &shard, int64_t dim, AxesAttr axes, int64_t owner, Tensor &global) const {
+    spmd::ShardRange range = getOwnedRange(mesh, axes.toValues(), owner, global.shape[dim]);
+    SmallVector<int64_t> start(global.shape.size()), origin(global.shape.size()), sizes(ArrayRef<int64_t>(shard.shape));
     start[dim] = range.start;
     sizes[dim] = range.size;
-    copyBox(piece, origin, whole, start, sizes);
+    copyBox(shard, origin, global, start, sizes);
   }
 
   Tensor reduceGroup(ReductionKind kind, AxesAttr axes, const DeviceTensors &operands, int64_t device) const {
@@ -109,8 +110,8 @@ private:
   }
 
   FailureOr<Tensor> evaluateOn(ReduceScatterOp op, const DeviceTensors &operands, int64_t device) const {
-    Tensor whole = reduceGroup(op.getKind(), op.getAxes(), operands, device);
-    return take(whole, op.getDim(), op.getAxes(), device, op.getType());
+    Tensor global = reduceGroup(op.getKind(), op.getAxes(), operands, device);
+    return take(global, op.getDim(), op.getAxes(), device, op.getType());
   }
 
   FailureOr<Tensor> evaluateOn(AllSliceOp op, const DeviceTensors &operands, int64_t device) const {
@@ -126,12 +127,12 @@ private:
 
   FailureOr<Tensor> evaluateOn(AllToAllOp op, const DeviceTensors &operands, int64_t device) const {
     Tensor result = poisoned(op.getType());
-    SmallVector<int64_t> pieceShape(ArrayRef<int64_t>(operands[device].shape));
-    pieceShape[op.getSplit()] = op.getType().getDimSize(op.getSplit());
-    ArrayType pieceType = op.getType().withShape(pieceShape);
+    SmallVector<int64_t> shardShape(ArrayRef<int64_t>(operands[device].shape));
+    shardShape[op.getSplit()] = op.getType().getDimSize(op.getSplit());
+    ArrayType shardType = op.getType().withShape(shardShape);
     for (int64_t member : spmd::groupOf(mesh, op.getAxes().toValues(), device)) {
-      Tensor piece = take(operands[member], op.getSplit(), op.getAxes(), device, pieceType);
-      put(piece, op.getConcat(), op.getAxes(), member, result);
+      Tensor shard = take(operands[member], op.getSplit(), op.getAxes(), device, shardType);
+      put(shard, op.getConcat(), op.getAxes(), member, result);
     }
     return result;
   }

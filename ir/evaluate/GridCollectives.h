@@ -23,6 +23,7 @@ mlir::FailureOr<DeviceTensors> evaluateCollective(mlir::Operation *op, const spm
 Tensor reduceInTree(ReductionKind kind, llvm::ArrayRef<const Tensor *> operands);
 
 /// The range of a dimension of n elements that a device owns over these axes.
-spmd::ShardRange getPiece(const spmd::MeshShape &mesh, llvm::ArrayRef<spmd::AxisRef> axes, int64_t device, int64_t n);
+spmd::ShardRange getOwnedRange(const spmd::MeshShape &mesh, llvm::ArrayRef<spmd::AxisRef> axes, int64_t device,
+                               int64_t n);
 
 } // namespace spmdc

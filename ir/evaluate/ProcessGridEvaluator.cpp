@@ -51,7 +51,7 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::Fu
     ArrayType global = getGlobalType(function.getArgAttr(index, kGlobalTypeAttrName), type.getInput(index));
     if (ArrayRef<int64_t>(argument.shape) != global.getShape() || argument.elementType != global.getElementType())
       return function.emitError() << "argument " << index << " is not a " << global.withoutSharding().str();
-    inputs.push_back(cutIntoShards(argument, global, mesh, poison));
+    inputs.push_back(splitIntoShards(argument, global, mesh, poison));
   }
   FailureOr<Values> outputs = evaluate(function, inputs);
   if (failed(outputs))
@@ -60,7 +60,7 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::Fu
   for (auto [index, output] : llvm::enumerate(*outputs)) {
     ArrayType global = getGlobalType(function.getResultAttr(index, kGlobalTypeAttrName), type.getResult(index));
     std::string error;
-    FailureOr<Tensor> result = joinShards(output, global, mesh, error);
+    FailureOr<Tensor> result = assembleShards(output, global, mesh, error);
     if (failed(result))
       return function.emitError() << "result " << index << ": " << error;
     results.push_back(std::move(*result));
@@ -71,14 +71,14 @@ FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateGlobalView(func::Fu
 FailureOr<SmallVector<Tensor>> ProcessGridEvaluator::evaluateManual(ManualOp op, ArrayRef<Tensor> operands) {
   Values inputs, outputs;
   for (auto [input, operand] : llvm::zip(op.getInputs(), operands))
-    inputs.push_back(cutIntoShards(operand, op.getManualPart(cast<ArrayType>(input.getType())), mesh, poison));
+    inputs.push_back(splitIntoShards(operand, op.getManualPart(cast<ArrayType>(input.getType())), mesh, poison));
   if (failed(runBlock(op.getBlock(), inputs, outputs)))
     return failure();
   SmallVector<Tensor> results;
   for (auto [index, value] : llvm::enumerate(op.getOutputs())) {
     std::string error;
     FailureOr<Tensor> result =
-        joinShards(outputs[index], op.getManualPart(cast<ArrayType>(value.getType())), mesh, error);
+        assembleShards(outputs[index], op.getManualPart(cast<ArrayType>(value.getType())), mesh, error);
     if (failed(result))
       return op.emitError() << "result " << index << ": " << error;
     results.push_back(std::move(*result));
@@ -110,7 +110,7 @@ LogicalResult ProcessGridEvaluator::runManual(ManualOp op, ArrayRef<DeviceTensor
     ArrayType type = op.getManualPart(cast<ArrayType>(input.getType()));
     SmallVector<DeviceTensors> cut;
     for (const Tensor &tensor : operand)
-      cut.push_back(cutIntoShards(tensor, type, both, poison));
+      cut.push_back(splitIntoShards(tensor, type, both, poison));
     DeviceTensors &pieces = inputs.emplace_back();
     for (int64_t device = 0; device < both.deviceCount(); ++device)
       pieces.push_back(cut[around(device)][device]);
@@ -125,7 +125,7 @@ LogicalResult ProcessGridEvaluator::runManual(ManualOp op, ArrayRef<DeviceTensor
       for (int64_t other = 0; other < both.deviceCount(); ++other)
         pieces.push_back(outputs[index][atPlaceOf(other, device)]);
       std::string error;
-      FailureOr<Tensor> joined = joinShards(pieces, type, both, error);
+      FailureOr<Tensor> joined = assembleShards(pieces, type, both, error);
       if (failed(joined))
         return op.emitError() << "result " << index << ": " << error;
       result.push_back(std::move(*joined));
@@ -192,13 +192,13 @@ LogicalResult ProcessGridEvaluator::runOp(Operation *op, ArrayRef<DeviceTensors>
   auto elementType = [&] { return cast<ArrayType>(op->getResult(0).getType()).getElementType(); };
   if (auto start = dyn_cast<ShardStartOp>(op)) {
     results.push_back(coordinateTensors(mesh, elementType(), [&](int64_t device) {
-      return getPiece(mesh, start.getAxes().toValues(), device, start.getSize()).start;
+      return getOwnedRange(mesh, start.getAxes().toValues(), device, start.getSize()).start;
     }));
     return success();
   }
   if (auto size = dyn_cast<ShardSizeOp>(op)) {
     results.push_back(coordinateTensors(mesh, elementType(), [&](int64_t device) {
-      return getPiece(mesh, size.getAxes().toValues(), device, size.getSize()).size;
+      return getOwnedRange(mesh, size.getAxes().toValues(), device, size.getSize()).size;
     }));
     return success();
   }

@@ -92,7 +92,7 @@ void printScalar(llvm::raw_ostream &os, Type elementType, Scalar value) {
 
 } // namespace
 
-DeviceTensors cutIntoShards(const Tensor &global, ArrayType type, const spmd::MeshShape &mesh, Poison poison) {
+DeviceTensors splitIntoShards(const Tensor &global, ArrayType type, const spmd::MeshShape &mesh, Poison poison) {
   DeviceTensors shards;
   SmallVector<int64_t> origin(type.getRank());
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
@@ -104,8 +104,8 @@ DeviceTensors cutIntoShards(const Tensor &global, ArrayType type, const spmd::Me
   return shards;
 }
 
-FailureOr<Tensor> joinShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh,
-                             std::string &error) {
+FailureOr<Tensor> assembleShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh,
+                                 std::string &error) {
   llvm::raw_string_ostream os(error);
   if (!type.getShardingOrOpen().getUnreduced().empty()) {
     os << type.str() << " is unreduced: its shards are not an array yet";

@@ -32,12 +32,12 @@ void copyBox(const Tensor &source, llvm::ArrayRef<int64_t> sourceStart, Tensor &
              llvm::ArrayRef<int64_t> targetStart, llvm::ArrayRef<int64_t> sizes);
 
 /// The local arrays of a global one under the sharding of `type`. Without a sharding, it is replicated.
-DeviceTensors cutIntoShards(const Tensor &global, ArrayType type, const spmd::MeshShape &mesh, Poison poison);
+DeviceTensors splitIntoShards(const Tensor &global, ArrayType type, const spmd::MeshShape &mesh, Poison poison);
 
 /// The global array with these shards. Fails, with a message in `error`, if two devices that own the same element
 /// disagree in any bit, a local array has the wrong shape, or the array is unreduced.
-mlir::FailureOr<Tensor> joinShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh,
-                                   std::string &error);
+mlir::FailureOr<Tensor> assembleShards(const DeviceTensors &shards, ArrayType type, const spmd::MeshShape &mesh,
+                                       std::string &error);
 
 /// True if the bits are equal; all NaNs are equal.
 bool isSameScalar(mlir::Type elementType, Scalar a, Scalar b);

@@ -22,7 +22,7 @@ mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, m
 struct ArrayMove {
   mlir::Value source;
   std::vector<spmd::DimMove> dims;
-  bool mayBeWhole = false; ///< Devices on which a dimension is replicated slice it locally.
+  bool mayBeReplicated = false; ///< Devices on which a dimension is replicated slice it locally.
 };
 
 /// The moves of an operation that only moves elements: its result consists of parts, where later parts overwrite
@@ -33,12 +33,9 @@ struct ArrayMoves {
 };
 
 /// Traits of operations; OpInterfaces.td says what each promises.
-template <typename ConcreteType>
-class MathFunction : public mlir::OpTrait::TraitBase<ConcreteType, MathFunction> {};
-template <typename ConcreteType>
-class Division : public mlir::OpTrait::TraitBase<ConcreteType, Division> {};
-template <typename ConcreteType>
-class ExactInHalf : public mlir::OpTrait::TraitBase<ConcreteType, ExactInHalf> {};
+template <typename ConcreteType> class MathFunction : public mlir::OpTrait::TraitBase<ConcreteType, MathFunction> {};
+template <typename ConcreteType> class Division : public mlir::OpTrait::TraitBase<ConcreteType, Division> {};
+template <typename ConcreteType> class ExactInHalf : public mlir::OpTrait::TraitBase<ConcreteType, ExactInHalf> {};
 
 /// The derivative of the operation is zero everywhere.
 template <typename ConcreteType>
@@ -56,7 +53,8 @@ inline bool readsRange(mlir::Operation *op) {
   return ruled && ruled.readsRange();
 }
 
-/// The number of the operand that the operation writes or adds at places of its first one; none for any other operation.
+/// The number of the operand that the operation writes or adds at places of its first one; none for any other
+/// operation.
 inline std::optional<unsigned> getUpdateOperandNumber(mlir::Operation *op) {
   auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
   return ruled ? ruled.getUpdateOperandNumber() : std::nullopt;

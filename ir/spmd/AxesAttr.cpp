@@ -9,7 +9,7 @@ namespace spmdc {
 spmd::AxisRef AxisRefAttr::toValue() const { return {getName().str(), getPreSize(), getSize()}; }
 
 int64_t AxisRefAttr::sizeIn(const spmd::MeshShape &mesh) const {
-  if (!isWholeAxis())
+  if (!isFullAxis())
     return getSize();
   int index = mesh.indexOf(getName());
   return index < 0 ? 1 : mesh.axes[index].size;

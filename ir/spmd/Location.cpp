@@ -15,7 +15,7 @@ namespace spmdc {
 static constexpr llvm::StringLiteral kLet = "let";
 
 /// The tag of a pair of an expression and the location of its annotation.
-static constexpr llvm::StringLiteral kMark = "mark";
+static constexpr llvm::StringLiteral kAnnotation = "mark";
 
 /// The tag of the first and the last character of an expression.
 static constexpr llvm::StringLiteral kRange = "range";
@@ -115,25 +115,25 @@ template <typename Change> static mlir::Location changeBeneathNames(mlir::Locati
   return changed;
 }
 
-mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark) {
-  if (getMark(loc))
+mlir::Location getAnnotatedLoc(mlir::Location loc, mlir::Location mark) {
+  if (getAnnotationRange(loc))
     return loc;
   return changeBeneathNames(loc, [&](mlir::Location inner) -> mlir::Location {
     mlir::MLIRContext *context = loc.getContext();
-    return mlir::FusedLoc::get(context, {inner, mark}, mlir::StringAttr::get(context, kMark));
+    return mlir::FusedLoc::get(context, {inner, mark}, mlir::StringAttr::get(context, kAnnotation));
   });
 }
 
-mlir::Location getUnmarkedLoc(mlir::Location loc) {
+mlir::Location getUnannotatedLoc(mlir::Location loc) {
   return changeBeneathNames(loc, [](mlir::Location inner) -> mlir::Location {
     auto pair = llvm::dyn_cast<mlir::FusedLoc>(inner);
-    return pair && isFused(pair, kMark) ? pair.getLocations().front() : inner;
+    return pair && isFused(pair, kAnnotation) ? pair.getLocations().front() : inner;
   });
 }
 
-std::optional<mlir::Location> getMark(mlir::Location loc) {
+std::optional<mlir::Location> getAnnotationRange(mlir::Location loc) {
   auto pair = llvm::dyn_cast<mlir::FusedLoc>(getUnnamedLoc(loc));
-  if (pair && isFused(pair, kMark))
+  if (pair && isFused(pair, kAnnotation))
     return pair.getLocations().back();
   return std::nullopt;
 }
@@ -174,7 +174,7 @@ static llvm::SmallVector<mlir::Location> getParts(mlir::Location loc) {
 /// The call site around the expression of a location, if any.
 static std::optional<mlir::CallSiteLoc> getCallSite(mlir::Location loc) {
   loc = getUnnamedLoc(loc);
-  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kMark))
+  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kAnnotation))
     return getCallSite(pair.getLocations().front());
   auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc);
   return site ? std::optional(site) : std::nullopt;
@@ -188,7 +188,7 @@ llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc) {
   return result;
 }
 
-llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc) {
+llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceCallStacks(mlir::Location loc) {
   llvm::SmallVector<llvm::SmallVector<SourcePosition>> ways;
   for (mlir::Location part : getParts(loc)) {
     std::optional<SourcePosition> position = getSourcePosition(part);

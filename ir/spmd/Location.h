@@ -52,13 +52,13 @@ llvm::SmallVector<ValueName> getNamesAndHandles(mlir::Location loc);
 
 /// `loc` for a value whose annotation (a type or a P(...)) is at `mark`. A location that already has such a range keeps
 /// it.
-mlir::Location getMarkedLoc(mlir::Location loc, mlir::Location mark);
+mlir::Location getAnnotatedLoc(mlir::Location loc, mlir::Location mark);
 
 /// The same location without the annotation's range, for another value of the same expression.
-mlir::Location getUnmarkedLoc(mlir::Location loc);
+mlir::Location getUnannotatedLoc(mlir::Location loc);
 
 /// The range of the value's annotation, if known.
-std::optional<mlir::Location> getMark(mlir::Location loc);
+std::optional<mlir::Location> getAnnotationRange(mlir::Location loc);
 
 /// The begin of the (first) expression of a location, if known.
 std::optional<SourcePosition> getSourcePosition(mlir::Location loc);
@@ -71,7 +71,7 @@ llvm::SmallVector<SourcePosition> getSourcePositions(mlir::Location loc);
 
 /// For each of the same expressions: its position, then the positions of the calls around it, innermost first. An
 /// expression in a function occurs once for each call.
-llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceWays(mlir::Location loc);
+llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceCallStacks(mlir::Location loc);
 
 /// The first name that `let` gave, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);

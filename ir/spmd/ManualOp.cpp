@@ -50,23 +50,24 @@ static ArrayType withAxes(ManualOp op, ArrayType type, bool areManual) {
 
 ArrayType ManualOp::getManualPart(ArrayType type) { return withAxes(*this, type, /*areManual=*/true); }
 
-ArrayType ManualOp::getPiece(ArrayType type) {
-  ArrayType piece = getManualPart(type).getLocal(getMesh(*this));
-  return hasAutomaticAxes() ? piece.withSharding(withAxes(*this, type, /*areManual=*/false).getSharding()) : piece;
+ArrayType ManualOp::getLocalType(ArrayType type) {
+  ArrayType localType = getManualPart(type).getLocal(getMesh(*this));
+  return hasAutomaticAxes() ? localType.withSharding(withAxes(*this, type, /*areManual=*/false).getSharding())
+                            : localType;
 }
 
-ArrayType ManualOp::withPiece(ArrayType type, ShardingAttr piece) {
-  if (!piece)
+ArrayType ManualOp::withLocalSharding(ArrayType type, ShardingAttr localType) {
+  if (!localType)
     return getManualPart(type);
   SmallVector<DimShardingAttr> dims;
-  for (auto [index, dim] : llvm::enumerate(piece.getDims())) {
+  for (auto [index, dim] : llvm::enumerate(localType.getDims())) {
     SmallVector<AxisRefAttr> axes;
     if (ArrayType part = getManualPart(type); part.getSharding())
       llvm::append_range(axes, part.getSharding().getDims()[index].getAxes());
     llvm::append_range(axes, dim.getAxes());
     dims.push_back(DimShardingAttr::get(getContext(), axes, dim.getIsClosed(), dim.getPriority()));
   }
-  return type.withSharding(ShardingAttr::get(getContext(), dims, piece.getUnreduced()));
+  return type.withSharding(ShardingAttr::get(getContext(), dims, localType.getUnreduced()));
 }
 
 /// Verifies an operand or result: it is not unreduced, and the manual axes shard it evenly and come first in each
@@ -81,7 +82,7 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
     return op.emitOpError() << what << " is " << array.str() << ", a partial sum";
   spmd::MeshShape mesh = getMesh(op).toValue();
   for (auto [index, dim] : llvm::enumerate(getDims(array))) {
-    int64_t pieces = 1;
+    int64_t shardCount = 1;
     bool isBehind = false;
     for (AxisRefAttr axis : dim.getAxes()) {
       if (!op.isManual(axis.getName())) {
@@ -91,11 +92,11 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
       if (isBehind)
         return op.emitOpError() << what << " is " << array.str() << "; in dimension " << index << " the manual axis '"
                                 << axis.getName() << "' comes after an automatic axis";
-      pieces *= axis.toValue().sizeIn(mesh);
+      shardCount *= axis.toValue().sizeIn(mesh);
     }
-    if (array.getDimSize(index) % pieces)
-      return op.emitOpError() << what << " is " << array.str() << "; " << pieces << " shards do not divide dimension "
-                              << index;
+    if (array.getDimSize(index) % shardCount)
+      return op.emitOpError() << what << " is " << array.str() << "; " << shardCount
+                              << " shards do not divide dimension " << index;
   }
   return success();
 }
@@ -114,7 +115,7 @@ LogicalResult ManualOp::verify() {
     for (const spmd::AxisRef &axis : manual->toValues()) {
       if (mesh.indexOf(axis.name) < 0)
         return emitOpError() << "is over axis '" << axis.name << "', which the mesh does not have";
-      if (!axis.isWholeAxis())
+      if (!axis.isFullAxis())
         return emitOpError() << "is over part of an axis, '" << axis.str() << "'";
     }
   }
@@ -168,23 +169,24 @@ static LogicalResult verifyInside(ManualOp op) {
 LogicalResult ManualOp::verifyRegions() {
   bool hasAutomatic = hasAutomaticAxes();
   // Along automatic axes, the shardings around the region and in it may still differ: the partitioner reshards.
-  auto agree = [&](ArrayType piece, Type inside) {
-    return hasAutomatic ? piece.withoutSharding() == cast<ArrayType>(inside).withoutSharding() : piece == inside;
+  auto agree = [&](ArrayType localType, Type inside) {
+    return hasAutomatic ? localType.withoutSharding() == cast<ArrayType>(inside).withoutSharding()
+                        : localType == inside;
   };
   Block &block = getBlock();
   if (block.getNumArguments() != getInputs().size())
     return emitOpError() << "has " << getInputs().size() << " operands, its body takes " << block.getNumArguments();
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
-    if (ArrayType piece = getPiece(cast<ArrayType>(input.getType())); !agree(piece, argument.getType()))
+    if (ArrayType localType = getLocalType(cast<ArrayType>(input.getType())); !agree(localType, argument.getType()))
       return emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str() << " for a shard "
-                           << piece.str();
+                           << localType.str();
   auto yield = dyn_cast<ManualYieldOp>(block.getTerminator());
   if (!yield || yield.getValues().size() != getNumResults())
     return emitOpError() << "body must yield one value for each of " << getNumResults() << " results";
   for (auto [value, output] : llvm::zip(yield.getValues(), getOutputs()))
-    if (ArrayType piece = getPiece(cast<ArrayType>(output.getType())); !agree(piece, value.getType()))
+    if (ArrayType localType = getLocalType(cast<ArrayType>(output.getType())); !agree(localType, value.getType()))
       return emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str() << " for a shard "
-                           << piece.str();
+                           << localType.str();
   return hasAutomatic ? verifyInside(*this) : success();
 }
 

@@ -12,14 +12,14 @@
 namespace spmdc {
 
 /// An element-wise rule with some dimensions that must be replicated.
-static ShardingRule wholeAlong(ArrayType operand, ArrayType result, llvm::ArrayRef<uint64_t> whole) {
+static ShardingRule replicatedAlong(ArrayType operand, ArrayType result, llvm::ArrayRef<uint64_t> whole) {
   ShardingRule rule;
   ValueFactors before, after;
   for (auto [dim, size] : llvm::enumerate(operand.getShape())) {
-    bool isWhole = llvm::is_contained(whole, dim);
-    before.push_back({rule.addFactor(size, isWhole ? FactorKind::NeedReplication : FactorKind::PassThrough)});
-    after.push_back(isWhole ? DimFactors{rule.addFactor(result.getDimSize(dim), FactorKind::NeedReplication)}
-                            : before.back());
+    bool mustReplicate = llvm::is_contained(whole, dim);
+    before.push_back({rule.addFactor(size, mustReplicate ? FactorKind::NeedReplication : FactorKind::PassThrough)});
+    after.push_back(mustReplicate ? DimFactors{rule.addFactor(result.getDimSize(dim), FactorKind::NeedReplication)}
+                                  : before.back());
   }
   rule.operands = {before};
   rule.results = {after};
@@ -30,14 +30,16 @@ ShardingRule AllReduceOp::getShardingRule() { return ShardingRule::elementwise(g
 
 ShardingRule CollectivePermuteOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
 
-ShardingRule AllGatherOp::getShardingRule() { return wholeAlong(getOperand().getType(), getType(), {getDim()}); }
+ShardingRule AllGatherOp::getShardingRule() { return replicatedAlong(getOperand().getType(), getType(), {getDim()}); }
 
-ShardingRule AllSliceOp::getShardingRule() { return wholeAlong(getOperand().getType(), getType(), {getDim()}); }
+ShardingRule AllSliceOp::getShardingRule() { return replicatedAlong(getOperand().getType(), getType(), {getDim()}); }
 
-ShardingRule ReduceScatterOp::getShardingRule() { return wholeAlong(getOperand().getType(), getType(), {getDim()}); }
+ShardingRule ReduceScatterOp::getShardingRule() {
+  return replicatedAlong(getOperand().getType(), getType(), {getDim()});
+}
 
 ShardingRule AllToAllOp::getShardingRule() {
-  return wholeAlong(getOperand().getType(), getType(), {getSplit(), getConcat()});
+  return replicatedAlong(getOperand().getType(), getType(), {getSplit(), getConcat()});
 }
 
 ShardingRule AxisIndexOp::getShardingRule() { return ShardingRule::elementwise({}, 0); }

@@ -13,7 +13,7 @@ LogicalResult ShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     for (AxisRefAttr other : used) {
       if (other.getName() != axis.getName())
         continue;
-      bool overlaps = axis.isWholeAxis() || other.isWholeAxis() ||
+      bool overlaps = axis.isFullAxis() || other.isFullAxis() ||
                       (axis.getPreSize() < other.getPreSize() * other.getSize() &&
                        other.getPreSize() < axis.getPreSize() * axis.getSize());
       if (overlaps)

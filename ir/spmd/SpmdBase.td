@@ -37,7 +37,7 @@ def Spmd_AxisRefAttr : Spmd_Attr<"AxisRef", "axis"> {
   let genVerifyDecl = 1;
   let builders = [AttrBuilder<(ins "::llvm::StringRef":$name), [{ return $_get($_ctxt, name, 1, 0); }]>];
   let extraClassDeclaration = [{
-    bool isWholeAxis() const { return getSize() == 0; }
+    bool isFullAxis() const { return getSize() == 0; }
     ::spmd::AxisRef toValue() const;
     /// The number of shards over the axis; 1 if the mesh has no such axis.
     int64_t sizeIn(const ::spmd::MeshShape &mesh) const;

@@ -56,7 +56,7 @@ LogicalResult verifyAxes(Operation *op, AxesAttr axes) {
     int index = mesh.indexOf(axis.name);
     if (index < 0)
       return op->emitOpError() << "names axis '" << axis.name << "', which the mesh does not have";
-    if (!axis.isWholeAxis() && mesh.axes[index].size % (axis.preSize * axis.size) != 0)
+    if (!axis.isFullAxis() && mesh.axes[index].size % (axis.preSize * axis.size) != 0)
       return op->emitOpError() << "part " << axis.str() << " does not divide axis '" << axis.name << "' of size "
                                << mesh.axes[index].size;
   }
@@ -110,9 +110,9 @@ double AllReduceOp::getWireBytes(MeshAttr mesh) {
 LogicalResult AllGatherOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getType())))
     return failure();
-  ArrayType piece = cut(*this, getType(), getDim(), getAxes());
-  if (!isSameArray(piece, getOperand().getType()))
-    return emitTypeMismatch(*this, "operand must be a shard of the result", piece, getOperand().getType());
+  ArrayType shardType = cut(*this, getType(), getDim(), getAxes());
+  if (!isSameArray(shardType, getOperand().getType()))
+    return emitTypeMismatch(*this, "operand must be a shard of the result", shardType, getOperand().getType());
   return success();
 }
 
@@ -123,9 +123,9 @@ double AllGatherOp::getWireBytes(MeshAttr mesh) {
 LogicalResult AllSliceOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
     return failure();
-  ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
-  if (!isSameArray(piece, getType()))
-    return emitTypeMismatch(*this, "result must be a shard of the operand", piece, getType());
+  ArrayType shardType = cut(*this, getOperand().getType(), getDim(), getAxes());
+  if (!isSameArray(shardType, getType()))
+    return emitTypeMismatch(*this, "result must be a shard of the operand", shardType, getType());
   return success();
 }
 
@@ -134,9 +134,9 @@ double AllSliceOp::getWireBytes(MeshAttr) { return 0; }
 LogicalResult ReduceScatterOp::verify() {
   if (failed(verifyAxes(*this, getAxes())) || failed(verifyDim(*this, getDim(), getOperand().getType())))
     return failure();
-  ArrayType piece = cut(*this, getOperand().getType(), getDim(), getAxes());
-  if (!isSameArray(piece, getType()))
-    return emitTypeMismatch(*this, "result must be a shard of the operand", piece, getType());
+  ArrayType shardType = cut(*this, getOperand().getType(), getDim(), getAxes());
+  if (!isSameArray(shardType, getType()))
+    return emitTypeMismatch(*this, "result must be a shard of the operand", shardType, getType());
   return success();
 }
 
@@ -156,13 +156,13 @@ LogicalResult AllToAllOp::verify() {
   // Both sides are shards of the array in which neither dimension is sharded.
   SmallVector<int64_t> whole(operand.getShape());
   whole[getConcat()] = getType().getDimSize(getConcat());
-  ArrayType wholeType = operand.withShape(whole);
-  if (!isSameArray(cut(*this, wholeType, getConcat(), getAxes()), operand))
+  ArrayType globalType = operand.withShape(whole);
+  if (!isSameArray(cut(*this, globalType, getConcat(), getAxes()), operand))
     return emitTypeMismatch(*this, "operand must be a shard along the concatenated dimension",
-                            cut(*this, wholeType, getConcat(), getAxes()), operand);
-  if (!isSameArray(cut(*this, wholeType, getSplit(), getAxes()), getType()))
+                            cut(*this, globalType, getConcat(), getAxes()), operand);
+  if (!isSameArray(cut(*this, globalType, getSplit(), getAxes()), getType()))
     return emitTypeMismatch(*this, "result must be a shard along the split dimension",
-                            cut(*this, wholeType, getSplit(), getAxes()), getType());
+                            cut(*this, globalType, getSplit(), getAxes()), getType());
   return success();
 }
 
@@ -239,9 +239,9 @@ LogicalResult ExchangeOp::verify() {
     if (move.dilation < 1 || std::gcd(move.stride, move.dilation) != 1)
       return emitOpError() << "dilates by " << move.dilation << " in steps of " << move.stride;
   }
-  ArrayType piece = getLocalSource(mesh.toValue(), source, getMoves());
-  if (piece != getOperand().getType())
-    return emitTypeMismatch(*this, "operand must be the local shard", piece, getOperand().getType());
+  ArrayType shardType = getLocalSource(mesh.toValue(), source, getMoves());
+  if (shardType != getOperand().getType())
+    return emitTypeMismatch(*this, "operand must be the local shard", shardType, getOperand().getType());
   if (target.getLocal(mesh) != getType())
     return emitTypeMismatch(*this, "result must be the local shard", target.getLocal(mesh), getType());
   return verifyAxes(*this, getAxes());

@@ -99,9 +99,9 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
     ArrayType getManualPart(ArrayType type);
     /// The type of an operand or result in the body: the shard along the manual axes, with the automatic axes
     /// unchanged; without a sharding if there are none.
-    ArrayType getPiece(ArrayType type);
+    ArrayType getLocalType(ArrayType type);
     /// The type of an operand or result with the automatic axes of `piece`, the sharding in the body.
-    ArrayType withPiece(ArrayType type, ShardingAttr piece);
+    ArrayType withLocalSharding(ArrayType type, ShardingAttr piece);
   }];
 }
 

@@ -45,4 +45,14 @@ spmd::DType getDType(mlir::Type elementType);
 
 bool isUnsigned(mlir::Type elementType);
 
+/// The type of a value that is an array.
+inline ArrayType typeOf(mlir::Value value) { return llvm::cast<ArrayType>(value.getType()); }
+/// The same without its sharding.
+inline ArrayType plainTypeOf(mlir::Value value) { return typeOf(value).withoutSharding(); }
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return typeOf(value).getShape(); }
+
+/// Whether devices hold partial sums of the array.
+inline bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+inline bool isUnreduced(mlir::Value value) { return isUnreduced(typeOf(value)); }
+
 } // namespace spmdc

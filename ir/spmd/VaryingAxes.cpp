@@ -17,16 +17,16 @@ VaryingAxes::VaryingAxes(Block &block, ArrayRef<Axes> arguments) {
 }
 
 /// The axes over which a region's operands are sharded, without automatic axes.
-static SmallVector<VaryingAxes::Axes> cuttingOperands(ManualOp op) {
+static SmallVector<VaryingAxes::Axes> shardingAxesOfOperands(ManualOp op) {
   SmallVector<VaryingAxes::Axes> result;
   for (Value input : op.getInputs())
-    result.push_back(VaryingAxes::getCutting(op.getManualPart(cast<ArrayType>(input.getType()))));
+    result.push_back(VaryingAxes::getShardingAxes(op.getManualPart(cast<ArrayType>(input.getType()))));
   return result;
 }
 
-VaryingAxes::VaryingAxes(ManualOp op) : VaryingAxes(op.getBlock(), cuttingOperands(op)) {}
+VaryingAxes::VaryingAxes(ManualOp op) : VaryingAxes(op.getBlock(), shardingAxesOfOperands(op)) {}
 
-VaryingAxes::Axes VaryingAxes::getCutting(ArrayType type) {
+VaryingAxes::Axes VaryingAxes::getShardingAxes(ArrayType type) {
   Axes axes;
   for (DimShardingAttr dim : type.getShardingOrOpen().getDims())
     for (AxisRefAttr axis : dim.getAxes())
@@ -176,7 +176,7 @@ void VaryingAxes::visitRegions(Operation *op) {
     for (Value result : op->getResults())
       join(result, context);
     if (auto manual = dyn_cast<ManualOp>(op)) {
-      for (auto [argument, axes] : llvm::zip(manual.getBlock().getArguments(), cuttingOperands(manual)))
+      for (auto [argument, axes] : llvm::zip(manual.getBlock().getArguments(), shardingAxesOfOperands(manual)))
         join(argument, axes);
       Axes own = ownAxes(manual);
       for (auto [result, yielded] : llvm::zip(op->getResults(), yieldedBy(manual.getBlock())))

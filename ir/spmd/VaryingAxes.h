@@ -60,7 +60,7 @@ public:
   void widen(mlir::Block &block, const Axes &axes);
 
   /// The axes over which an array of this type is sharded.
-  static Axes getCutting(ArrayType type);
+  static Axes getShardingAxes(ArrayType type);
 
 private:
   void visit(mlir::Block &block);

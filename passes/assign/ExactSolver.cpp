@@ -13,12 +13,8 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// With more devices, the missing elements are not counted device by device, and exchanges get no price.
 constexpr int64_t kManyDevices = 1024;
-
-bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
 /// Whether the reshape may be done by an exchange of the ends of runs (Regrouping.h), which no strategy describes.
 bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
@@ -46,7 +42,7 @@ void ExactSolver::countHeld(Value value) {
 
 ExactSolver::Outcome ExactSolver::solve(double weight, bool mayHoldMore, double secondsPerHeldByte) const {
   MinSum::Solution solution =
-      problem.solve(mostNumbers, {.weight = weight, .held = secondsPerHeldByte, .hasOptional = !mayHoldMore});
+      problem.solve(maxEntries, {.weight = weight, .held = secondsPerHeldByte, .hasOptional = !mayHoldMore});
   Outcome outcome;
   outcome.leastSeconds = solution.bound;
   for (auto [variable, listed] : llvm::enumerate(shardings))
@@ -57,7 +53,7 @@ ExactSolver::Outcome ExactSolver::solve(double weight, bool mayHoldMore, double 
 /// Lists the shardings of each variable, its current one first, so that it wins ties. Shardings that hold more than
 /// allowed get an infinite optional price.
 bool ExactSolver::listShardings() {
-  const int64_t mostHeld = graph.getLargestPiece();
+  const int64_t maxHeldBytes = graph.getLargestShard();
   for (unsigned variable = 0; variable < graph.getVariableCount(); ++variable) {
     Value value = graph.getValue(variable);
     ArrayType type = typeOf(value);
@@ -72,12 +68,12 @@ bool ExactSolver::listShardings() {
       if (!sharding)
         continue;
       ShardingAttr attr = ShardingAttr::fromValue(value.getContext(), *sharding);
-      if (attr.hasSameAxes(type.getShardingOrOpen()) || type.getLocalBytes(mesh, attr) > mostHeld)
+      if (attr.hasSameAxes(type.getShardingOrOpen()) || type.getLocalBytes(mesh, attr) > maxHeldBytes)
         continue;
       listed.push_back(type.withSharding(attr));
       ofHoldingMore.push_back(graph.mayHaveSharding(variable, attr) ? 0 : std::numeric_limits<double>::infinity());
     }
-    if (listed.size() > kMostShardings)
+    if (listed.size() > kMaxShardings)
       return false;
     problem.addVariable(static_cast<unsigned>(listed.size()));
     problem.add({variable}, std::move(ofHoldingMore), MinSum::Kind::Optional);
@@ -155,11 +151,12 @@ void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(
 }
 
 bool ExactSolver::addOp(Operation *op) {
-  double trips = graph.countRuns(op);
+  double runCount = graph.countRuns(op);
   auto addEdge = [&](Value from, const Place &to) {
     if (isRematerializable(from)) // It is rematerialized in any sharding.
       return;
-    addFunction({placeOf(from), to}, [&](ArrayRef<ArrayType> types) { return trips * secondsOf(types[0], types[1]); });
+    addFunction({placeOf(from), to},
+                [&](ArrayRef<ArrayType> types) { return runCount * secondsOf(types[0], types[1]); });
   };
   if (graph.getRule(op))
     return addRuled(cast<ShardingRuleOpInterface>(op));
@@ -180,10 +177,10 @@ bool ExactSolver::addOp(Operation *op) {
 }
 
 /// The strategies of an operation, computed once for equal operations.
-const ExactSolver::Ways &ExactSolver::listWays(ShardingRuleOpInterface op) {
-  auto [entry, isNew] = ways.try_emplace(graph.getChoices().getKey(op));
+const ExactSolver::Strategies &ExactSolver::listStrategies(ShardingRuleOpInterface op) {
+  auto [entry, isNew] = strategies.try_emplace(graph.getChoices().getKey(op));
   if (isNew)
-    entry->second = listSolverStrategies(planner, op, graph.getChoices().find(op)->traits, kMostWays);
+    entry->second = listSolverStrategies(planner, op, graph.getChoices().find(op)->operationRule, kMaxStrategies);
   return entry->second;
 }
 
@@ -192,19 +189,19 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   // An exchange that may start from a value in front of the operand gets no price, so that the sum stays a lower bound.
   if (reshape && (mayRegroup(reshape, *graph.getRule(op), mesh.deviceCount()) || getOwnReshard(reshape.getOperand())))
     return true;
-  const Ways &ways = listWays(op);
-  if (!ways || ways->empty() || known.size() > kMostReshards)
+  const Strategies &strategies = listStrategies(op);
+  if (!strategies || strategies->empty() || known.size() > kMaxReshards)
     return false;
-  double trips = graph.countRuns(op);
+  double runCount = graph.countRuns(op);
   ArrayMoves moves = op.getMoves();
   if (reshape)
     moves.parts.push_back({reshape.getOperand(), {}});
   bool mayMove = !moves.parts.empty();
-  size_t count = ways->size();
+  size_t count = strategies->size();
   unsigned node = problem.addVariable(static_cast<unsigned>(count + mayMove));
   std::vector<double> own;
-  for (const SolverStrategy &way : *ways)
-    own.push_back(trips * way.seconds);
+  for (const SolverStrategy &strategy : *strategies)
+    own.push_back(runCount * strategy.seconds);
   if (mayMove) // A further value stands for exchanges alone: at least as fast as the fastest strategy.
     own.push_back(*llvm::min_element(own));
   problem.add({node}, own);
@@ -214,15 +211,16 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
                       llvm::function_ref<double(ArrayType, ArrayType)> price) {
     llvm::SetVector<Type> wanted;
     std::vector<size_t> places;
-    for (const SolverStrategy &way : *ways) {
-      Type type = getWanted(way);
+    for (const SolverStrategy &strategy : *strategies) {
+      Type type = getWanted(strategy);
       wanted.insert(type);
       places.push_back(llvm::find(wanted, type) - wanted.begin());
     }
     std::vector<double> values, prices(wanted.size());
     values.reserve(place.types.size() * (count + mayMove));
     for (ArrayType type : place.types) {
-      llvm::transform(wanted, prices.begin(), [&](Type other) { return trips * price(type, cast<ArrayType>(other)); });
+      llvm::transform(wanted, prices.begin(),
+                      [&](Type other) { return runCount * price(type, cast<ArrayType>(other)); });
       for (size_t index : places)
         values.push_back(prices[index]);
       if (mayMove)
@@ -238,28 +236,28 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
       continue;
     auto number = static_cast<unsigned>(index);
     addTable(
-        placeOf(operand), [number](const SolverStrategy &way) { return way.operands[number]; },
+        placeOf(operand), [number](const SolverStrategy &strategy) { return strategy.operands[number]; },
         [&, number](ArrayType type, ArrayType wanted) {
           return secondsOf(type, wanted) / getRunsPerReshard(op, number, type, wanted, mesh);
         });
   }
   Place result = placeOf(op->getResult(0));
   llvm::DenseMap<Type, double> shares;
-  for (const SolverStrategy &way : *ways)
-    shares.try_emplace(way.result, isUnreduced(way.result) ? way.resultShare : 1);
+  for (const SolverStrategy &strategy : *strategies)
+    shares.try_emplace(strategy.result, isUnreduced(strategy.result) ? strategy.resultFraction : 1);
   addTable(
-      result, [](const SolverStrategy &way) { return way.result; },
+      result, [](const SolverStrategy &strategy) { return strategy.result; },
       [&](ArrayType type, ArrayType made) { return secondsOf(made, type) * shares.lookup(made); });
   if (mayMove && mesh.deviceCount() <= kManyDevices)
     addExchanges(moves, result, node, static_cast<unsigned>(count),
-                 trips / static_cast<double>(graph.countWindowUsers(op)));
+                 runCount / static_cast<double>(graph.countWindowUsers(op)));
   return true;
 }
 
 /// Adds the bytes of each part's exchange, if the operation is run by exchanges. Operations that share a window send at
 /// least as much together as the largest of them, so at least their mean each. A part without moves is a reshape.
-void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way,
-                               double trips) {
+void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned strategy,
+                               double runCount) {
   const CostModel &model = planner.getModel();
   for (const ArrayMove &part : moves.parts) {
     if (isRematerializable(part.source))
@@ -272,11 +270,11 @@ void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, uns
       const spmd::ShardedShape from = type.toShardedShape();
       for (ArrayType target : result.types) {
         const spmd::ShardedShape to = target.toShardedShape();
-        values.resize(values.size() + way, 0);
+        values.resize(values.size() + strategy, 0);
         bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
         bool isCounted = !isSum && (!isReshape || canExchangeReshape(mesh, type, target));
         double bytes = isCounted ? missing.of(from, to, part.dims) * elementBytes : 0;
-        values.push_back(trips * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
+        values.push_back(runCount * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
       }
     }
     SmallVector<unsigned> nodes;

@@ -22,10 +22,10 @@ namespace spmdc {
 class ExactSolver {
 public:
   /// The most entries of one table.
-  static constexpr size_t kMostNumbers = 1 << 16;
+  static constexpr size_t kMaxEntries = 1 << 16;
 
-  ExactSolver(ShardingGraph &graph, ReshardPlanner &planner, size_t mostNumbers = kMostNumbers)
-      : graph(graph), planner(planner), mesh(planner.getMesh()), mostNumbers(mostNumbers), missing(mesh) {}
+  ExactSolver(ShardingGraph &graph, ReshardPlanner &planner, size_t maxEntries = kMaxEntries)
+      : graph(graph), planner(planner), mesh(planner.getMesh()), maxEntries(maxEntries), missing(mesh) {}
 
   /// Adds all variables and functions; false if there are too many axes, or strategies of one operation.
   bool build();
@@ -45,7 +45,7 @@ public:
 
 private:
   /// The most shardings of one value, strategies of one operation, and different reshards in total.
-  static constexpr size_t kMostShardings = 64, kMostWays = 512, kMostReshards = 1 << 17;
+  static constexpr size_t kMaxShardings = 64, kMaxStrategies = 512, kMaxReshards = 1 << 17;
 
   /// The possible types of a value: those of its variable, or the one type that it keeps.
   struct Place {
@@ -53,13 +53,13 @@ private:
     llvm::SmallVector<ArrayType> types;
   };
 
-  using Ways = std::optional<std::vector<SolverStrategy>>;
+  using Strategies = std::optional<std::vector<SolverStrategy>>;
 
   bool listShardings();
-  const Ways &listWays(ShardingRuleOpInterface op);
+  const Strategies &listStrategies(ShardingRuleOpInterface op);
   bool addOp(mlir::Operation *op);
   bool addRuled(ShardingRuleOpInterface op);
-  void addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned way, double trips);
+  void addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned strategy, double runCount);
   void addFunction(llvm::ArrayRef<Place> places, llvm::function_ref<double(llvm::ArrayRef<ArrayType>)> price);
   Place placeOf(mlir::Value value) const;
   double secondsOf(ArrayType from, ArrayType to);
@@ -68,12 +68,13 @@ private:
   ShardingGraph &graph;
   ReshardPlanner &planner;
   const spmd::MeshShape &mesh;
-  const size_t mostNumbers;
+  const size_t maxEntries;
   MinSum problem;
   std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable; numbers are the same as in the graph.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< The results of secondsOf.
   spmd::MissingElements missing;
-  std::unordered_map<OperationKey, Ways, OperationKey::Hash> ways; ///< The results of listWays; not iterated.
+  std::unordered_map<OperationKey, Strategies, OperationKey::Hash>
+      strategies; ///< The results of listStrategies; not iterated.
 };
 
 } // namespace spmdc

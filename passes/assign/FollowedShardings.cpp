@@ -22,19 +22,19 @@ void keepOthers(FactorAxes &axes, const FactorAxes &present) {
 
 } // namespace
 
-ShardingAttr FollowedShardings::find(const OperationFacts &signature, unsigned self, ShardingAttr sharding,
-                                     unsigned other, Value value) {
-  ShardingAttr present = signature.takesEach ? ShardingAttr() : cast<ArrayType>(value.getType()).getShardingOrOpen();
+ShardingAttr FollowedShardings::find(const OperationFacts &facts, unsigned self, ShardingAttr sharding, unsigned other,
+                                     Value value) {
+  ShardingAttr present = facts.takesEach ? ShardingAttr() : cast<ArrayType>(value.getType()).getShardingOrOpen();
   auto [entry, isNew] = known.try_emplace(
-      {signature.fixed, self, sharding.getAsOpaquePointer(), other, present.getAsOpaquePointer()}, ShardingAttr());
+      {facts.fixed, self, sharding.getAsOpaquePointer(), other, present.getAsOpaquePointer()}, ShardingAttr());
   if (isNew)
-    entry->second = follow(signature, self, sharding, other, present);
+    entry->second = follow(facts, self, sharding, other, present);
   return entry->second;
 }
 
-ShardingAttr FollowedShardings::follow(const OperationFacts &signature, unsigned self, ShardingAttr sharding,
+ShardingAttr FollowedShardings::follow(const OperationFacts &facts, unsigned self, ShardingAttr sharding,
                                        unsigned other, ShardingAttr present) const {
-  const ShardingRule &rule = signature.traits.rule;
+  const ShardingRule &rule = facts.operationRule.rule;
   auto factorsOf = [&](unsigned index) -> const ValueFactors & {
     return index < rule.operands.size() ? rule.operands[index] : rule.results[0];
   };

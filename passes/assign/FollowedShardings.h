@@ -13,12 +13,12 @@ public:
 
   /// The sharding of `value`, the value with index `other` around the operation, if the value with index `self` has
   /// `sharding`; null if it does not follow. Indices count the operands, then the result.
-  ShardingAttr find(const OperationFacts &signature, unsigned self, ShardingAttr sharding, unsigned other,
+  ShardingAttr find(const OperationFacts &facts, unsigned self, ShardingAttr sharding, unsigned other,
                     mlir::Value value);
 
 private:
   /// `present`: the current sharding of the other value; null if it does not matter.
-  ShardingAttr follow(const OperationFacts &signature, unsigned self, ShardingAttr sharding, unsigned other,
+  ShardingAttr follow(const OperationFacts &facts, unsigned self, ShardingAttr sharding, unsigned other,
                       ShardingAttr present) const;
 
   const spmd::MeshShape &mesh;

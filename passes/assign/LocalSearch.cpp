@@ -20,8 +20,8 @@ constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
 constexpr size_t kMaxFarStarts = 4;
 constexpr unsigned kFarRadius = 64;
 constexpr double kFarShare = 1.0 / 3;
-/// The part of a search's effort that `bringOperands` may use.
-constexpr double kBringShare = 1.0 / 6;
+/// The part of a search's effort that `reshardOperands` may use.
+constexpr double kOperandsShare = 1.0 / 6;
 /// A change that may send more must save this part of the total time; for a result of the exact solver, it is also the
 /// part by which the bytes may grow.
 constexpr double kWorthMoreBytes = 0.25;
@@ -43,7 +43,7 @@ void LocalSearch::run() {
     before.emplace_back(op, llvm::to_vector(op->getResultTypes()));
   sentBefore = listSending();
   for (Operation *op : graph.getOps())
-    cutWhatIsPicked(op);
+    avoidShardedSlices(op);
   const ShardingChange propagated = graph.getState();
   search(/*goesFar=*/false);
   OperationPrice least = graph.priceTogether();
@@ -52,9 +52,9 @@ void LocalSearch::run() {
     if (least.linkBytes == 0)
       break;
     graph.apply(propagated);
-    graph.setMostHeld(mayHoldMore ? graph.getLargestPiece() : 0);
+    graph.setMaxHeldBytes(mayHoldMore ? graph.getLargestShard() : 0);
     search(/*goesFar=*/true);
-    graph.setMostHeld(0);
+    graph.setMaxHeldBytes(0);
     OperationPrice price = graph.priceTogether();
     bool isWorthMore = price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
     if (mayHoldMore ? isWorthMore : price.isBetterThan(least)) {
@@ -65,7 +65,7 @@ void LocalSearch::run() {
   graph.apply(best);
   if (least.linkBytes == 0)
     return;
-  bringOperands();
+  reshardOperands();
   if (graph.priceTogether().isBetterThan(least))
     best = graph.getState();
   findTogether(propagated, best);
@@ -164,30 +164,30 @@ void LocalSearch::search(bool goesFar) {
     auto sending = listSending();
     hasChanged = llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); }) ||
                  (goesFar && llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); })) ||
-                 llvm::any_of(sending, [&](Operation *op) { return leap(op); });
+                 llvm::any_of(sending, [&](Operation *op) { return improveTogether(op); });
   }
 }
 
 /// Allows strategies whose operands exceed the memory limit of their value, and are resharded for one operation only.
 /// The searches before do not, because such reshards would keep them from results that send less.
-void LocalSearch::bringOperands() {
-  ways.setBringsOperands(true);
-  limit = graph.getWork() + kBringShare * effort;
+void LocalSearch::reshardOperands() {
+  startingChanges.setReshardsOperands(true);
+  limit = graph.getWork() + kOperandsShare * effort;
   for (bool hasChanged = true; hasChanged && !isSpent();) {
     auto sending = listSending();
     hasChanged = llvm::any_of(sending, [&](Operation *op) { return improveFar(op, limit); }) ||
                  llvm::any_of(sending, [&](Operation *op) { return improve(op).has_value(); });
   }
-  ways.setBringsOperands(false);
+  startingChanges.setReshardsOperands(false);
 }
 
 /// For an operation that slices an array in a loop: shards another dimension than the sliced one if the program becomes
 /// much faster. Otherwise, if the array is a carry, shards no dimension over these axes, if the iterations become so
 /// much faster that it is worth the memory.
-void LocalSearch::cutWhatIsPicked(Operation *op) {
-  std::vector<ShardingChange> changes = ways.listUnpicked(op);
-  std::optional<ShardingChange> whole = ways.findUnpickedReplicated(op);
-  if (changes.empty() && !whole)
+void LocalSearch::avoidShardedSlices(Operation *op) {
+  std::vector<ShardingChange> changes = startingChanges.listOtherDimChanges(op);
+  std::optional<ShardingChange> replicatedChange = startingChanges.findReplicatedChange(op);
+  if (changes.empty() && !replicatedChange)
     return;
   double worth = kWorthMoreBytes * graph.priceAll().seconds;
   for (ShardingChange &change : changes) {
@@ -196,8 +196,8 @@ void LocalSearch::cutWhatIsPicked(Operation *op) {
       return make(change, nullptr);
   }
   double saving = graph.price(op).seconds * (1 - 1 / kWorthHolding);
-  if (whole && !savesMemory(op) && getGain(*whole).seconds > std::max(worth, saving))
-    make(*whole, nullptr);
+  if (replicatedChange && !savesMemory(op) && getGain(*replicatedChange).seconds > std::max(worth, saving))
+    make(*replicatedChange, nullptr);
 }
 
 /// The operations that send, those that send most first.
@@ -211,7 +211,7 @@ SmallVector<Operation *> LocalSearch::listSending() {
 
 /// Applies the first change that helps, with the radius that helps most, and returns its gain; none if none helps.
 std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<ShardingChange> *undos) {
-  for (const ShardingChange &start : ways.list(op, limit)) {
+  for (const ShardingChange &start : startingChanges.list(op, limit)) {
     std::optional<ShardingChange> best;
     OperationPrice bestGain;
     size_t size = 0;
@@ -239,7 +239,7 @@ std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<Sh
 bool LocalSearch::improveFar(Operation *op, double farLimit) {
   std::optional<ShardingChange> best;
   OperationPrice bestGain;
-  std::vector<ShardingChange> starts = ways.list(op, limit);
+  std::vector<ShardingChange> starts = startingChanges.list(op, limit);
   starts.resize(std::min(starts.size(), kMaxFarStarts));
   for (ShardingChange &change : starts) {
     if (graph.getWork() >= farLimit)
@@ -257,8 +257,8 @@ bool LocalSearch::improveFar(Operation *op, double farLimit) {
 }
 
 /// Applies a change that helps together with improvements of the operations that it touches.
-bool LocalSearch::leap(Operation *op) {
-  for (const ShardingChange &start : ways.list(op, limit, /*mayCostMore=*/true)) {
+bool LocalSearch::improveTogether(Operation *op) {
+  for (const ShardingChange &start : startingChanges.list(op, limit, /*mayCostMore=*/true)) {
     for (unsigned radius : {kRadii[0], kRadii[std::size(kRadii) - 1]}) {
       if (isSpent())
         return false;

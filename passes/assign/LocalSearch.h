@@ -13,7 +13,7 @@ class LocalSearch {
 public:
   /// `effort`: the most strategies that are priced in each of the three searches.
   LocalSearch(mlir::func::FuncOp func, ReshardPlanner &planner, double effort)
-      : func(func), planner(planner), graph(func, planner), ways(graph, planner.getMesh()), effort(effort) {}
+      : func(func), planner(planner), graph(func, planner), startingChanges(graph, planner.getMesh()), effort(effort) {}
 
   /// Runs all searches and applies the best shardings (docs/sharding-search.md):
   /// 1. For loops that slice an array along a sharded dimension, another dimension is sharded if that is much faster,
@@ -34,21 +34,21 @@ public:
 
 private:
   void search(bool goesFar);
-  void bringOperands();
+  void reshardOperands();
   void findTogether(const ShardingChange &propagated, ShardingChange &best);
-  void cutWhatIsPicked(mlir::Operation *op);
+  void avoidShardedSlices(mlir::Operation *op);
   llvm::SmallVector<mlir::Operation *> listSending();
   bool isSpent() const { return graph.getWork() >= limit; }
   std::optional<OperationPrice> improve(mlir::Operation *op, std::vector<ShardingChange> *undos = nullptr);
   bool improveFar(mlir::Operation *op, double farLimit);
-  bool leap(mlir::Operation *op);
+  bool improveTogether(mlir::Operation *op);
   void make(const ShardingChange &change, std::vector<ShardingChange> *undos);
   OperationPrice getGain(const ShardingChange &change);
 
   mlir::func::FuncOp func;
   ReshardPlanner &planner;
   ShardingGraph graph;
-  StartingChanges ways;
+  StartingChanges startingChanges;
   const double effort;
   std::optional<double> bound; ///< A lower bound on the seconds of all operations, for any shardings.
   double limit = 0;            ///< The work at which the current search stops.

@@ -56,8 +56,8 @@ double MinSum::evaluate(llvm::ArrayRef<unsigned> values, Terms terms) const {
 
 class MinSum::Elimination {
 public:
-  Elimination(const MinSum &problem, size_t mostNumbers, Terms terms)
-      : problem(problem), mostNumbers(mostNumbers), terms(terms) {
+  Elimination(const MinSum &problem, size_t maxEntries, Terms terms)
+      : problem(problem), maxEntries(maxEntries), terms(terms) {
     ofVariable.resize(problem.sizes.size());
     buckets.resize(problem.sizes.size());
     for (const Function &function : problem.functions)
@@ -148,7 +148,7 @@ private:
     for (const Function *function : llvm::make_second_range(bySize)) {
       auto fits = [&](Functions members) {
         members.push_back(function);
-        return sizeOf(getVariables(members).getArrayRef()) <= static_cast<double>(mostNumbers);
+        return sizeOf(getVariables(members).getArrayRef()) <= static_cast<double>(maxEntries);
       };
       auto found = llvm::find_if(groups, fits);
       if (found == groups.end())
@@ -237,7 +237,7 @@ private:
   }
 
   const MinSum &problem;
-  const size_t mostNumbers;
+  const size_t maxEntries;
   const Terms terms;
   std::vector<Functions> ofVariable;
   std::vector<std::unique_ptr<Function>> made;
@@ -246,8 +246,8 @@ private:
   bool isExact = true;
 };
 
-MinSum::Solution MinSum::solve(size_t mostNumbers, Terms terms) const {
-  return Elimination(*this, mostNumbers, terms).run();
+MinSum::Solution MinSum::solve(size_t maxEntries, Terms terms) const {
+  return Elimination(*this, maxEntries, terms).run();
 }
 
 } // namespace spmdc

@@ -45,9 +45,9 @@ public:
     double bound = 0;             ///< A lower bound on the sum for any values.
     bool isExact = true;          ///< Whether the sum of these values equals the bound.
   };
-  /// Makes no table of more than `mostNumbers` entries, unless a function has more. Among equal sums it returns the
+  /// Makes no table of more than `maxEntries` entries, unless a function has more. Among equal sums it returns the
   /// first in the order of values.
-  Solution solve(size_t mostNumbers, Terms terms) const;
+  Solution solve(size_t maxEntries, Terms terms) const;
 
   /// The sum of all functions.
   double evaluate(llvm::ArrayRef<unsigned> values, Terms terms) const;

@@ -23,13 +23,12 @@ ShardingRuleOpInterface getRuled(Operation *op) {
 
 /// The work of looking up a known price, relative to one choice of a strategy.
 constexpr double kWorkOfLooking = 0.02;
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 ShardingAttr shardingOf(Value value) { return typeOf(value).getShardingOrOpen(); }
 
 /// Whether the value is a slice that only products use, as a part of a weight. Then it may have any sharding, like a
 /// weight that a product gathers.
-bool isOperandForm(Value value) {
+bool isProductOperand(Value value) {
   return value.getDefiningOp<SliceOp>() &&
          llvm::all_of(value.getUsers(), [](Operation *user) { return isa<DotGeneralOp>(user); });
 }
@@ -67,19 +66,19 @@ std::optional<unsigned> ShardingGraph::getVariable(Value value) const {
 
 ShardingAttr ShardingGraph::getSharding(unsigned variable) const { return shardingOf(getValue(variable)); }
 
-int64_t ShardingGraph::getPieceBytes(unsigned variable, ShardingAttr sharding) const {
+int64_t ShardingGraph::getShardBytes(unsigned variable, ShardingAttr sharding) const {
   return typeOf(getValue(variable)).getLocalBytes(mesh, sharding);
 }
 
 bool ShardingGraph::mayHaveSharding(unsigned variable, ShardingAttr sharding) const {
-  return isOperandForm(getValue(variable)) ||
-         getPieceBytes(variable, sharding) <= std::max(getPieceBytes(variable, getSharding(variable)), mostHeld);
+  return isProductOperand(getValue(variable)) ||
+         getShardBytes(variable, sharding) <= std::max(getShardBytes(variable, getSharding(variable)), maxHeldBytes);
 }
 
-int64_t ShardingGraph::getLargestPiece() const {
+int64_t ShardingGraph::getLargestShard() const {
   int64_t largest = 0;
   for (unsigned variable = 0; variable < variables.size(); ++variable)
-    largest = std::max(largest, getPieceBytes(variable, getSharding(variable)));
+    largest = std::max(largest, getShardBytes(variable, getSharding(variable)));
   return largest;
 }
 
@@ -127,7 +126,7 @@ double ShardingGraph::countRuns(Operation *op) {
   // A loop that may not run at all counts once.
   auto times = static_cast<double>(std::max<int64_t>(1, runs.count(op)));
   for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
-    times *= getTrips(loop);
+    times *= estimateIterations(loop);
   return times;
 }
 
@@ -139,7 +138,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
     price.seconds += model.seconds(cost, mesh.deviceCount());
     price.linkBytes += cost.linkBytes;
   };
-  double trips = countRuns(op);
+  double runCount = countRuns(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
     price = choices.choose(ruled, work).price;
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
@@ -155,7 +154,7 @@ OperationPrice ShardingGraph::price(Operation *op) {
       if (auto wanted = dyn_cast<ArrayType>(type))
         addEdge(operand, wanted);
   }
-  return {price.seconds * trips, price.linkBytes * trips};
+  return {price.seconds * runCount, price.linkBytes * runCount};
 }
 
 OperationPrice ShardingGraph::priceAll() {
@@ -170,7 +169,7 @@ OperationPrice ShardingGraph::priceAll() {
 
 OperationPrice ShardingGraph::priceTogether() {
   OperationPrice total = priceAll();
-  std::set<std::tuple<const void *, const void *, Block *>> forms;
+  std::set<std::tuple<const void *, const void *, Block *>> seenReshards;
   for (Operation *op : ops) {
     ShardingRuleOpInterface ruled = getRuled(op);
     const Strategy *choice = ruled ? &choices.choose(ruled, work) : nullptr;
@@ -180,7 +179,7 @@ OperationPrice ShardingGraph::priceTogether() {
       if (type.getShardingOrOpen().hasSameAxes(typeOf(operand).getShardingOrOpen()))
         continue;
       Block *place = findReshardPlace(operand, op)->getBlock();
-      if (forms.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
+      if (seenReshards.insert({operand.getAsOpaquePointer(), type.getAsOpaquePointer(), place}).second)
         continue;
       CollectiveCost cost = AvailableShardings(planner, /*longestChain=*/0).find(operand, type, op).cost;
       double times = countRuns(op) / getRunsPerReshard(operand, op);
@@ -204,8 +203,8 @@ llvm::SetVector<Operation *> ShardingGraph::getTouched(const ShardingChange &cha
     }
   // The price of a reduction depends on the sums that share it.
   for (Operation *op : llvm::to_vector(touched))
-    if (const OperationFacts *signature = choices.find(op)) {
-      ArrayRef<ShardingRuleOpInterface> sharers = signature->traits.reductionDiscount.sharers;
+    if (const OperationFacts *facts = choices.find(op)) {
+      ArrayRef<ShardingRuleOpInterface> sharers = facts->operationRule.reductionDiscount.sharers;
       touched.insert(sharers.begin(), sharers.end());
     }
   // A rematerialized value is priced at its users.
@@ -256,11 +255,11 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
         visit(operand == value ? result : operand, sharding);
     return;
   }
-  const OperationFacts *signature = choices.find(op);
-  if (!signature)
+  const OperationFacts *facts = choices.find(op);
+  if (!facts)
     return;
-  bool picks = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // A read along a sharded dimension counts as a sum.
-  if (!isFar && !picks && signature->reduces)
+  bool isRead = isa<DynamicSliceOp, TakeOp, TakeAlongOp>(op); // A read along a sharded dimension counts as a sum.
+  if (!isFar && !isRead && facts->reduces)
     return;
   SmallVector<Value> around(op->getOperands());
   around.push_back(op->getResult(0));
@@ -270,7 +269,7 @@ void ShardingGraph::followThrough(Operation *op, Value value, ShardingAttr shard
   for (auto [index, other] : llvm::enumerate(around)) {
     if (other == value || typeOf(other).getRank() == 0)
       continue;
-    if (ShardingAttr wanted = followed.find(*signature, self, sharding, static_cast<unsigned>(index), other))
+    if (ShardingAttr wanted = followed.find(*facts, self, sharding, static_cast<unsigned>(index), other))
       visit(other, wanted);
   }
 }

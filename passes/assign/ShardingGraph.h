@@ -41,24 +41,25 @@ public:
   /// A value of the variable, for its type and place.
   mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
   ShardingAttr getSharding(unsigned variable) const;
-  /// Whether a variable may have this sharding: devices must hold no more of it than now, or than `setMostHeld` allows.
+  /// Whether a variable may have this sharding: devices must hold no more of it than now, or than `setMaxHeldBytes`
+  /// allows.
   bool mayHaveSharding(unsigned variable, ShardingAttr sharding) const;
   /// Sets the bytes that a device may hold of a value, even if propagation has given the value a smaller shard.
-  void setMostHeld(int64_t bytes) { mostHeld = bytes; }
+  void setMaxHeldBytes(int64_t bytes) { maxHeldBytes = bytes; }
   /// The bytes of the largest shard of any variable now.
-  int64_t getLargestPiece() const;
+  int64_t getLargestShard() const;
 
   /// The sharding rule of an operation that is partitioned by one; null for any other.
   const ShardingRule *getRule(mlir::Operation *op) const {
-    const OperationFacts *signature = choices.find(op);
-    return signature ? &signature->traits.rule : nullptr;
+    const OperationFacts *facts = choices.find(op);
+    return facts ? &facts->operationRule.rule : nullptr;
   }
   /// The cached strategies of such operations.
   const StrategyCache &getChoices() const { return choices; }
   /// The price of the operation, or of the edges of a loop, branch or return, times the iterations of the loops around.
   OperationPrice price(mlir::Operation *op);
 
-  /// How often the operation runs, at least once. getTrips estimates the iterations of a `while`.
+  /// How often the operation runs, at least once. estimateIterations estimates the iterations of a `while`.
   double countRuns(mlir::Operation *op);
   /// The number of operations that may share a window, including this one.
   size_t countWindowUsers(mlir::Operation *op) const { return std::max<size_t>(1, families.getFamily(op).size()); }
@@ -74,7 +75,7 @@ public:
   }
 
   /// Adds the work of listing this many assignments of axes.
-  void addWork(size_t ways) { work += static_cast<double>(ways) / StrategyCache::kStrategiesPerWork; }
+  void addWork(size_t count) { work += static_cast<double>(count) / StrategyCache::kStrategiesPerWork; }
 
   /// The operations whose price a change may affect: those that touch a variable, and those that may share a window or
   /// a reduction with one of them.
@@ -97,7 +98,7 @@ private:
   void addVariable(llvm::ArrayRef<mlir::Value> values);
   bool isFree(mlir::Value value) const;
   /// The local bytes of the variable in this sharding.
-  int64_t getPieceBytes(unsigned variable, ShardingAttr sharding) const;
+  int64_t getShardBytes(unsigned variable, ShardingAttr sharding) const;
   /// Adds the shardings that follow from one value's sharding for the other values around an operation.
   void followThrough(mlir::Operation *op, mlir::Value value, ShardingAttr sharding, bool isFar, ShardingChange &change);
 
@@ -113,7 +114,7 @@ private:
   StrategyCache choices;
   FollowedShardings followed;
   double work = 0;
-  int64_t mostHeld = 0;
+  int64_t maxHeldBytes = 0;
 };
 
 } // namespace spmdc

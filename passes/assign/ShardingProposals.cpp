@@ -17,17 +17,17 @@ namespace {
 /// The factors by which the prices of reshards are multiplied.
 constexpr double kWeights[] = {1, 4};
 /// The price of holding all parameters in full size, as a fraction of the program's time. `kLittle` only breaks ties in
-/// favour of less memory, so that parameters are sharded where that costs nothing; `kShares` are for short memory.
-constexpr double kLittle = 1.0 / 1024, kShares[] = {1.0 / 16, 1.0 / 4, 1, 4, 16, 64};
+/// favour of less memory, so that parameters are sharded where that costs nothing; `kHeldShares` are for short memory.
+constexpr double kLittle = 1.0 / 1024, kHeldShares[] = {1.0 / 16, 1.0 / 4, 1, 4, 16, 64};
 /// The most entries of one table: more than for a normal compile, because the user asks for the proposals explicitly.
-constexpr size_t kMostNumbers = 1 << 20;
+constexpr size_t kMaxEntries = 1 << 20;
 
 class Proposer {
 public:
   Proposer(func::FuncOp func, llvm::function_ref<bool(StringRef)> isFree) : func(func) {
     for (BlockArgument argument : func.getArguments()) {
-      std::optional<Location> mark = getMark(argument.getLoc());
-      std::optional<SourcePosition> place = mark ? getSourcePosition(*mark) : std::nullopt;
+      std::optional<Location> annotation = getAnnotationRange(argument.getLoc());
+      std::optional<SourcePosition> place = annotation ? getSourcePosition(*annotation) : std::nullopt;
       if (place && isa<ArrayType>(argument.getType()) && isFree(place->str()))
         groups[{StringAttr::get(func.getContext(), place->str()), argument.getType()}].push_back(argument);
     }
@@ -38,15 +38,15 @@ public:
     auto attr = func->getParentOfType<ModuleOp>()->getAttrOfType<MeshAttr>(kMeshAttrName);
     if (groups.empty() || !attr)
       return {};
-    const spmd::MeshShape whole = attr.toValue();
-    if (std::optional<Proposals> all = solve(whole, limitsMemory))
+    const spmd::MeshShape fullMesh = attr.toValue();
+    if (std::optional<Proposals> all = solve(fullMesh, limitsMemory))
       return withoutDoubles(*all);
     // The arguments of a shard_map have the local shapes of this mesh, so it cannot be solved on a part of the mesh.
     if (func.walk([](ManualOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return {};
     Proposals found;
     std::vector<size_t> axes;
-    for (auto [axis, shape] : llvm::enumerate(whole.axes))
+    for (auto [axis, shape] : llvm::enumerate(fullMesh.axes))
       if (shape.size > 1)
         axes.push_back(axis);
     for (size_t first : axes)
@@ -54,11 +54,11 @@ public:
         if (first >= second)
           continue;
         auto isOfTwo = [&](size_t axis) { return axis == first || axis == second; };
-        Proposals ofTwo = solveAlong(whole, isOfTwo, limitsMemory), ofOthers;
+        Proposals ofTwo = solveAlong(fullMesh, isOfTwo, limitsMemory), ofOthers;
         if (axes.size() <= 4)
-          ofOthers = solveAlong(whole, [&](size_t axis) { return !isOfTwo(axis); }, limitsMemory);
+          ofOthers = solveAlong(fullMesh, [&](size_t axis) { return !isOfTwo(axis); }, limitsMemory);
         for (auto [proposal, other] : llvm::zip(ofTwo, ofOthers))
-          cutFurther(proposal, other);
+          shardFurther(proposal, other);
         llvm::append_range(found, ofTwo);
       }
     return withoutDoubles(found);
@@ -106,15 +106,15 @@ private:
   /// The proposals on this mesh, equally many for each mesh; none if the solver has too many choices.
   std::optional<Proposals> solve(const spmd::MeshShape &mesh, bool limitsMemory) {
     auto module = func->getParentOfType<ModuleOp>();
-    auto whole = module->getAttrOfType<MeshAttr>(kMeshAttrName);
-    auto restore = llvm::make_scope_exit([&] { module->setAttr(kMeshAttrName, whole); });
-    module->setAttr(kMeshAttrName, MeshAttr::fromValue(func.getContext(), whole.getName(), mesh));
+    auto fullMesh = module->getAttrOfType<MeshAttr>(kMeshAttrName);
+    auto restore = llvm::make_scope_exit([&] { module->setAttr(kMeshAttrName, fullMesh); });
+    module->setAttr(kMeshAttrName, MeshAttr::fromValue(func.getContext(), fullMesh.getName(), mesh));
     ReshardPlanner planner(module);
     ShardingGraph::Freed freed;
     for (auto &[key, values] : groups)
       freed.push_back(values);
     ShardingGraph graph(func, planner, freed);
-    ExactSolver elimination(graph, planner, kMostNumbers);
+    ExactSolver elimination(graph, planner, kMaxEntries);
     if (!elimination.build())
       return std::nullopt;
     double held = 0;
@@ -130,7 +130,7 @@ private:
     const double seconds = elimination.solve(/*weight=*/1, /*mayHoldMore=*/true).leastSeconds;
     SmallVector<double> shares = {kLittle};
     if (limitsMemory)
-      llvm::append_range(shares, kShares);
+      llvm::append_range(shares, kHeldShares);
     for (double share : shares)
       for (double weight : kWeights)
         proposals.push_back(
@@ -153,7 +153,7 @@ private:
   }
 
   /// Shards each shard of the proposal further, like the full array in the other proposal.
-  static void cutFurther(ShardingProposal &proposal, const ShardingProposal &other) {
+  static void shardFurther(ShardingProposal &proposal, const ShardingProposal &other) {
     for (auto [entry, further] : llvm::zip_equal(proposal.entries, other.entries))
       for (auto [dim, axes] : llvm::zip_equal(entry.sharding.dims, further.sharding.dims))
         llvm::append_range(dim, axes);

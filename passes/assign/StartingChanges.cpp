@@ -40,7 +40,7 @@ std::vector<ShardingChange> StartingChanges::list(Operation *op, double limit, b
     listEdges(op, consider);
   std::vector<ShardingChange> changes;
   for (auto &[linkBytes, change] : found)
-    if (changes.size() < (mayCostMore ? kMaxLeaps : kMaxStarts))
+    if (changes.size() < (mayCostMore ? kMaxTogether : kMaxStarts))
       changes.push_back(std::move(change));
   return changes;
 }
@@ -55,29 +55,29 @@ void StartingChanges::listAround(ShardingRuleOpInterface op, double limit,
     operands.push_back(shardingOf(operand));
   spmd::Sharding result = shardingOf(op->getResult(0));
   const std::vector<FactorAxes> suggested = listSuggestedFactorAxes(mesh, rule, operands, result);
-  auto ways = llvm::map_to_vector(suggested, [](const FactorAxes &axes) { return &axes; });
+  auto assignments = llvm::map_to_vector(suggested, [](const FactorAxes &axes) { return &axes; });
   // If the operation has been priced, its strategies are known.
-  const std::vector<StrategyEntry> &known = *graph.getChoices().find(op)->traits.candidates;
+  const std::vector<StrategyEntry> &known = *graph.getChoices().find(op)->operationRule.options;
   std::vector<FactorAxes> all;
-  if (!known.empty() && mayRememberFactorAxes(operands, result)) {
-    for (const StrategyEntry &candidate : known)
-      ways.push_back(&candidate.choice.axes);
+  if (!known.empty() && canCacheFactorAxes(operands, result)) {
+    for (const StrategyEntry &option : known)
+      assignments.push_back(&option.strategy.axes);
   } else {
     all = listAllFactorAxes(getAutomaticMesh(op), rule, operands, result);
     for (const FactorAxes &axes : all)
-      ways.push_back(&axes);
+      assignments.push_back(&axes);
   }
-  graph.addWork(ways.size());
-  for (const FactorAxes *way : ways) {
-    const FactorAxes &axes = *way;
+  graph.addWork(assignments.size());
+  for (const FactorAxes *assignment : assignments) {
+    const FactorAxes &axes = *assignment;
     if (graph.getWork() >= limit)
       return;
     ShardingChange ofOperands, ofResult;
     bool isPossible = true;
     for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
       std::optional<spmd::Sharding> sharding = spmdc::shardingOf(mesh, rule, factors, axes);
-      bool isBrought = bringsOperands && sharding && !mayHaveSharding(operand, *sharding);
-      isPossible = isPossible && (isBrought || add(ofOperands, operand, sharding));
+      bool isResharded = reshardsOperands && sharding && !mayHaveSharding(operand, *sharding);
+      isPossible = isPossible && (isResharded || add(ofOperands, operand, sharding));
     }
     std::optional<spmd::Sharding> made = spmdc::shardingOf(mesh, rule, rule.results[0], axes);
     if (!isPossible || !add(ofResult, op->getResult(0), made))
@@ -157,17 +157,17 @@ static bool readsPartInLoop(Operation *op) {
   return isa<TakeOp, DynamicSliceOp>(op) && (op->getParentOfType<ForOp>() || op->getParentOfType<WhileOp>());
 }
 
-bool StartingChanges::isPicked(Operation *op, size_t dim) const {
+bool StartingChanges::isSliced(Operation *op, size_t dim) const {
   const ShardingRule &rule = *graph.getRule(op);
   return llvm::any_of(rule.operands[0][dim],
                       [&](unsigned factor) { return rule.factors[factor].kind == FactorKind::Reduction; });
 }
 
 /// Removes the axes of the dimensions along which parts are read, and returns them.
-AxisRefs StartingChanges::takePickedAxes(Operation *op, spmd::Sharding &sharding) const {
+AxisRefs StartingChanges::takeSlicedAxes(Operation *op, spmd::Sharding &sharding) const {
   AxisRefs axes;
   for (auto [dim, list] : llvm::enumerate(sharding.dims))
-    if (isPicked(op, dim))
+    if (isSliced(op, dim))
       llvm::append_range(axes, std::exchange(list, {}));
   return axes;
 }
@@ -183,19 +183,19 @@ std::optional<ShardingChange> StartingChanges::changeOperand(Operation *op, cons
   return change;
 }
 
-std::vector<ShardingChange> StartingChanges::listUnpicked(Operation *op) {
+std::vector<ShardingChange> StartingChanges::listOtherDimChanges(Operation *op) {
   std::vector<ShardingChange> changes;
   if (!readsPartInLoop(op))
     return changes;
   spmd::Sharding sharding = shardingOf(op->getOperand(0));
-  AxisRefs axes = takePickedAxes(op, sharding);
+  AxisRefs axes = takeSlicedAxes(op, sharding);
   if (axes.empty())
     return changes;
   auto type = cast<ArrayType>(op->getOperand(0).getType());
   for (size_t dim = 0; dim < sharding.dims.size(); ++dim) {
     spmd::Sharding moved = sharding;
     llvm::append_range(moved.dims[dim], axes);
-    if (isPicked(op, dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
+    if (isSliced(op, dim) || sizeOf(mesh, moved.dims[dim]) > type.getDimSize(dim))
       continue;
     if (std::optional<ShardingChange> change = changeOperand(op, moved))
       changes.push_back(std::move(*change));
@@ -203,19 +203,19 @@ std::vector<ShardingChange> StartingChanges::listUnpicked(Operation *op) {
   return changes;
 }
 
-std::optional<ShardingChange> StartingChanges::findUnpickedReplicated(Operation *op) {
+std::optional<ShardingChange> StartingChanges::findReplicatedChange(Operation *op) {
   auto carry = readsPartInLoop(op) ? dyn_cast<BlockArgument>(op->getOperand(0)) : BlockArgument();
   if (!carry || !isa<LoopLikeOpInterface>(carry.getOwner()->getParentOp()) || !graph.getVariable(carry))
     return std::nullopt;
   spmd::Sharding sharding = shardingOf(carry);
-  if (takePickedAxes(op, sharding).empty())
+  if (takeSlicedAxes(op, sharding).empty())
     return std::nullopt;
-  graph.setMostHeld(
+  graph.setMaxHeldBytes(
       cast<ArrayType>(carry.getType()).getLocalBytes(mesh, ShardingAttr::fromValue(op->getContext(), sharding)));
   std::optional<ShardingChange> change = changeOperand(op, sharding);
   if (change)
     graph.follow(*change, kNearRadius);
-  graph.setMostHeld(0);
+  graph.setMaxHeldBytes(0);
   return change;
 }
 

@@ -27,9 +27,9 @@ namespace spmdc {
 
 namespace {
 
-class Adder {
+class HaloAccumulator {
 public:
-  explicit Adder(MeshAttr mesh) : mesh(mesh) {}
+  explicit HaloAccumulator(MeshAttr mesh) : mesh(mesh) {}
 
   /// Operations in program order.
   void visit(ArrayRef<Operation *> ops) {
@@ -46,12 +46,12 @@ private:
       done.insert(sum.ops.begin(), sum.ops.end());
       return;
     }
-    std::vector<HaloAccumulation> edges;
+    std::vector<HaloAccumulation> halos;
     for (const ExchangedTerm &term : sum.terms) {
-      if (llvm::any_of(edges, [&](HaloAccumulation &other) { return other.add(term); }))
+      if (llvm::any_of(halos, [&](HaloAccumulation &other) { return other.add(term); }))
         continue;
-      edges.emplace_back(mesh, sum.type, getPartialSumType(op, sum.type.getElementType()));
-      edges.back().add(term);
+      halos.emplace_back(mesh, sum.type, getPartialSumType(op, sum.type.getElementType()));
+      halos.back().add(term);
     }
     ExchangePrice before, now;
     SmallVector<Location> locs;
@@ -60,7 +60,7 @@ private:
         before.add(exchange.getWireBytes(mesh) * static_cast<double>(mesh.toValue().deviceCount()));
         locs.push_back(exchange.getLoc());
       }
-    for (HaloAccumulation &part : edges)
+    for (HaloAccumulation &part : halos)
       now.add(part.settle());
     if (!now.isBetterThan(before))
       return;
@@ -71,7 +71,7 @@ private:
                       " before it sends them" + whyForCondition(root);
     Value total;
     auto add = [&](Value value) { total = total ? builder.create<AddOp>(op->getLoc(), total, value) : value; };
-    for (const HaloAccumulation &part : edges)
+    for (const HaloAccumulation &part : halos)
       add(part.build(builder, loc, why));
     for (const OwnTerm &term : sum.own)
       add(rebuild(builder, term));
@@ -110,7 +110,7 @@ class AccumulateHalosPass : public impl::AccumulateHalosBase<AccumulateHalosPass
       if (isa<AddOp, ExchangeOp>(op))
         ops.push_back(op);
     });
-    Adder(getMesh(getOperation())).visit(ops);
+    HaloAccumulator(getMesh(getOperation())).visit(ops);
   }
 };
 

@@ -36,7 +36,7 @@ struct Here {
 };
 
 /// Whether a value is sharded along a dimension that satisfies the test.
-bool isCut(Value value, function_ref<bool(const DimFactors &)> test, const ValueFactors &factors) {
+bool isSharded(Value value, function_ref<bool(const DimFactors &)> test, const ValueFactors &factors) {
   ShardingAttr sharding = cast<ArrayType>(value.getType()).getSharding();
   return sharding && llvm::any_of(llvm::zip(sharding.getDims(), factors),
                                   [&](auto pair) { return !std::get<0>(pair).empty() && test(std::get<1>(pair)); });
@@ -57,9 +57,9 @@ bool isCollective(Operation *op) {
            llvm::any_of(factors, [&](int64_t factor) { return rule.factors[factor].kind != FactorKind::PassThrough; });
   };
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands))
-    if (isCut(operand, needsOthers, factors))
+    if (isSharded(operand, needsOthers, factors))
       return true;
-  return isCut(op->getResult(0), needsOthers, rule.results[0]);
+  return isSharded(op->getResult(0), needsOthers, rule.results[0]);
 }
 
 bool hasCollective(Operation *op) {
@@ -122,13 +122,13 @@ private:
     SmallVector<SmallVector<Value>> yielded;
     Value conditions[] = {branch.getPredicate(), isNot};
     for (auto [region, condition] : llvm::zip(branch->getRegions(), conditions)) {
-      Here inArm{createAnd(builder, loc, here.isHere, condition), here.axes};
-      inArm.axes.insert(axes.begin(), axes.end());
-      Block &arm = region.front();
-      align(arm, inArm);
-      yielded.emplace_back(arm.getTerminator()->getOperands());
-      arm.getTerminator()->erase();
-      branch->getBlock()->getOperations().splice(branch->getIterator(), arm.getOperations());
+      Here inBranch{createAnd(builder, loc, here.isHere, condition), here.axes};
+      inBranch.axes.insert(axes.begin(), axes.end());
+      Block &block = region.front();
+      align(block, inBranch);
+      yielded.emplace_back(block.getTerminator()->getOperands());
+      block.getTerminator()->erase();
+      branch->getBlock()->getOperations().splice(branch->getIterator(), block.getOperations());
     }
     builder.setInsertionPoint(branch);
     for (auto [result, onTrue, onFalse] : llvm::zip(branch.getOutputs(), yielded[0], yielded[1]))

@@ -33,12 +33,12 @@ public:
     position = b.create<AxisIndexOp>(loc(), index.indexType(), ring.collective.getGroupAxes());
     const int64_t size = ring.isScatter() ? typeOf(ring.collective->getResult(0)).getDimSize(scatterDim())
                                           : typeOf(product->getOperand(side())).getDimSize(ring.dim) / devices;
-    pieceElements = size;
+    shardElements = size;
   }
 
   Value build() {
     if (ring.sendsDirectly())
-      return buildStraight();
+      return buildDirect();
     return ring.isScatter() ? buildScatter() : buildGather();
   }
   /// The complete gathered array if it has other uses (`isKept`), else null.
@@ -46,12 +46,11 @@ public:
 
 private:
   Location loc() { return product.getLoc(); }
-  static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
   unsigned side() const { return ring.isLhs ? 0 : 1; }
   int64_t scatterDim() { return static_cast<int64_t>(cast<ReduceScatterOp>(ring.collective.getOperation()).getDim()); }
-  bool goesBothWays() const { return backwardHops > 0; }
+  bool isBidirectional() const { return backwardHops > 0; }
   /// The number of steps that send in every direction that the ring uses.
-  int64_t fullSteps() const { return goesBothWays() ? backwardHops : forwardHops; }
+  int64_t fullSteps() const { return isBidirectional() ? backwardHops : forwardHops; }
 
   //===--------------------------------------------------------------------===//
   // Parts of the product
@@ -80,11 +79,11 @@ private:
     }
     if (at != position)
       at = b.create<RemainderOp>(loc(), at, number(devices));
-    // Positions in an array of which each device has a shard of `pieceElements`.
-    Type type = getPositionType(b.getContext(), devices * pieceElements);
-    if (at == position || arrayTypeOf(at).getElementType() != type)
-      at = b.createOrFold<ConvertOp>(loc(), arrayTypeOf(at).withElementType(type), at);
-    return index.multiply(at, number(pieceElements));
+    // Positions in an array of which each device has a shard of `shardElements`.
+    Type type = getPositionType(b.getContext(), devices * shardElements);
+    if (at == position || typeOf(at).getElementType() != type)
+      at = b.createOrFold<ConvertOp>(loc(), typeOf(at).withElementType(type), at);
+    return index.multiply(at, number(shardElements));
   }
 
   SmallVector<Value> startsAlong(ArrayType type, int64_t dim, Value start) {
@@ -94,9 +93,9 @@ private:
     return starts;
   }
 
-  Value cut(Value value, int64_t dim, Value start) {
+  Value slice(Value value, int64_t dim, Value start) {
     SmallVector<int64_t> sizes(typeOf(value).getShape());
-    sizes[dim] = pieceElements;
+    sizes[dim] = shardElements;
     return b.create<DynamicSliceOp>(loc(), value, startsAlong(typeOf(value), dim, start), sizes);
   }
 
@@ -117,23 +116,23 @@ private:
   }
 
   /// The result so far with the product of one gathered shard: stored at its place, or added (contracted dimension).
-  Value useGathered(Value result, Value piece, Value start) {
+  Value useGathered(Value result, Value shard, Value start) {
     for (TransposeOp transpose : ring.transposes)
-      piece = b.create<TransposeOp>(loc(), piece, transpose.getPerm());
+      shard = b.create<TransposeOp>(loc(), shard, transpose.getPerm());
     Value other = product->getOperand(1 - side());
     if (ring.role != MatmulDimRole::Free)
-      other = cut(other, ring.otherDim, start);
-    Value part = ring.isLhs ? multiply(piece, other, partType()) : multiply(other, piece, partType());
+      other = slice(other, ring.otherDim, start);
+    Value part = ring.isLhs ? multiply(shard, other, partType()) : multiply(other, shard, partType());
     if (ring.role == MatmulDimRole::Contracted)
       return result ? b.create<AddOp>(loc(), result, part).getResult() : part;
     return put(product.getType(), result, part, ring.resultDim, start);
   }
 
-  /// `whole` with `part` stored at `start`; a null `whole` stands for zeros of this type.
-  Value put(ArrayType type, Value whole, Value part, int64_t dim, Value start) {
-    if (!whole)
-      whole = b.create<ConstantOp>(loc(), type, Scalar());
-    return b.create<DynamicUpdateSliceOp>(loc(), whole, part, startsAlong(type, dim, start));
+  /// `full` with `part` stored at `start`; a null `full` stands for zeros of this type.
+  Value put(ArrayType type, Value full, Value part, int64_t dim, Value start) {
+    if (!full)
+      full = b.create<ConstantOp>(loc(), type, Scalar());
+    return b.create<DynamicUpdateSliceOp>(loc(), full, part, startsAlong(type, dim, start));
   }
 
   /// The part of the device's partial sum that the device with this shard will add up.
@@ -141,11 +140,11 @@ private:
   Value makePart(Value start, Type elementType) {
     Value lhs = product.getLhs(), rhs = product.getRhs();
     if (ring.isLhs)
-      lhs = cut(lhs, ring.dim, start);
+      lhs = slice(lhs, ring.dim, start);
     else
-      rhs = cut(rhs, ring.dim, start);
+      rhs = slice(rhs, ring.dim, start);
     if (ring.role == MatmulDimRole::Batch)
-      rhs = cut(rhs, ring.otherDim, start);
+      rhs = slice(rhs, ring.otherDim, start);
     return multiply(lhs, rhs, elementType);
   }
 
@@ -233,25 +232,25 @@ private:
     Value own = ring.collective->getOperand(0);
     // Multiplies with the shards that arrived in a step, while they are sent on to the neighbours.
     auto gather = cast<AllGatherOp>(ring.collective.getOperation());
-    auto useOne = [&](State &state, Value piece, Value start) {
-      state.result = useGathered(state.result, piece, start);
+    auto useOne = [&](State &state, Value shard, Value start) {
+      state.result = useGathered(state.result, shard, start);
       if (ring.isKept)
-        state.gathered = put(gather.getType(), state.gathered, piece, static_cast<int64_t>(gather.getDim()), start);
+        state.gathered = put(gather.getType(), state.gathered, shard, static_cast<int64_t>(gather.getDim()), start);
     };
     auto use = [&](State &state, Value forward, Value backward, Step step) {
       useOne(state, forward, startOf(step.number, step.counter, true));
       if (backward)
         useOne(state, backward, startOf(devices - step.number, step.counter, false));
     };
-    State state{pass(own, true), goesBothWays() ? pass(own, false) : Value(), Value(), Value()};
+    State state{pass(own, true), isBidirectional() ? pass(own, false) : Value(), Value(), Value()};
     use(state, own, Value(), {});
     state = repeat(state, 1, fullSteps() - 1, [&](State now, Step step) {
-      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), now.result,
+      State next{pass(now.forward, true), isBidirectional() ? pass(now.backward, false) : Value(), now.result,
                  now.gathered};
       use(next, now.forward, now.backward, step);
       return next;
     });
-    if (goesBothWays() && forwardHops > backwardHops) {
+    if (isBidirectional() && forwardHops > backwardHops) {
       Value last = pass(state.forward, true);
       use(state, state.forward, state.backward, {backwardHops, Value()});
       use(state, last, Value(), {forwardHops, Value()});
@@ -274,20 +273,20 @@ private:
       Value arrived = pass(state.forward, true), part = forwardPart({1, Value()});
       state.backward = backwardPart({});
       state.forward = add(arrived, part);
-    } else if (goesBothWays()) {
+    } else if (isBidirectional()) {
       state.backward = backwardPart({});
     }
     state = repeat(state, 1, fullSteps() - 1, [&](State now, Step step) {
-      State next{pass(now.forward, true), goesBothWays() ? pass(now.backward, false) : Value(), Value(), Value()};
+      State next{pass(now.forward, true), isBidirectional() ? pass(now.backward, false) : Value(), Value(), Value()};
       Value part = forwardPart({step.number + ahead, step.counter});
-      Value other = goesBothWays() ? backwardPart(step) : Value();
+      Value other = isBidirectional() ? backwardPart(step) : Value();
       next.forward = add(next.forward, part);
       if (other)
         next.backward = add(next.backward, other);
       return next;
     });
     Value forward = pass(state.forward, true);
-    Value backward = goesBothWays() ? pass(state.backward, false) : Value();
+    Value backward = isBidirectional() ? pass(state.backward, false) : Value();
     Value result = add(forward, forwardPart({forwardHops, Value()}));
     if (backward)
       result = add(result, backward);
@@ -296,7 +295,7 @@ private:
 
   /// Sends each partial sum while the next ones are computed. In an even group with two directions, the sum for the
   /// opposite device is sent first, alone. The device's own partial sum is computed last, and is not rounded.
-  Value buildStraight() {
+  Value buildDirect() {
     SmallVector<SmallVector<int64_t>> steps;
     for (int64_t hops = forwardHops; hops > 0; --hops) {
       steps.push_back({hops});
@@ -328,7 +327,7 @@ private:
   OpBuilder b;
   LocalBuilder index;
   const int64_t devices, forwardHops, backwardHops;
-  int64_t pieceElements = 0;
+  int64_t shardElements = 0;
   Value position, gathered;
   std::map<int64_t, Value> numbers;
 };

@@ -11,8 +11,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 double bytesOf(Value value) { return static_cast<double>(typeOf(value).getBytes()); }
 
 int64_t indexIn(ArrayRef<int64_t> list, int64_t value) {
@@ -20,10 +18,10 @@ int64_t indexIn(ArrayRef<int64_t> list, int64_t value) {
   return at == list.end() ? -1 : at - list.begin();
 }
 
-class RingFinder {
+class CollectiveMatmulFinder {
 public:
-  RingFinder(func::FuncOp func, MeshAttr mesh, const CostModel &model)
-      : func(func), mesh(mesh), model(model), cutAxes(func) {}
+  CollectiveMatmulFinder(func::FuncOp func, MeshAttr mesh, const CostModel &model)
+      : func(func), mesh(mesh), model(model), shardedAxes(func) {}
 
   std::vector<CollectiveMatmul> run() {
     func.walk([&](Operation *op) {
@@ -37,9 +35,9 @@ public:
 
 private:
   /// The number of devices in the group if the shards divide the dimension evenly, so that none is padded; else none.
-  std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t whole, int64_t piece) {
+  std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t full, int64_t shard) {
     double devices = groupSize(mesh, op.getGroupAxes());
-    if (devices < 2 || piece == 0 || static_cast<double>(whole) != devices * static_cast<double>(piece))
+    if (devices < 2 || shard == 0 || static_cast<double>(full) != devices * static_cast<double>(shard))
       return std::nullopt;
     return static_cast<int64_t>(devices);
   }
@@ -80,7 +78,7 @@ private:
         continue;
       ring.isKept = !gather->hasOneUse();
       ring.work.devices = *devices;
-      ring.work.pieceBytes = bytesOf(gather.getOperand());
+      ring.work.chunkBytes = bytesOf(gather.getOperand());
       findRole(ring);
       if (ring.role == MatmulDimRole::Contracted && !mayAddInAnyOrder(ring))
         continue;
@@ -117,8 +115,8 @@ private:
     ring.resultDim = dim;
     ring.work.isScatter = true;
     ring.work.devices = *devices;
-    ring.work.pieceBytes = bytesOf(scatter.getResult());
-    findCutOperand(ring);
+    ring.work.chunkBytes = bytesOf(scatter.getResult());
+    findScatteredOperand(ring);
     addCosts(ring);
     rings.push_back(std::move(ring));
   }
@@ -145,7 +143,7 @@ private:
   }
 
   /// Sets the operand from which the scattered dimension of the result comes.
-  static void findCutOperand(CollectiveMatmul &ring) {
+  static void findScatteredOperand(CollectiveMatmul &ring) {
     DotGeneralOp op = ring.product;
     auto batches = static_cast<int64_t>(op.getLhsBatch().size());
     SmallVector<int64_t> lhsFree = op.getLhsFreeDims();
@@ -165,7 +163,7 @@ private:
   bool mayAddInAnyOrder(CollectiveMatmul &ring) {
     Value other = ring.product->getOperand(ring.isLhs ? 1 : 0);
     return !isa<FloatType>(ring.product.getType().getElementType()) ||
-           cutAxes.isShardedOver(other, ring.collective.getGroupAxes());
+           shardedAxes.isShardedOver(other, ring.collective.getGroupAxes());
   }
 
   //===--------------------------------------------------------------------===//
@@ -191,19 +189,19 @@ private:
     for (const spmd::AxisRef &axis : ring.collective.getGroupAxes().toValues())
       axes.push_back(axis.name);
     work.rates = model.ratesOf(axes);
-    work.wholeProduct = secondsOf(ring.product);
+    work.fullProduct = secondsOf(ring.product);
     auto devices = static_cast<double>(work.devices);
     Value operand = ring.product->getOperand(ring.isLhs ? 0 : 1), other = ring.product->getOperand(ring.isLhs ? 1 : 0);
     double result = bytesOf(ring.product.getResult());
     // The part of the other operand that a shard is multiplied with is copied first.
-    bool isOtherCut = ring.role != MatmulDimRole::Free;
-    double otherPart = isOtherCut ? bytesOf(other) / devices : bytesOf(other);
+    bool isOtherSliced = ring.role != MatmulDimRole::Free;
+    double otherPart = isOtherSliced ? bytesOf(other) / devices : bytesOf(other);
     double resultPart = ring.role == MatmulDimRole::Contracted ? result : result / devices;
-    work.pieceProduct =
+    work.chunkProduct =
         model.computeSeconds(flopsOf(ring.product) / devices, bytesOf(operand) / devices + otherPart + resultPart) +
-        memorySeconds(isOtherCut ? 2 * otherPart : 0);
+        memorySeconds(isOtherSliced ? 2 * otherPart : 0);
     if (work.isScatter) {
-      work.pieceProduct += memorySeconds(2 * bytesOf(operand) / devices);
+      work.chunkProduct += memorySeconds(2 * bytesOf(operand) / devices);
       work.addition = memorySeconds(3 * resultPart);
       if (ring.sendsDirectly()) {
         // Each addition reads 16 bits, and reads and writes a sum of 32 bits, which is rounded once at the end.
@@ -212,16 +210,16 @@ private:
       }
     } else if (ring.role == MatmulDimRole::Contracted) {
       // The product is added to the sum so far when it is stored.
-      work.pieceProduct += memorySeconds(resultPart);
+      work.chunkProduct += memorySeconds(resultPart);
     } else {
       // The product is copied to its place in the result, which is filled with zeros before.
-      work.pieceProduct += memorySeconds(2 * resultPart);
+      work.chunkProduct += memorySeconds(2 * resultPart);
       work.once = memorySeconds(result);
     }
     if (ring.isKept) {
       // The shard is copied to its place in the gathered array, which is filled with zeros before.
-      work.pieceProduct += memorySeconds(2 * work.pieceBytes);
-      work.once += memorySeconds(devices * work.pieceBytes);
+      work.chunkProduct += memorySeconds(2 * work.chunkBytes);
+      work.once += memorySeconds(devices * work.chunkBytes);
     }
     work.otherProducts = ring.isScatter() ? productsBehind(ring) : productsBefore(ring);
   }
@@ -230,7 +228,7 @@ private:
   /// (spmdc-schedule-collectives), though not across loops and branches.
   double productsBefore(CollectiveMatmul &ring) {
     Place place = placeOf(ring.product);
-    double begin = place.stretchBegin;
+    double begin = place.segmentBegin;
     Operation *source = ring.collective->getOperand(0).getDefiningOp();
     if (source && source->getBlock() == ring.product->getBlock())
       begin = std::max(begin, placeOf(source).end);
@@ -241,7 +239,7 @@ private:
   double productsBehind(CollectiveMatmul &ring) {
     Place place = placeOf(ring.product);
     Block *block = ring.product->getBlock();
-    double end = lasts[{block, place.stretch}];
+    double end = lasts[{block, place.segment}];
     for (Operation *user : ring.collective->getResult(0).getUsers())
       if (Operation *reader = block->findAncestorOpInBlock(*user))
         end = std::min(end, placeOf(reader).begin);
@@ -249,10 +247,10 @@ private:
   }
 
   /// Seconds of a block's products before an operation (`begin`), with it (`end`), and before the last loop or branch
-  /// in front of it (`stretchBegin`).
+  /// in front of it (`segmentBegin`).
   struct Place {
-    double begin = 0, end = 0, stretchBegin = 0;
-    int64_t stretch = 0; ///< The number of loops and branches before the operation.
+    double begin = 0, end = 0, segmentBegin = 0;
+    int64_t segment = 0; ///< The number of loops and branches before the operation.
   };
 
   Place placeOf(Operation *op) {
@@ -262,13 +260,13 @@ private:
     for (Operation &each : *op->getBlock()) {
       place.begin = place.end;
       if (each.getNumRegions() > 0) {
-        place.stretchBegin = place.end;
-        ++place.stretch;
+        place.segmentBegin = place.end;
+        ++place.segment;
       } else if (auto product = dyn_cast<DotGeneralOp>(each)) {
         place.end += secondsOf(product);
       }
       places[&each] = place;
-      lasts[{op->getBlock(), place.stretch}] = place.end;
+      lasts[{op->getBlock(), place.segment}] = place.end;
     }
     return places[op];
   }
@@ -276,16 +274,16 @@ private:
   func::FuncOp func;
   MeshAttr mesh;
   const CostModel &model;
-  ShardedAxes cutAxes;
+  ShardedAxes shardedAxes;
   llvm::DenseMap<Operation *, Place> places;
-  std::map<std::pair<Block *, int64_t>, double> lasts; ///< Seconds up to the end of a stretch.
+  std::map<std::pair<Block *, int64_t>, double> lasts; ///< Seconds up to the end of a segment.
   std::vector<CollectiveMatmul> rings;
 };
 
 } // namespace
 
 std::vector<CollectiveMatmul> findCollectiveMatmuls(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
-  return RingFinder(func, mesh, model).run();
+  return CollectiveMatmulFinder(func, mesh, model).run();
 }
 
 std::vector<ChosenCollectiveMatmul> chooseCollectiveMatmuls(func::FuncOp func, MeshAttr mesh, const CostModel &model) {

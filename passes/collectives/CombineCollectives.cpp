@@ -43,7 +43,7 @@ namespace spmdc {
 namespace {
 
 /// The most bytes of operands and results of one group: all of them are live in memory at the same time.
-constexpr int64_t kMostBytes = 4 << 20;
+constexpr int64_t kMaxBytes = 4 << 20;
 
 using Group = SmallVector<CollectiveOpInterface>;
 
@@ -51,7 +51,7 @@ ArrayType operandType(CollectiveOpInterface op) { return cast<ArrayType>(op->get
 ArrayType resultType(CollectiveOpInterface op) { return cast<ArrayType>(op->getResult(0).getType()); }
 
 /// The dimension along which a device's operand is split into a part for each receiver; none if all receive the same.
-std::optional<int64_t> cutDim(CollectiveOpInterface op) {
+std::optional<int64_t> splitDim(CollectiveOpInterface op) {
   if (auto scatter = dyn_cast<ReduceScatterOp>(op.getOperation()))
     return scatter.getDim();
   if (auto exchange = dyn_cast<AllToAllOp>(op.getOperation()))
@@ -60,7 +60,7 @@ std::optional<int64_t> cutDim(CollectiveOpInterface op) {
 }
 
 /// The dimension along which the shards of all devices are concatenated; none if the result is not a concatenation.
-std::optional<int64_t> joinDim(CollectiveOpInterface op) {
+std::optional<int64_t> concatDim(CollectiveOpInterface op) {
   if (auto gather = dyn_cast<AllGatherOp>(op.getOperation()))
     return gather.getDim();
   if (auto exchange = dyn_cast<AllToAllOp>(op.getOperation()))
@@ -82,7 +82,7 @@ public:
 
   Value pack() {
     Value operand = op->getOperand(0);
-    std::optional<int64_t> dim = cutDim(op);
+    std::optional<int64_t> dim = splitDim(op);
     if (!dim)
       return reshape(operand, {1, operandType(op).getNumElements()});
     // The dimension of the receivers comes first.
@@ -90,12 +90,12 @@ public:
     for (int64_t d = 0; d <= operandType(op).getRank(); ++d)
       if (d != *dim)
         order.push_back(d);
-    Value cut = reshape(operand, withDim(pieceShape(), *dim, devices));
-    return reshape(transpose(cut, order), {devices, operandType(op).getNumElements() / devices});
+    Value split = reshape(operand, withDim(sentShape(), *dim, devices));
+    return reshape(transpose(split, order), {devices, operandType(op).getNumElements() / devices});
   }
 
   Value unpack(Value matrix) {
-    std::optional<int64_t> dim = joinDim(op);
+    std::optional<int64_t> dim = concatDim(op);
     if (!dim)
       return reshape(matrix, resultType(op).getShape());
     SmallVector<int64_t> order;
@@ -104,15 +104,15 @@ public:
         order.push_back(0);
       order.push_back(d + 1);
     }
-    Value pieces = reshape(matrix, withDim(pieceShape(), 0, devices));
-    return reshape(transpose(pieces, order), resultType(op).getShape());
+    Value shards = reshape(matrix, withDim(sentShape(), 0, devices));
+    return reshape(transpose(shards, order), resultType(op).getShape());
   }
 
 private:
   /// The shape of what one device sends to one other.
-  SmallVector<int64_t> pieceShape() const {
+  SmallVector<int64_t> sentShape() const {
     SmallVector<int64_t> shape(operandType(op).getShape());
-    if (std::optional<int64_t> dim = cutDim(op))
+    if (std::optional<int64_t> dim = splitDim(op))
       shape[*dim] /= devices;
     return shape;
   }
@@ -180,12 +180,12 @@ private:
   bool areEven(CollectiveOpInterface op) const {
     int64_t devices = devicesOf(op);
     SmallVector<int64_t> expected(operandType(op).getShape());
-    if (std::optional<int64_t> dim = cutDim(op)) {
+    if (std::optional<int64_t> dim = splitDim(op)) {
       if (expected[*dim] % devices != 0)
         return false;
       expected[*dim] /= devices;
     }
-    if (std::optional<int64_t> dim = joinDim(op))
+    if (std::optional<int64_t> dim = concatDim(op))
       expected[*dim] *= devices;
     return resultType(op).getShape() == ArrayRef(expected);
   }
@@ -238,7 +238,7 @@ private:
       if (!isMember)
         continue;
       if (auto entry = open.find(depth);
-          entry != open.end() && bytesOf(entry->second) + bytesOf(collective) > kMostBytes)
+          entry != open.end() && bytesOf(entry->second) + bytesOf(collective) > kMaxBytes)
         close(entry);
       open[depth].push_back(collective);
     }
@@ -288,11 +288,11 @@ private:
     }
     Location loc = fuseLocs(last->getContext(), locs);
     Type elementType = operandType(last).getElementType();
-    int64_t rows = cutDim(last) ? devices : 1;
-    Value joined = builder.create<ConcatenateOp>(loc, ArrayType::get({rows, columns}, elementType), parts, 1);
-    int64_t resultRows = joinDim(last) ? devices : 1;
+    int64_t rows = splitDim(last) ? devices : 1;
+    Value combined = builder.create<ConcatenateOp>(loc, ArrayType::get({rows, columns}, elementType), parts, 1);
+    int64_t resultRows = concatDim(last) ? devices : 1;
     StringAttr why = reasons.empty() ? StringAttr() : builder.getStringAttr(llvm::join(reasons, "; "));
-    Value result = create(builder, loc, ArrayType::get({resultRows, columns}, elementType), joined, last, why);
+    Value result = create(builder, loc, ArrayType::get({resultRows, columns}, elementType), combined, last, why);
     int64_t begin = 0;
     for (auto [member, part] : llvm::zip_equal(group, parts)) {
       int64_t end = begin + cast<ArrayType>(part.getType()).getDimSize(1);
@@ -313,8 +313,8 @@ private:
       return builder.create<ReduceScatterOp>(loc, type, operand, scatter.getKind(), 0, like.getGroupAxes(), why);
     if (isa<AllToAllOp>(like.getOperation())) {
       ArrayType behind = ArrayType::get({1, type.getNumElements()}, type.getElementType());
-      Value pieces = builder.create<AllToAllOp>(loc, behind, operand, 0, 1, like.getGroupAxes(), why);
-      return builder.create<ReshapeOp>(loc, type, pieces);
+      Value shards = builder.create<AllToAllOp>(loc, behind, operand, 0, 1, like.getGroupAxes(), why);
+      return builder.create<ReshapeOp>(loc, type, shards);
     }
     if (auto permute = dyn_cast<CollectivePermuteOp>(like.getOperation()))
       return builder.create<CollectivePermuteOp>(loc, type, operand, permute.getPairs(), like.getGroupAxes(), why);

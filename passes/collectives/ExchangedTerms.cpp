@@ -17,7 +17,7 @@ struct Path {
   SmallVector<Operation *> ops;
 };
 
-bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
+bool isSharded(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
 
 /// The move that an exchange or a local operation does, if it only moves the elements of one array and fills with zero.
 std::optional<ArrayMove> getPlainMove(Operation *op) {
@@ -64,7 +64,7 @@ public:
 
 private:
   /// Prepends the move `inner` of a dimension to the path's move `dim`. False if the two are not one move.
-  static bool compose(const spmd::DimMove &inner, int64_t before, int64_t after, bool isCut,
+  static bool compose(const spmd::DimMove &inner, int64_t before, int64_t after, bool isSharded,
                       std::optional<spmd::DimMove> &dim) {
     if (before == after && inner == spmd::DimMove{0, 1, 0, after})
       return true;
@@ -74,7 +74,7 @@ private:
       dim = inner;
       return true;
     }
-    std::optional<ArrayMove> both = isCut ? std::nullopt : composeMoves({{}, {*dim}}, {{}, {inner}});
+    std::optional<ArrayMove> both = isSharded ? std::nullopt : composeMoves({{}, {*dim}}, {{}, {inner}});
     if (!both || both->dims[0].stride != 1)
       return false;
     dim = both->dims[0];
@@ -88,13 +88,13 @@ private:
     ArrayType type = to;
     for (int64_t d = 0; d < to.getRank(); ++d) {
       if (!path.type && path.dims[d]) { // A local move needs the full size of its dimension on each device.
-        if (isCut(to, d))
+        if (isSharded(to, d))
           return false;
         SmallVector<int64_t> shape(type.getShape());
-        shape[d] = arrayTypeOf(root).getDimSize(d);
+        shape[d] = typeOf(root).getDimSize(d);
         type = type.withShape(shape).withSharding(type.getSharding());
       }
-      if (!compose(move.dims[d], from.getDimSize(d), to.getDimSize(d), isCut(to, d), path.dims[d]))
+      if (!compose(move.dims[d], from.getDimSize(d), to.getDimSize(d), isSharded(to, d), path.dims[d]))
         return false;
     }
     if (!path.type) {
@@ -107,15 +107,15 @@ private:
   }
 
   static bool seePast(Operation *op, const ArrayMove &move, Path &path) {
-    ArrayType from = arrayTypeOf(move.source), to = arrayTypeOf(op->getResult(0));
+    ArrayType from = typeOf(move.source), to = typeOf(op->getResult(0));
     SmallVector<int64_t> shape(path.type ? path.type.getShape() : from.getShape());
     for (int64_t d = 0; d < to.getRank(); ++d) {
       bool isKept = from.getDimSize(d) == to.getDimSize(d) && move.dims[d] == spmd::DimMove{0, 1, 0, to.getDimSize(d)};
       if (isKept)
         continue;
-      if (path.type && isCut(path.type, d))
+      if (path.type && isSharded(path.type, d))
         return false;
-      if (!compose(move.dims[d], from.getDimSize(d), to.getDimSize(d), /*isCut=*/false, path.dims[d]))
+      if (!compose(move.dims[d], from.getDimSize(d), to.getDimSize(d), /*isSharded=*/false, path.dims[d]))
         return false;
       shape[d] = from.getDimSize(d);
     }
@@ -135,7 +135,7 @@ private:
 ExchangedSum findExchangedSum(Value value) {
   ExchangedSum sum;
   Path path;
-  path.dims.resize(arrayTypeOf(value).getRank());
+  path.dims.resize(typeOf(value).getRank());
   Collector(value, sum).collect(value, path);
   return sum;
 }

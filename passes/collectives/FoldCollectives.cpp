@@ -30,21 +30,21 @@ namespace spmdc {
 
 namespace {
 
-class Joiner {
+class CollectiveFolder {
 public:
-  Joiner(ModuleOp module, ReshardPlanner &planner)
+  CollectiveFolder(ModuleOp module, ReshardPlanner &planner)
       : meshAttr(getMesh(module)), mesh(planner.getMesh()), model(planner.getModel()), planner(planner) {}
 
   /// Folds each collective with the chain of collectives before it.
   void visit(ArrayRef<CollectiveOpInterface> collectives) {
     for (CollectiveOpInterface op : llvm::reverse(collectives))
-      if (!gone.contains(op))
+      if (!erased.contains(op))
         visit(op);
   }
 
   /// Replaces equal collectives (in program order) by the first. Common subexpression elimination does not, because
   /// their reasons differ.
-  static void shareEqual(ArrayRef<CollectiveOpInterface> collectives) {
+  static void mergeEqual(ArrayRef<CollectiveOpInterface> collectives) {
     std::map<std::vector<const void *>, CollectiveOpInterface> known; // Not iterated: pointers have no stable order.
     for (CollectiveOpInterface op : collectives) {
       NamedAttrList attributes(op->getAttrs());
@@ -79,23 +79,23 @@ private:
   void visit(CollectiveOpInterface second) {
     while (true) {
       auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
-      bool mayJoin = first && first->hasOneUse() && first->getBlock() == second->getBlock();
-      std::optional<AxesAttr> axes = mayJoin ? findAxes(first, second) : std::nullopt;
+      bool mayFold = first && first->hasOneUse() && first->getBlock() == second->getBlock();
+      std::optional<AxesAttr> axes = mayFold ? findAxes(first, second) : std::nullopt;
       if (!axes)
         break;
-      CollectiveOpInterface joined = join(first, second, *axes);
+      CollectiveOpInterface folded = join(first, second, *axes);
       double apart = secondsOf(first) + secondsOf(second);
-      if (Value sum = addByParts(joined, apart)) {
+      if (Value sum = addByParts(folded, apart)) {
         replace(second, sum);
-        return erase({second, first, joined});
+        return erase({second, first, folded});
       }
-      if (secondsOf(joined) > apart) {
-        joined.erase();
+      if (secondsOf(folded) > apart) {
+        folded.erase();
         break;
       }
-      replace(second, joined->getResult(0));
+      replace(second, folded->getResult(0));
       erase({second, first});
-      second = joined;
+      second = folded;
     }
     if (Value sum = addByParts(second, secondsOf(second))) {
       replace(second, sum);
@@ -107,7 +107,7 @@ private:
 
   void erase(std::initializer_list<Operation *> ops) {
     for (Operation *op : ops) {
-      gone.insert(op);
+      erased.insert(op);
       op->erase();
     }
   }
@@ -122,14 +122,14 @@ private:
     // One all_reduce adds f16 and bf16 in f32; between several steps the sum would be rounded.
     if (isa<FloatType>(type.getElementType()) && type.getElementType().getIntOrFloatBitWidth() == 16)
       return {};
-    spmd::Sharding whole;
-    whole.dims.resize(type.getRank());
-    spmd::Sharding partial = whole;
+    spmd::Sharding full;
+    full.dims.resize(type.getRank());
+    spmd::Sharding partial = full;
     partial.unreduced = sum.getAxes().toValues();
     auto withSharding = [&](const spmd::Sharding &sharding) {
       return type.withSharding(ShardingAttr::fromValue(op->getContext(), sharding));
     };
-    ArrayType from = withSharding(partial), to = withSharding(whole);
+    ArrayType from = withSharding(partial), to = withSharding(full);
     if (planner.plan(from, to).steps.size() < 2)
       return {};
     OpBuilder builder(op);
@@ -164,7 +164,7 @@ private:
   }
 
   /// Whether the shards along the axes divide the dimension evenly.
-  bool isEven(int64_t whole, int64_t piece, AxesAttr axes) const { return whole == piece * sizeOf(axes); }
+  bool isEven(int64_t full, int64_t shard, AxesAttr axes) const { return full == shard * sizeOf(axes); }
 
   /// The axes of one collective that does the work of both, in the order of its shards; none if there is none.
   std::optional<AxesAttr> findAxes(CollectiveOpInterface first, CollectiveOpInterface second) const {
@@ -197,18 +197,18 @@ private:
     }
     if (auto gather = dyn_cast<AllGatherOp>(first.getOperation())) {
       auto next = cast<AllGatherOp>(second.getOperation());
-      auto [piece, part] = sizesOf(first, gather.getDim());
-      auto [again, whole] = sizesOf(second, gather.getDim());
-      bool fits = gather.getDim() == next.getDim() && isEven(part, piece, gather.getAxes()) &&
-                  isEven(whole, again, next.getAxes());
+      auto [shard, part] = sizesOf(first, gather.getDim());
+      auto [again, full] = sizesOf(second, gather.getDim());
+      bool fits = gather.getDim() == next.getDim() && isEven(part, shard, gather.getAxes()) &&
+                  isEven(full, again, next.getAxes());
       return fits ? std::optional(inOrder(outer, inner)) : std::nullopt;
     }
     if (auto scatter = dyn_cast<ReduceScatterOp>(first.getOperation())) {
       auto next = cast<ReduceScatterOp>(second.getOperation());
-      auto [whole, part] = sizesOf(first, scatter.getDim());
-      auto [again, piece] = sizesOf(second, scatter.getDim());
+      auto [full, part] = sizesOf(first, scatter.getDim());
+      auto [again, shard] = sizesOf(second, scatter.getDim());
       bool fits = scatter.getKind() == next.getKind() && scatter.getDim() == next.getDim() &&
-                  isEven(whole, part, scatter.getAxes()) && isEven(again, piece, next.getAxes());
+                  isEven(full, part, scatter.getAxes()) && isEven(again, shard, next.getAxes());
       return fits ? std::optional(inOrder(inner, outer)) : std::nullopt;
     }
     return std::nullopt;
@@ -218,18 +218,18 @@ private:
     OpBuilder builder(second);
     IRMapping mapping;
     mapping.map(second->getOperand(0), first->getOperand(0));
-    Operation *joined = builder.clone(*second, mapping);
-    joined->setAttr("axes", axes);
-    joined->setLoc(fuseLocs(first->getContext(), {first->getLoc(), second->getLoc()}));
-    setReasons(joined, {first, second});
-    return cast<CollectiveOpInterface>(joined);
+    Operation *folded = builder.clone(*second, mapping);
+    folded->setAttr("axes", axes);
+    folded->setLoc(fuseLocs(first->getContext(), {first->getLoc(), second->getLoc()}));
+    setReasons(folded, {first, second});
+    return cast<CollectiveOpInterface>(folded);
   }
 
   MeshAttr meshAttr;
   const spmd::MeshShape &mesh;
   const CostModel &model;
   ReshardPlanner &planner;
-  llvm::DenseSet<Operation *> gone;
+  llvm::DenseSet<Operation *> erased;
 };
 
 class FoldCollectivesPass : public impl::FoldCollectivesBase<FoldCollectivesPass> {
@@ -242,8 +242,8 @@ class FoldCollectivesPass : public impl::FoldCollectivesBase<FoldCollectivesPass
     // Local types do not tell along which axes devices hold the same data, so the planner must not spread transfers.
     ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).ofChoices(),
                            /*spreads=*/false);
-    Joiner(getOperation(), planner).visit(list());
-    Joiner::shareEqual(list());
+    CollectiveFolder(getOperation(), planner).visit(list());
+    CollectiveFolder::mergeEqual(list());
   }
 };
 

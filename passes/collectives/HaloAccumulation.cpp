@@ -47,7 +47,7 @@ bool HaloAccumulation::findDims() {
     for (const ExchangedTerm &term : terms)
       moves.push_back(term.dims[d]);
     std::vector<spmd::AxisRef> axes = type.getShardingOrOpen().toValue().dims[d];
-    dims[d] = findEdges(terms.front().from.getDimSize(d), size, sizesOf(mesh, axes), moves);
+    dims[d] = findHalos(terms.front().from.getDimSize(d), size, sizesOf(mesh, axes), moves);
     if (!dims[d])
       return false;
   }
@@ -65,9 +65,9 @@ ExchangePrice HaloAccumulation::priceTogether() const {
   ExchangePrice price;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (dims[d])
-      for (const HaloDim::Edge &edge : dims[d]->edges) {
-        ArrayType edges = getEdgesType(d, edge);
-        price.add(getExchangeBytes(mesh, edges, edges, getEdgeMoves(edges, d, edge)));
+      for (const HaloDim::Halo &halo : dims[d]->halos) {
+        ArrayType halos = getHalosType(d, halo);
+        price.add(getExchangeBytes(mesh, halos, halos, getHaloMoves(halos, d, halo)));
       }
   return price;
 }
@@ -86,27 +86,27 @@ HaloAccumulation::Range HaloAccumulation::getUsed(const ExchangedTerm &term, int
   return getMoved(term, d, term.dims[d].begin, term.dims[d].end);
 }
 
-ArrayType HaloAccumulation::getEdgesType(int64_t d, const HaloDim::Edge &edge) const {
+ArrayType HaloAccumulation::getHalosType(int64_t d, const HaloDim::Halo &halo) const {
   SmallVector<int64_t> shape(type.getShape());
-  shape[d] = dims[d]->pieces * edge.getLength();
+  shape[d] = dims[d]->shards * halo.getLength();
   for (int64_t behind = d + 1; behind < type.getRank(); ++behind)
     if (dims[behind])
-      shape[behind] = dims[behind]->pieces * dims[behind]->getLength();
+      shape[behind] = dims[behind]->shards * dims[behind]->getLength();
   return ofPartials.withShape(shape).withSharding(type.getSharding());
 }
 
-std::vector<spmd::DimMove> HaloAccumulation::getEdgeMoves(ArrayType edges, int64_t d, const HaloDim::Edge &edge) const {
+std::vector<spmd::DimMove> HaloAccumulation::getHaloMoves(ArrayType halos, int64_t d, const HaloDim::Halo &halo) const {
   std::vector<spmd::DimMove> moves;
-  for (int64_t size : edges.getShape())
+  for (int64_t size : halos.getShape())
     moves.push_back(keep(size));
   for (int64_t behind = d + 1; behind < type.getRank(); ++behind)
     if (dims[behind]) {
       moves[behind].begin = dims[behind]->first;
       moves[behind].end = dims[behind]->last;
     }
-  moves[d].shift = -edge.distance * edge.getLength();
-  moves[d].begin = edge.first;
-  moves[d].end = edge.last;
+  moves[d].shift = -halo.distance * halo.getLength();
+  moves[d].begin = halo.first;
+  moves[d].end = halo.last;
   return moves;
 }
 
@@ -126,13 +126,13 @@ public:
   Value buildTogether() {
     zero = builder.create<ConstantOp>(loc, ArrayType::get({}, type.getElementType()), Scalar());
     for (const ExchangedTerm &term : sum.terms)
-      pieces.push_back(convertTo(builder, loc, mask(term), type.getElementType()));
+      shards.push_back(convertTo(builder, loc, mask(term), type.getElementType()));
     // If the shards of all devices start at the same place, each part of the window is computed separately.
     Value total =
         llvm::all_of(dims, [](const auto &dim) { return !dim || dim->isSameEverywhere(); }) ? Value() : buildWindow();
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (dims[d])
-        total = sendEdges(total, d);
+        total = sendHalos(total, d);
     return convertTo(builder, loc, total, sum.type.getElementType());
   }
 
@@ -141,20 +141,20 @@ private:
 
   /// The device's own part of a window along dimension d, plus the halos that it receives from others. With a null
   /// window, its parts are computed from the terms.
-  Value sendEdges(Value window, int64_t d) {
+  Value sendHalos(Value window, int64_t d) {
     const HaloDim &dim = *dims[d];
     auto partOf = [&](int64_t begin, int64_t end, int64_t step) {
       Range range{dim.low + begin, dim.low + end, step};
       return window ? slice(window, d, range) : buildSum(d, range);
     };
-    Value total = partOf(0, dim.piece, 1);
-    for (const HaloDim::Edge &edge : dim.edges) {
-      ArrayType edges = sum.getEdgesType(d, edge);
-      Value part = buildExchange(builder, loc, partOf(edge.begin, edge.end, edge.step),
-                                 {{}, sum.getEdgeMoves(edges, d, edge)}, edges, edges, sum.meshAttr, why);
-      SmallVector<int64_t> low(type.getRank()), shape(arrayTypeOf(total).getShape()), dilations(type.getRank(), 1);
-      low[d] = edge.begin - edge.distance * dim.piece;
-      dilations[d] = edge.step;
+    Value total = partOf(0, dim.shard, 1);
+    for (const HaloDim::Halo &halo : dim.halos) {
+      ArrayType halos = sum.getHalosType(d, halo);
+      Value part = buildExchange(builder, loc, partOf(halo.begin, halo.end, halo.step),
+                                 {{}, sum.getHaloMoves(halos, d, halo)}, halos, halos, sum.meshAttr, why);
+      SmallVector<int64_t> low(type.getRank()), shape(typeOf(total).getShape()), dilations(type.getRank(), 1);
+      low[d] = halo.begin - halo.distance * dim.shard;
+      dilations[d] = halo.step;
       total = plus(total, pad(part, low, shape, dilations));
     }
     return total;
@@ -163,9 +163,9 @@ private:
   /// A term with zeros in place of padding, and of elements that the sum does not use.
   Value mask(const ExchangedTerm &term) {
     Value isThere;
-    ArrayType piece = arrayTypeOf(term.local);
-    auto mark = [&](Value isIt, int64_t d) {
-      isIt = local.broadcast(isIt, piece.getShape(), {d});
+    ArrayType shard = typeOf(term.local);
+    auto addCondition = [&](Value isIt, int64_t d) {
+      isIt = local.broadcast(isIt, shard.getShape(), {d});
       isThere = isThere ? builder.create<AndOp>(loc, isThere, isIt).getResult() : isIt;
     };
     for (int64_t d = 0; d < type.getRank(); ++d) {
@@ -173,20 +173,20 @@ private:
         continue;
       int64_t size = term.from.getDimSize(d);
       Range used = sum.getUsed(term, d);
-      Value places = builder.create<IotaOp>(loc, local.positionType(size, {dims[d]->sourcePiece}), /*dim=*/0);
-      if (dims[d]->pieces * dims[d]->sourcePiece != size) {
-        mark(local.isWithin(places, local.shardSize(size, sum.axesOf(d))), d);
+      Value places = builder.create<IotaOp>(loc, local.positionType(size, {dims[d]->sourceShard}), /*dim=*/0);
+      if (dims[d]->shards * dims[d]->sourceShard != size) {
+        addCondition(local.isWithin(places, local.shardSize(size, sum.axesOf(d))), d);
       }
       if (used != sum.getMoved(term, d, 0, type.getDimSize(d))) {
         Value first = local.subtract(local.shardStart(size, sum.axesOf(d)), local.splat({}, used.begin));
-        mark(local.isWithin(local.offset(places, first), local.splat({}, used.end - used.begin)), d);
+        addCondition(local.isWithin(local.offset(places, first), local.splat({}, used.end - used.begin)), d);
       }
     }
-    return isThere ? local.select(isThere, term.local, builder.create<ConstantOp>(loc, piece, Scalar())) : term.local;
+    return isThere ? local.select(isThere, term.local, builder.create<ConstantOp>(loc, shard, Scalar())) : term.local;
   }
 
   Value slice(Value x, int64_t d, Range range) {
-    ArrayType from = arrayTypeOf(x);
+    ArrayType from = typeOf(x);
     if (range == Range{0, from.getDimSize(d)})
       return x;
     SmallVector<int64_t> starts(from.getRank()), limits(from.getShape()), strides(from.getRank(), 1);
@@ -200,7 +200,7 @@ private:
 
   /// An array of zeros of this shape with `x` in it, its first element at `low` (before the array where negative).
   Value pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> shape, ArrayRef<int64_t> dilations) {
-    ArrayType from = arrayTypeOf(x);
+    ArrayType from = typeOf(x);
     SmallVector<int64_t> high, interior;
     for (int64_t d = 0; d < from.getRank(); ++d) {
       interior.push_back(dilations[d] - 1);
@@ -215,11 +215,11 @@ private:
   /// The elements of a term that fall into these frames (one for each dimension); null if there are none.
   Value place(size_t number, ArrayRef<Frame> frames) {
     const ExchangedTerm &term = sum.terms[number];
-    Value x = pieces[number];
+    Value x = shards[number];
     SmallVector<int64_t> low, shape, dilations;
     for (int64_t d = 0; d < type.getRank(); ++d) {
       const spmd::DimMove &move = term.dims[d];
-      int64_t first = 0, count = arrayTypeOf(x).getDimSize(d);
+      int64_t first = 0, count = typeOf(x).getDimSize(d);
       if (sum.axesOf(d).empty()) { // A device has the full dimension: take only the used elements.
         Range used = sum.getUsed(term, d);
         if (used == Range())
@@ -248,7 +248,7 @@ private:
     return total ? total : builder.create<ConstantOp>(loc, type.withoutSharding().withShape(shape), Scalar());
   }
 
-  Frame getPieceFrame(int64_t d) const { return {0, type.getLocal(sum.meshAttr).getDimSize(d)}; }
+  Frame getShardFrame(int64_t d) const { return {0, type.getLocal(sum.meshAttr).getDimSize(d)}; }
 
   static Frame getWindowFrame(const HaloDim &dim) { return {dim.leastStart + dim.low, dim.getLength()}; }
 
@@ -256,7 +256,7 @@ private:
   Value buildSum(int64_t d, Range range) {
     SmallVector<Frame> frames;
     for (int64_t other = 0; other < type.getRank(); ++other)
-      frames.push_back(dims[other] ? getWindowFrame(*dims[other]) : getPieceFrame(other));
+      frames.push_back(dims[other] ? getWindowFrame(*dims[other]) : getShardFrame(other));
     frames[d].origin -= range.begin;
     frames[d].length = (range.end - range.begin - 1) / range.step + 1;
     frames[d].step = range.step;
@@ -276,7 +276,7 @@ private:
       }
       greatestShifts.push_back(greatest);
       if (!dims[d])
-        frames.push_back(getPieceFrame(d));
+        frames.push_back(getShardFrame(d));
       else if (dims[d]->isSameEverywhere())
         frames.push_back(getWindowFrame(*dims[d]));
       else
@@ -295,7 +295,7 @@ private:
     int64_t begin = greatestShift - dim.low;
     int64_t before = std::max<int64_t>(0, dim.greatestStart - begin);
     int64_t last = begin - dim.leastStart + dim.getLength();
-    ArrayType type = arrayTypeOf(x);
+    ArrayType type = typeOf(x);
     SmallVector<int64_t> low(type.getRank()), padded(type.getShape()), dilations(type.getRank(), 1);
     low[d] = before;
     padded[d] = before + std::max(padded[d], last);
@@ -305,7 +305,7 @@ private:
     ArrayRef<AxisRefAttr> axes = sum.axesOf(d);
     Value start =
         builder.create<MultiplyOp>(loc, local.shardStart(dim.sourceSize, axes), local.splat({}, dim.dilation));
-    start = local.subtract(start, local.shardStart(dim.pieces * dim.piece, axes));
+    start = local.subtract(start, local.shardStart(dim.shards * dim.shard, axes));
     SmallVector<Value> starts(type.getRank(), local.splat({}, 0));
     starts[d] = local.subtract(local.splat({}, begin + before), start);
     return builder.create<DynamicSliceOp>(loc, x, starts, shape);
@@ -319,7 +319,7 @@ private:
   StringRef why;
   LocalBuilder local;
   Value zero;
-  SmallVector<Value> pieces; ///< The local arrays of the terms, masked.
+  SmallVector<Value> shards; ///< The local arrays of the terms, masked.
 };
 
 Value HaloAccumulation::build(OpBuilder &builder, Location loc, StringRef why) const {

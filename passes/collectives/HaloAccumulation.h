@@ -72,8 +72,8 @@ private:
 
   /// The global type of the halos that are sent along dimension d: the concatenated windows of all devices, reduced to
   /// the halo along dimension d. Along dimensions before d they are shards of the sum already.
-  ArrayType getEdgesType(int64_t d, const HaloDim::Edge &edge) const;
-  std::vector<spmd::DimMove> getEdgeMoves(ArrayType edges, int64_t d, const HaloDim::Edge &edge) const;
+  ArrayType getHalosType(int64_t d, const HaloDim::Halo &halo) const;
+  std::vector<spmd::DimMove> getHaloMoves(ArrayType halos, int64_t d, const HaloDim::Halo &halo) const;
 
   /// Emits one sum.
   class Builder;

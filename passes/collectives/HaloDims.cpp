@@ -12,7 +12,7 @@ namespace spmdc {
 namespace {
 
 /// With more halos than this, the shards of the terms and those of the sum hardly correspond.
-constexpr size_t kMostEdges = 8;
+constexpr size_t kMaxHalos = 8;
 
 /// The distance between the places that elements move to.
 int64_t getStep(llvm::ArrayRef<spmd::DimMove> moves) {
@@ -24,45 +24,46 @@ int64_t getStep(llvm::ArrayRef<spmd::DimMove> moves) {
 
 } // namespace
 
-std::optional<HaloDim> findEdges(int64_t sourceSize, int64_t size, const std::vector<int64_t> &axisSizes,
+std::optional<HaloDim> findHalos(int64_t sourceSize, int64_t size, const std::vector<int64_t> &axisSizes,
                                  llvm::ArrayRef<spmd::DimMove> moves) {
   if (sourceSize == 0 || size == 0)
     return std::nullopt;
   HaloDim dim;
-  dim.piece = spmd::localDimSize(size, axisSizes);
+  dim.shard = spmd::localDimSize(size, axisSizes);
   dim.sourceSize = sourceSize;
-  dim.sourcePiece = spmd::localDimSize(sourceSize, axisSizes);
+  dim.sourceShard = spmd::localDimSize(sourceSize, axisSizes);
   dim.dilation = moves.front().dilation;
-  std::vector<spmd::ShardRange> pieces = listPieces(size, axisSizes), sources = listPieces(sourceSize, axisSizes);
-  dim.pieces = static_cast<int64_t>(pieces.size());
-  for (int64_t i = 0; i < dim.pieces; ++i)
-    if (pieces[i].size > 0 && pieces[i].start != i * dim.piece)
+  std::vector<spmd::ShardRange> shards = listShardRanges(size, axisSizes),
+                                sources = listShardRanges(sourceSize, axisSizes);
+  dim.shards = static_cast<int64_t>(shards.size());
+  for (int64_t i = 0; i < dim.shards; ++i)
+    if (shards[i].size > 0 && shards[i].start != i * dim.shard)
       return std::nullopt;
   // Where the first of several ranges begins and the last one ends, over the shards: kept for the halos of each
   // distance, and for the windows.
   struct Ends {
-    int64_t firstPiece = 0, firstPlace = 0, lastPiece = -1, lastPlace = 0;
+    int64_t firstShard = 0, firstPlace = 0, lastShard = -1, lastPlace = 0;
 
-    void add(int64_t piece, int64_t begin, int64_t end) {
-      bool isFirst = lastPiece < 0;
-      if (isFirst || piece < firstPiece || (piece == firstPiece && begin < firstPlace)) {
-        firstPiece = piece;
+    void add(int64_t shard, int64_t begin, int64_t end) {
+      bool isFirst = lastShard < 0;
+      if (isFirst || shard < firstShard || (shard == firstShard && begin < firstPlace)) {
+        firstShard = shard;
         firstPlace = begin;
       }
-      if (isFirst || piece > lastPiece || (piece == lastPiece && end > lastPlace)) {
-        lastPiece = piece;
+      if (isFirst || shard > lastShard || (shard == lastShard && end > lastPlace)) {
+        lastShard = shard;
         lastPlace = end;
       }
     }
   };
-  std::map<int64_t, std::pair<HaloDim::Edge, Ends>> edges;
+  std::map<int64_t, std::pair<HaloDim::Halo, Ends>> halos;
   Ends windows;
   bool isFirst = true;
-  for (int64_t device = 0; device < dim.pieces; ++device) {
+  for (int64_t device = 0; device < dim.shards; ++device) {
     const spmd::ShardRange &source = sources[device];
     if (source.size == 0)
       continue;
-    int64_t own = device * dim.piece, start = dim.dilation * source.start - own;
+    int64_t own = device * dim.shard, start = dim.dilation * source.start - own;
     dim.leastStart = isFirst ? start : std::min(dim.leastStart, start);
     dim.greatestStart = isFirst ? start : std::max(dim.greatestStart, start);
     isFirst = false;
@@ -71,32 +72,32 @@ std::optional<HaloDim> findEdges(int64_t sourceSize, int64_t size, const std::ve
       if (moved.size == 0)
         continue;
       dim.low = std::max(dim.low, own - moved.start);
-      dim.high = std::max(dim.high, moved.end() - own - dim.piece);
+      dim.high = std::max(dim.high, moved.end() - own - dim.shard);
       windows.add(device, moved.start - own, moved.end() - own);
-      for (int64_t other = moved.start / dim.piece; other <= (moved.end() - 1) / dim.piece; ++other) {
-        spmd::MovedRange inside = spmd::movedRange(move, source, pieces[other]);
+      for (int64_t other = moved.start / dim.shard; other <= (moved.end() - 1) / dim.shard; ++other) {
+        spmd::MovedRange inside = spmd::movedRange(move, source, shards[other]);
         if (other == device || inside.size == 0)
           continue;
-        HaloDim::Edge part{other - device, inside.start - own, inside.end() - own};
-        auto [entry, isNew] = edges.try_emplace(part.distance, part, Ends());
-        if (isNew && edges.size() > kMostEdges)
+        HaloDim::Halo part{other - device, inside.start - own, inside.end() - own};
+        auto [entry, isNew] = halos.try_emplace(part.distance, part, Ends());
+        if (isNew && halos.size() > kMaxHalos)
           return std::nullopt;
-        auto &[edge, ends] = entry->second;
-        edge.begin = std::min(edge.begin, part.begin);
-        edge.end = std::max(edge.end, part.end);
+        auto &[halo, ends] = entry->second;
+        halo.begin = std::min(halo.begin, part.begin);
+        halo.end = std::max(halo.end, part.end);
         ends.add(other, part.begin, part.end);
       }
     }
   }
-  dim.first = windows.firstPiece * dim.getLength() + dim.low + windows.firstPlace;
-  dim.last = windows.lastPiece * dim.getLength() + dim.low + windows.lastPlace;
-  for (auto &[distance, entry] : edges) {
-    auto &[edge, ends] = entry;
+  dim.first = windows.firstShard * dim.getLength() + dim.low + windows.firstPlace;
+  dim.last = windows.lastShard * dim.getLength() + dim.low + windows.lastPlace;
+  for (auto &[distance, entry] : halos) {
+    auto &[halo, ends] = entry;
     if (dim.isSameEverywhere())
-      edge.step = getStep(moves);
-    edge.first = ends.firstPiece * edge.getLength() + (ends.firstPlace - edge.begin) / edge.step;
-    edge.last = ends.lastPiece * edge.getLength() + (ends.lastPlace - 1 - edge.begin) / edge.step + 1;
-    dim.edges.push_back(edge);
+      halo.step = getStep(moves);
+    halo.first = ends.firstShard * halo.getLength() + (ends.firstPlace - halo.begin) / halo.step;
+    halo.last = ends.lastShard * halo.getLength() + (ends.lastPlace - 1 - halo.begin) / halo.step + 1;
+    dim.halos.push_back(halo);
   }
   return dim;
 }

@@ -19,11 +19,11 @@
 
 namespace spmdc {
 
-/// A dimension of a sum in shards of `piece` elements. Places count from the begin of a device's own shard of the sum;
-/// its window is from -`low` up to `piece` + `high`.
+/// A dimension of a sum in shards of `shard` elements. Places count from the begin of a device's own shard of the sum;
+/// its window is from -`low` up to `shard` + `high`.
 struct HaloDim {
   /// A halo: the places `begin` up to `end`, `step` apart, in the shard `distance` shards behind the device's own.
-  struct Edge {
+  struct Halo {
     int64_t distance = 0, begin = 0, end = 0, step = 1;
     /// The range that is sent of the concatenated halos of all devices: from the first place to which any device
     /// contributes up to behind the last.
@@ -31,27 +31,27 @@ struct HaloDim {
     int64_t getLength() const { return (end - 1 - begin) / step + 1; }
   };
 
-  int64_t pieces = 0, piece = 0;
+  int64_t shards = 0, shard = 0;
   int64_t low = 0, high = 0;
   int64_t first = 0, last = 0; ///< The same range of the concatenated windows of all devices.
-  std::vector<Edge> edges;     ///< Sorted by distance.
+  std::vector<Halo> halos;     ///< Sorted by distance.
 
-  int64_t sourceSize = 0, sourcePiece = 0; ///< The sizes of the terms and of their shards.
+  int64_t sourceSize = 0, sourceShard = 0; ///< The sizes of the terms and of their shards.
   int64_t dilation = 1;
   /// The least and the greatest place, over the devices, of the first element of a device's shard of a term with shift
   /// 0.
   int64_t leastStart = 0, greatestStart = 0;
 
-  int64_t getLength() const { return low + piece + high; }
+  int64_t getLength() const { return low + shard + high; }
   /// The number of places from the first to the last element of a device's shard of a term.
-  int64_t getExtent() const { return (sourcePiece - 1) * dilation + 1; }
+  int64_t getExtent() const { return (sourceShard - 1) * dilation + 1; }
   bool isSameEverywhere() const { return leastStart == greatestStart; }
 };
 
 /// The halos for moves of one dilation, without strides, from a dimension of `sourceSize` elements to one of `size`,
-/// both sharded over axes of these sizes. None if the shards of the sum do not start at multiples of `piece`, if halos
+/// both sharded over axes of these sizes. None if the shards of the sum do not start at multiples of `shard`, if halos
 /// have more than 8 distances, or if a dimension is empty.
-std::optional<HaloDim> findEdges(int64_t sourceSize, int64_t size, const std::vector<int64_t> &axisSizes,
+std::optional<HaloDim> findHalos(int64_t sourceSize, int64_t size, const std::vector<int64_t> &axisSizes,
                                  llvm::ArrayRef<spmd::DimMove> moves);
 
 } // namespace spmdc

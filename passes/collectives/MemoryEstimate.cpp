@@ -47,8 +47,8 @@ private:
     for (Operation &op : block) {
       for (Value result : op.getResults())
         if (liveness.hasMemory(result)) {
-          live += arrayTypeOf(result).getBytes();
-          released[liveness.getLastUse(result)] += arrayTypeOf(result).getBytes();
+          live += typeOf(result).getBytes();
+          released[liveness.getLastUse(result)] += typeOf(result).getBytes();
         }
       path.push_back(&op);
       if (live > peak.bytes)

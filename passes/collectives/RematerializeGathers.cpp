@@ -60,8 +60,8 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
   Value operand = gather.getOperand();
   int64_t kept = 0;
   if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == block && liveness.getLastUse(operand) < peak)
-    kept = arrayTypeOf(operand).getBytes();
-  int64_t saved = arrayTypeOf(gather.getResult()).getBytes() - kept;
+    kept = typeOf(operand).getBytes();
+  int64_t saved = typeOf(gather.getResult()).getBytes() - kept;
   return saved > 0 ? std::optional(Choice{gather, next, saved}) : std::nullopt;
 }
 
@@ -111,7 +111,7 @@ SmallVector<Operation *> collectChain(Operation *op, int64_t end, const BlockLiv
       if (isCheap(def))
         chain.insert(def);
       else if (liveness.hasMemory(operand) && others.insert(operand))
-        kept += arrayTypeOf(operand).getBytes();
+        kept += typeOf(operand).getBytes();
       if (chain.size() > kLongestChain)
         return {};
     }
@@ -151,7 +151,7 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
     return std::nullopt;
   int64_t kept = 0;
   choice.chain = collectChain(op, outside.getNumber(around), outside, kept);
-  choice.saved = arrayTypeOf(op->getResult(0)).getBytes() - kept;
+  choice.saved = typeOf(op->getResult(0)).getBytes() - kept;
   return choice.saved > 0 && !choice.chain.empty() ? std::optional(std::move(choice)) : std::nullopt;
 }
 

@@ -12,18 +12,18 @@ namespace {
 
 using Axes = std::set<std::string>;
 
-void addWholeAxes(Axes &axes, ArrayRef<AxisRefAttr> refs) {
+void addFullAxes(Axes &axes, ArrayRef<AxisRefAttr> refs) {
   for (AxisRefAttr axis : refs)
-    if (axis.isWholeAxis())
+    if (axis.isFullAxis())
       axes.insert(axis.getName().str());
 }
 
-Axes wholeAxesOf(ArrayType global) {
+Axes fullAxesOf(ArrayType global) {
   Axes axes;
   ShardingAttr sharding = global.getShardingOrOpen();
   for (DimShardingAttr dim : sharding.getDims())
-    addWholeAxes(axes, dim.getAxes());
-  addWholeAxes(axes, sharding.getUnreduced());
+    addFullAxes(axes, dim.getAxes());
+  addFullAxes(axes, sharding.getUnreduced());
   return axes;
 }
 
@@ -32,15 +32,15 @@ Axes wholeAxesOf(ArrayType global) {
 ShardedAxes::ShardedAxes(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments())
     if (auto global = func.getArgAttrOfType<TypeAttr>(argument.getArgNumber(), kGlobalTypeAttrName))
-      cut[argument] = wholeAxesOf(cast<ArrayType>(global.getValue()));
+      axesByValue[argument] = fullAxesOf(cast<ArrayType>(global.getValue()));
   for (Block &block : func.getBody())
     visit(block);
 }
 
 const ShardedAxes::Axes &ShardedAxes::of(Value value) const {
   static const Axes none;
-  auto known = cut.find(value);
-  return known == cut.end() ? none : known->second;
+  auto known = axesByValue.find(value);
+  return known == axesByValue.end() ? none : known->second;
 }
 
 bool ShardedAxes::isShardedOver(Value value, AxesAttr axes) const {
@@ -58,7 +58,7 @@ void ShardedAxes::visitRegions(Operation *op) {
   for (Region &region : op->getRegions()) {
     if (isLoop)
       for (auto [argument, init] : llvm::zip(region.getArguments().take_back(op->getNumOperands()), op->getOperands()))
-        cut[argument] = Axes(of(init));
+        axesByValue[argument] = Axes(of(init));
     visit(region.front());
   }
   for (OpResult result : op->getResults()) {
@@ -67,10 +67,10 @@ void ShardedAxes::visitRegions(Operation *op) {
       axes = of(op->getOperand(result.getResultNumber()));
     else
       for (Region &region : op->getRegions()) {
-        const Axes &arm = of(region.front().getTerminator()->getOperand(result.getResultNumber()));
-        axes.insert(arm.begin(), arm.end());
+        const Axes &branch = of(region.front().getTerminator()->getOperand(result.getResultNumber()));
+        axes.insert(branch.begin(), branch.end());
       }
-    cut[result] = std::move(axes);
+    axesByValue[result] = std::move(axes);
   }
 }
 
@@ -81,15 +81,15 @@ void ShardedAxes::visit(Operation *op) {
   for (Value operand : op->getOperands())
     axes.insert(of(operand).begin(), of(operand).end());
   if (auto exchange = dyn_cast<ExchangeOp>(op)) {
-    axes = wholeAxesOf(cast<ArrayType>(exchange.getTarget()));
+    axes = fullAxesOf(cast<ArrayType>(exchange.getTarget()));
   } else if (isa<AllReduceOp, AllGatherOp, CollectivePermuteOp, CollectiveBroadcastOp>(op)) {
     for (AxisRefAttr axis : cast<CollectiveOpInterface>(op).getGroupAxes().getAxes())
       axes.erase(axis.getName().str());
   } else if (auto named = op->getAttrOfType<AxesAttr>("axes")) {
-    addWholeAxes(axes, named.getAxes());
+    addFullAxes(axes, named.getAxes());
   }
   for (Value result : op->getResults())
-    cut[result] = axes;
+    axesByValue[result] = axes;
 }
 
 } // namespace spmdc

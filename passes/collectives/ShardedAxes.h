@@ -48,7 +48,7 @@ private:
   void visitRegions(mlir::Operation *op);
   const Axes &of(mlir::Value value) const;
 
-  llvm::DenseMap<mlir::Value, Axes> cut;
+  llvm::DenseMap<mlir::Value, Axes> axesByValue;
 };
 
 } // namespace spmdc

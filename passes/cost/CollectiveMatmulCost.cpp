@@ -10,14 +10,14 @@ public:
   explicit Timer(const CollectiveMatmulWork &work) : work(work) {}
 
   void compute(double products, double additions = 0) {
-    time.computation += products * work.pieceProduct + additions * work.addition;
+    time.computation += products * work.chunkProduct + additions * work.addition;
   }
 
   /// `count` steps in each of which a device sends one chunk in each of `ways` directions, while `products` products
   /// run. In a scatter, the received chunks are added afterwards.
   void step(double ways, double products, double count = 1) {
-    double transfer = work.rates.stepSeconds(ways * work.pieceBytes);
-    time.exposed += count * (transfer - work.rates.hiddenSeconds(transfer, products * work.pieceProduct));
+    double transfer = work.rates.stepSeconds(ways * work.chunkBytes);
+    time.exposed += count * (transfer - work.rates.hiddenSeconds(transfer, products * work.chunkProduct));
     compute(count * products, work.isScatter ? count * ways : 0);
   }
 
@@ -36,8 +36,8 @@ std::string_view collectiveMatmulKindName(CollectiveMatmulKind way) {
 CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, CollectiveMatmulKind way) {
   auto hops = static_cast<double>(work.devices - 1);
   if (way == CollectiveMatmulKind::None) {
-    double transfer = work.rates.stepSeconds(hops * work.pieceBytes);
-    return {work.wholeProduct, transfer - work.rates.hiddenSeconds(transfer, work.otherProducts)};
+    double transfer = work.rates.stepSeconds(hops * work.chunkBytes);
+    return {work.fullProduct, transfer - work.rates.hiddenSeconds(transfer, work.otherProducts)};
   }
   Timer timer(work);
   timer.time.computation = work.once;

@@ -27,9 +27,9 @@ struct CollectiveMatmulWork {
   bool isScatter = false; ///< A product with a reduce_scatter; otherwise one with an all_gather.
   int64_t devices = 1;
   LinkRates rates;
-  double pieceBytes = 0;    ///< Bytes that a device sends in one direction in one step.
-  double wholeProduct = 0;  ///< The product as one operation.
-  double pieceProduct = 0;  ///< The product with one chunk, slicing its operand and storing its result included.
+  double chunkBytes = 0;    ///< Bytes that a device sends in one direction in one step.
+  double fullProduct = 0;   ///< The product as one operation.
+  double chunkProduct = 0;  ///< The product with one chunk, slicing its operand and storing its result included.
   double addition = 0;      ///< Adding a received chunk to the device's own partial sum; only in a scatter.
   double once = 0;          ///< Work before the first step.
   double otherProducts = 0; ///< Other products that can overlap with the collective if it stays one.

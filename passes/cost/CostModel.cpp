@@ -84,7 +84,7 @@ double CostModel::computeSeconds(double contractionFlops, double memoryBytes) co
   return std::max(contractionFlops / flopsPerSecond, memoryBytes / memoryPerSecond);
 }
 
-double CostModel::orderSeconds(double elements, double line) const {
+double CostModel::sortSeconds(double elements, double line) const {
   constexpr double keyAndPosition = 16;
   return elements * std::max(1.0, std::ceil(std::log2(line))) * 2 * keyAndPosition / memoryPerSecond;
 }

@@ -116,7 +116,7 @@ struct CostModel {
 
   /// The time to sort `elements` elements in lines of `line` elements: log2(line) passes, each of which reads and
   /// writes all keys with their positions.
-  double orderSeconds(double elements, double line) const;
+  double sortSeconds(double elements, double line) const;
 
   /// The cost of one collective in which all devices together send `wireBytes`.
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,

@@ -73,14 +73,14 @@ private:
 };
 
 /// A branch of a conditional: it runs if `condition` is true, or false with `isElse`.
-struct Arm {
+struct TakenBranch {
   ScalarProgram condition;
   bool isElse;
 };
 
 } // namespace
 
-double getTrips(Operation *loop) {
+double estimateIterations(Operation *loop) {
   constexpr double kTripsOfWhile = 8;
   auto counted = dyn_cast<ForOp>(loop);
   return counted ? static_cast<double>(std::max<int64_t>(1, counted.getTripCount())) : kTripsOfWhile;
@@ -90,18 +90,18 @@ int64_t RunCounts::countIterations(Block *block, ForOp loop) {
   auto [entry, isNew] = known.try_emplace({block, loop.getOperation()}, loop.getTripCount());
   if (!isNew || loop.getTripCount() > kMostIterations)
     return entry->second;
-  std::vector<Arm> arms;
+  std::vector<TakenBranch> takenBranches;
   for (Block *inner = block; inner->getParentOp() != loop.getOperation(); inner = inner->getParentOp()->getBlock()) {
     ScalarProgram condition;
     if (auto branch = dyn_cast<IfOp>(inner->getParentOp());
         branch && condition.build(branch.getPredicate(), loop.getCounter()))
-      arms.push_back({std::move(condition), inner->getParent()->getRegionNumber() == 1});
+      takenBranches.push_back({std::move(condition), inner->getParent()->getRegionNumber() == 1});
   }
-  if (arms.empty())
+  if (takenBranches.empty())
     return entry->second;
   int64_t count = 0;
   for (int64_t i = 0; i < loop.getTripCount(); ++i)
-    count += llvm::all_of(arms, [&](const Arm &arm) {
+    count += llvm::all_of(takenBranches, [&](const TakenBranch &arm) {
       return arm.condition.isTrue(static_cast<int64_t>(loop.getLower()) + i) != arm.isElse;
     });
   return known[{block, loop.getOperation()}] = count;

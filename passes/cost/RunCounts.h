@@ -18,7 +18,7 @@ namespace spmdc {
 /// The number of iterations that the partitioner assumes for a loop: at least 1 for a counted loop, and 8 for a
 /// `while`, whose count is unknown. More than 1, because a collective once before the loop that turns out unnecessary
 /// costs less than one in each of many iterations.
-double getTrips(mlir::Operation *loop);
+double estimateIterations(mlir::Operation *loop);
 
 /// Counts executions of operations. Caches results, so branches and loops must not change during its lifetime.
 class RunCounts {

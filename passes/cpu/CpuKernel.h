@@ -28,8 +28,8 @@ public:
 private:
   using Lanes = KernelSchedule::Lanes;
   using Loop = LoopEmitter::Loop;
-  struct StashMemory {
-    const KernelSchedule::StageCache *stash;
+  struct CacheMemory {
+    const KernelSchedule::StageCache *stageCache;
     unsigned stage;
     mlir::Value memory;
   };
@@ -42,8 +42,8 @@ private:
   /// Allocates memory for the accumulators of adjacent rows, and for stage-local caches.
   void allocate();
   /// The position of the current element in a stage-local cache.
-  mlir::Value stashPosition(unsigned stage);
-  std::optional<ElementEmitter::Emitted> readStash(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  mlir::Value cachePosition(unsigned stage);
+  std::optional<ElementEmitter::Emitted> readCache(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   ElementEmitter::Emitted rowValue(ReduceOp op);
 
   //===--- One iteration of a stage (KernelEmitter.cpp) ---------------------===//
@@ -84,7 +84,7 @@ private:
   mlir::Value begin, end, coordinates;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::SmallVector<mlir::Value> outputs;
-  std::vector<StashMemory> stashes;
+  std::vector<CacheMemory> stageCaches;
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, ElementEmitter::Emitted> rowValues;
   unsigned currentStage = 0;

@@ -19,7 +19,7 @@ CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp ta
       b(kernel.getContext()),
       emitter(b, loc, body, schedule,
               {[this](Value input) { return pointers.lookup(input); }, [this](ReduceOp op) { return rowValue(op); },
-               [this](Value value, ArrayRef<IndexExpr> index) { return readStash(value, index); },
+               [this](Value value, ArrayRef<IndexExpr> index) { return readCache(value, index); },
                [this](OpBuilder &builder, unsigned axis) { return loadCoordinate(builder, loc, coordinates, axis); },
                [this](Operation *access) { loops.annotate(access); }}),
       loops(b, loc, emitter), scratch(b, loc, [this](Operation *access) { loops.annotate(access); }) {}
@@ -106,11 +106,11 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
 void CpuKernel::allocate() {
   int64_t lanes = schedule.lanes == Lanes::Inner ? 1 : kRowBlock;
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
-    for (const KernelSchedule::StageCache &stash : stage.stashes) {
-      Type type = elementTypeOf(stash.value);
+    for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
+      Type type = elementTypeOf(stageCache.value);
       int64_t extent = schedule.domains[stage.domain].getExtent();
-      stashes.push_back(
-          {&stash, static_cast<unsigned>(number), scratch.allocate(type, extent * lanes, kScratchAlignment)});
+      stageCaches.push_back(
+          {&stageCache, static_cast<unsigned>(number), scratch.allocate(type, extent * lanes, kScratchAlignment)});
     }
     if (schedule.lanes == Lanes::Inner)
       continue;
@@ -121,7 +121,7 @@ void CpuKernel::allocate() {
   }
 }
 
-Value CpuKernel::stashPosition(unsigned stage) {
+Value CpuKernel::cachePosition(unsigned stage) {
   const KernelSchedule::Domain &domain = schedule.domains[schedule.stages[stage].domain];
   IndexSpace &space = schedule.indexing->space;
   Value position = emitter.emitIndex(space.linearize(domain.vars, domain.shape));
@@ -132,13 +132,14 @@ Value CpuKernel::stashPosition(unsigned stage) {
   return b.create<arith::AddIOp>(loc, position, lane);
 }
 
-std::optional<ElementEmitter::Emitted> CpuKernel::readStash(Value value, ArrayRef<IndexExpr> index) {
-  for (const StashMemory &stash : stashes) {
-    if (stash.stage >= currentStage || stash.stash->value != value || ArrayRef<IndexExpr>(stash.stash->index) != index)
+std::optional<ElementEmitter::Emitted> CpuKernel::readCache(Value value, ArrayRef<IndexExpr> index) {
+  for (const CacheMemory &stageCache : stageCaches) {
+    if (stageCache.stage >= currentStage || stageCache.stageCache->value != value ||
+        ArrayRef<IndexExpr>(stageCache.stageCache->index) != index)
       continue;
     emitter.moveTo(loopDepth);
     Type type = elementTypeOf(value);
-    return ElementEmitter::Emitted{scratch.load(stash.memory, type, stashPosition(stash.stage)), loopDepth};
+    return ElementEmitter::Emitted{scratch.load(stageCache.memory, type, cachePosition(stageCache.stage)), loopDepth};
   }
   return std::nullopt;
 }
@@ -153,20 +154,20 @@ ElementEmitter::Emitted CpuKernel::rowValue(ReduceOp op) {
 void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
   // The stage reads all elements before it writes one: an output may have the memory of an input that another output
   // reads.
-  for (const KernelSchedule::StageCache &stash : stage.stashes)
-    emitter.emit(stash.value, stash.index);
+  for (const KernelSchedule::StageCache &stageCache : stage.stageCaches)
+    emitter.emit(stageCache.value, stageCache.index);
   for (const KernelSchedule::Store &store : stage.stores)
     emitter.emit(body.outputs[store.output], store.index);
   for (const KernelSchedule::Reduction &reduction : stage.reductions)
     emitter.emit(ReduceOp(reduction.op).getOperand(), reduction.operandIndex);
   for (const KernelSchedule::Scan &scan : stage.scans)
     emitter.emit(CumulativeOp(scan.op).getOperand(), scan.operandIndex);
-  for (const StashMemory &stash : stashes) {
-    if (stash.stage != currentStage)
+  for (const CacheMemory &stageCache : stageCaches) {
+    if (stageCache.stage != currentStage)
       continue;
-    Type type = elementTypeOf(stash.stash->value);
-    Value value = emitter.emit(stash.stash->value, stash.stash->index);
-    scratch.store(stash.memory, type, stashPosition(stash.stage), value);
+    Type type = elementTypeOf(stageCache.stageCache->value);
+    Value value = emitter.emit(stageCache.stageCache->value, stageCache.stageCache->index);
+    scratch.store(stageCache.memory, type, cachePosition(stageCache.stage), value);
   }
   for (const KernelSchedule::Store &store : stage.stores) {
     Value output = body.outputs[store.output];

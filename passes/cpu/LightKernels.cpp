@@ -12,7 +12,7 @@ namespace spmdc {
 namespace {
 
 /// If a program has more kernels, the smallest ones are light.
-constexpr size_t kMostOptimised = 128;
+constexpr size_t kMaxOptimized = 128;
 
 /// The work of a launch, in units of the least work that is worth a further thread.
 double workOf(plan::KernelOp kernel) {
@@ -39,7 +39,7 @@ llvm::StringSet<> findRepeated(ModuleOp module) {
 KernelGroups groupKernels(ModuleOp module) {
   SmallVector<plan::KernelOp> kernels(module.getOps<plan::KernelOp>());
   KernelGroups groups;
-  if (kernels.size() <= kMostOptimised) {
+  if (kernels.size() <= kMaxOptimized) {
     groups.full = std::move(kernels);
     return groups;
   }
@@ -50,7 +50,7 @@ KernelGroups groupKernels(ModuleOp module) {
       small.emplace_back(workOf(kernels[i]), i);
   llvm::sort(small);
   llvm::DenseSet<size_t> light;
-  for (auto [work, number] : ArrayRef(small).take_front(kernels.size() - kMostOptimised))
+  for (auto [work, number] : ArrayRef(small).take_front(kernels.size() - kMaxOptimized))
     light.insert(number);
   for (size_t i = 0; i < kernels.size(); ++i)
     (light.contains(i) ? groups.light : groups.full).push_back(kernels[i]);

@@ -91,7 +91,7 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
 }
 
 /// More segments cost more code than they save time.
-static constexpr size_t kMostBorders = 32;
+static constexpr size_t kMaxBorders = 32;
 
 void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
   currentStage = 0;
@@ -105,7 +105,7 @@ void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
     return reads;
   };
   LaneReads reads = getReads(0, extent);
-  if (reads.getBorders().empty() || reads.getBorders().size() > kMostBorders)
+  if (reads.getBorders().empty() || reads.getBorders().size() > kMaxBorders)
     return emitSegment(reads, laneVar, low, high);
   SmallVector<int64_t> ends(reads.getBorders());
   ends.push_back(extent);

@@ -111,16 +111,16 @@ class DifferentiatePass : public impl::DifferentiatePassBase<DifferentiatePass> 
     for (GradientOp gradient : gradients)
       if (failed(differentiate(gradient)))
         return failure();
-    SmallVector<Operation *> markers;
+    SmallVector<Operation *> wrappers;
     func.walk([&](Operation *op) {
       if (isa<CheckpointOp, StopGradientOp>(op))
-        markers.push_back(op);
+        wrappers.push_back(op);
     });
-    for (Operation *marker : markers) {
-      if (isa<CheckpointOp>(marker))
-        replaceOp(marker, inlineBody(marker, {}));
+    for (Operation *wrapper : wrappers) {
+      if (isa<CheckpointOp>(wrapper))
+        replaceOp(wrapper, inlineBody(wrapper, {}));
       else
-        replaceOp(marker, marker->getOperands());
+        replaceOp(wrapper, wrapper->getOperands());
     }
     if (!gradients.empty())
       for (Block &block : func.getBody())

@@ -124,8 +124,8 @@ ForOp stackValues(ForOp op, ArrayRef<Value> values) {
 
 LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
-  int64_t trips = op.getTripCount();
-  if (trips == 0) {
+  int64_t iterations = op.getTripCount();
+  if (iterations == 0) {
     for (auto [result, init] : llvm::zip(op.getOutputs(), op.getInitials()))
       if (Value cotangent = getCotangent(builder, result))
         add(builder, init, cotangent, derivative.missing(result, init));
@@ -141,7 +141,7 @@ LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
   Workspace workspace(builder, loc);
   Block &block = workspace.getBlock();
   OpBuilder inner = OpBuilder::atBlockEnd(&block);
-  Value trip = block.addArgument(op.getCounter().getType(), loc);
+  Value iteration = block.addArgument(op.getCounter().getType(), loc);
   ReverseSweep sweep(derivative);
   SmallVector<Value> inits, yielded;
   Operation *yield = op.getBody().front().getTerminator();
@@ -176,11 +176,11 @@ LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
   OpBuilder begin = OpBuilder::atBlockBegin(&block);
   auto countDown = [&](int64_t from) {
     Value first = createScalar(begin, loc, from);
-    return createDifference(begin, loc, first, trip);
+    return createDifference(begin, loc, first, iteration);
   };
   IRMapping known;
   known.map(op.getCounter(), countDown(static_cast<int64_t>(op.getUpper()) - 1));
-  Value row = countDown(trips - 1);
+  Value row = countDown(iterations - 1);
   Residuals residuals(op.getBody().front(), block, known);
   SmallVector<Value> stacks;
   if (!residuals.getKept().empty()) {
@@ -199,7 +199,7 @@ LogicalResult ReverseSweep::differentiateFor(ForOp op, OpBuilder &builder) {
   for (Value init : inits)
     types.push_back(plainTypeOf(init));
   auto backward =
-      builder.create<ForOp>(loc, types, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(trips), inits);
+      builder.create<ForOp>(loc, types, builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(iterations), inits);
   backward.getBody().takeBody(workspace.getRegion());
   for (auto [target, result] : llvm::zip(targets, backward.getOutputs()))
     add(builder, target.value, result, target.axes);

@@ -43,32 +43,32 @@ VaryingAxes::Axes namesOf(AxesAttr axes) {
 
 /// Passes values of one manual region to another, through results whose first dimension is sharded over all of the
 /// region's axes over which the value varies.
-class HandedOver {
+class CrossRegionValues {
 public:
-  HandedOver(ManualOp op, ArrayRef<Value> values) : op(op), values(values) {
+  CrossRegionValues(ManualOp op, ArrayRef<Value> values) : op(op), values(values) {
     // No value outside of the region varies over the region's own axes.
     VaryingAxes varying(op);
     MeshAttr mesh = getMesh(op);
     for (Value value : values) {
-      auto piece = cast<ArrayType>(value.getType()).withoutSharding();
+      auto shard = cast<ArrayType>(value.getType()).withoutSharding();
       VaryingAxes::Axes axes;
       for (AxisRefAttr axis : op.getOwnAxes())
         if (varying.of(value).count(axis.getName().str()))
           axes.insert(axis.getName().str());
-      if (isOperand(value) || (piece.getRank() == 0 && axes.empty())) {
-        types.push_back(piece);
+      if (isOperand(value) || (shard.getRank() == 0 && axes.empty())) {
+        types.push_back(shard);
         continue;
       }
-      SmallVector<int64_t> shape(piece.getShape());
+      SmallVector<int64_t> shape(shard.getShape());
       if (shape.empty())
         shape.push_back(1);
-      AxesAttr cut = axesAttrOf(mesh, axes);
-      for (const spmd::AxisRef &axis : cut.toValues())
+      AxesAttr shardedAxes = axesAttrOf(mesh, axes);
+      for (const spmd::AxisRef &axis : shardedAxes.toValues())
         shape[0] *= axis.sizeIn(mesh.toValue());
       bool isClosed = !op.hasAutomaticAxes();
       SmallVector<DimShardingAttr> dims(shape.size(), DimShardingAttr::get(op.getContext(), {}, isClosed));
-      dims[0] = DimShardingAttr::get(op.getContext(), cut.getAxes(), isClosed);
-      types.push_back(piece.withShape(shape).withSharding(ShardingAttr::get(op.getContext(), dims, {})));
+      dims[0] = DimShardingAttr::get(op.getContext(), shardedAxes.getAxes(), isClosed);
+      types.push_back(shard.withShape(shape).withSharding(ShardingAttr::get(op.getContext(), dims, {})));
     }
   }
 
@@ -80,11 +80,11 @@ public:
     for (auto [value, type] : llvm::zip(values, types)) {
       if (isOperand(value))
         continue;
-      ArrayType local = op.getPiece(type).withoutSharding();
-      Value piece = value;
+      ArrayType local = op.getLocalType(type).withoutSharding();
+      Value shard = value;
       if (local != value.getType())
-        piece = inner.create<ReshapeOp>(value.getLoc(), local, value);
-      yield->insertOperands(yield->getNumOperands(), piece);
+        shard = inner.create<ReshapeOp>(value.getLoc(), local, value);
+      yield->insertOperands(yield->getNumOperands(), shard);
       results.push_back(type);
     }
     OpBuilder builder(op);
@@ -147,7 +147,7 @@ void ReverseSweep::keepCollectivesOut(IfOp op, OpBuilder &builder, MutableArrayR
 void ReverseSweep::differentiateGather(AllGatherOp op, OpBuilder &builder) {
   Location loc = getDerivativeLoc(op);
   Axes group = namesOf(op.getAxes());
-  ArrayType piece = plainTypeOf(op.getOperand());
+  ArrayType shard = plainTypeOf(op.getOperand());
   for (auto [axes, part] : Parts(cotangents.lookup(op.getResult()))) {
     Axes left = axes, common;
     for (const std::string &axis : group)
@@ -155,7 +155,7 @@ void ReverseSweep::differentiateGather(AllGatherOp op, OpBuilder &builder) {
         common.insert(axis);
     Value cotangent = part;
     if (common == group) {
-      cotangent = builder.create<ReduceScatterOp>(loc, piece, cotangent, ReductionKind::sum, op.getDim(), op.getAxes(),
+      cotangent = builder.create<ReduceScatterOp>(loc, shard, cotangent, ReductionKind::sum, op.getDim(), op.getAxes(),
                                                   builder.getStringAttr("backward pass of all_gather"));
     } else {
       if (!common.empty())
@@ -207,8 +207,8 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
     if (cotangent.getType() != type || op.hasAutomaticAxes())
       cotangent = builder.create<ConstraintOp>(loc, type, cotangent);
     inputs.push_back(cotangent);
-    Value piece = block.addArgument(op.getPiece(type).withoutSharding(), loc);
-    sweep.add(inner, yielded, piece, derivative.missing(VaryingAxes::getCutting(op.getManualPart(type)), yielded));
+    Value shard = block.addArgument(op.getLocalType(type).withoutSharding(), loc);
+    sweep.add(inner, yielded, shard, derivative.missing(VaryingAxes::getShardingAxes(op.getManualPart(type)), yielded));
   }
   if (failed(sweep.run(op.getBlock(), inner)))
     return failure();
@@ -227,18 +227,18 @@ LogicalResult ReverseSweep::differentiateManual(ManualOp op, OpBuilder &builder)
 
   eraseDead(block);
   Residuals residuals(op.getBlock(), block);
-  HandedOver handed(op, residuals.getKept());
-  ManualOp extended = handed.extend();
+  CrossRegionValues crossing(op, residuals.getKept());
+  ManualOp extended = crossing.extend();
   replaceForward(derivative, op, extended);
-  SmallVector<Value> pieces;
-  for (Value value : handed.getOutside()) {
+  SmallVector<Value> shards;
+  for (Value value : crossing.getOutside()) {
     inputs.push_back(value);
-    pieces.push_back(block.addArgument(extended.getPiece(cast<ArrayType>(value.getType())).withoutSharding(), loc));
+    shards.push_back(block.addArgument(extended.getLocalType(cast<ArrayType>(value.getType())).withoutSharding(), loc));
   }
   residuals.substitute([&](OpBuilder &reader, unsigned index) -> Value {
     ArrayType type = plainTypeOf(residuals.getKept()[index]);
-    Value piece = pieces[index];
-    return piece.getType() == type ? piece : reader.create<ReshapeOp>(loc, type, piece).getResult();
+    Value shard = shards[index];
+    return shard.getType() == type ? shard : reader.create<ReshapeOp>(loc, type, shard).getResult();
   });
   auto backward = builder.create<ManualOp>(loc, types, inputs, extended.getManualAttr());
   backward.getBody().takeBody(workspace.getRegion());

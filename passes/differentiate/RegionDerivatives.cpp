@@ -17,8 +17,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-ArrayType plainTypeOf(Value value) { return cast<ArrayType>(value.getType()).withoutSharding(); }
-
 Value createZero(OpBuilder &builder, Location loc, ArrayType type) {
   return builder.create<ConstantOp>(loc, type.withoutSharding(), Scalar());
 }
@@ -113,21 +111,21 @@ namespace {
 
 /// Extends a branch by results for the values that the backward pass of either region needs. Both regions use one slot
 /// for their k-th value of a type.
-class KeptByArms {
+class BranchResiduals {
 public:
-  explicit KeptByArms(IfOp op) : op(op) {}
+  explicit BranchResiduals(IfOp op) : op(op) {}
 
-  /// The slots of the values that region `arm` stores.
-  SmallVector<unsigned> assign(unsigned arm, ArrayRef<Value> values) {
+  /// The slots of the values that region `branch` stores.
+  SmallVector<unsigned> assign(unsigned branch, ArrayRef<Value> values) {
     SmallVector<unsigned> numbers;
     for (Value value : values) {
       ArrayType type = plainTypeOf(value);
-      Slot *slot = llvm::find_if(slots, [&](const Slot &s) { return s.type == type && !s.values[arm]; });
+      Slot *slot = llvm::find_if(slots, [&](const Slot &s) { return s.type == type && !s.values[branch]; });
       if (slot == slots.end()) {
         slots.push_back({type, {}});
         slot = &slots.back();
       }
-      slot->values[arm] = value;
+      slot->values[branch] = value;
       numbers.push_back(slot - slots.begin());
     }
     return numbers;
@@ -142,13 +140,13 @@ public:
       types.push_back(slot.type);
     OpBuilder builder(op);
     auto extended = builder.create<IfOp>(op.getLoc(), types, op.getPredicate());
-    for (auto [arm, region] : llvm::enumerate(op->getRegions())) {
+    for (auto [branch, region] : llvm::enumerate(op->getRegions())) {
       Operation *yield = region.front().getTerminator();
       OpBuilder inner(yield);
       for (const Slot &slot : slots)
         yield->insertOperands(yield->getNumOperands(),
-                              slot.values[arm] ? slot.values[arm] : createZero(inner, op.getLoc(), slot.type));
-      extended->getRegion(arm).takeBody(region);
+                              slot.values[branch] ? slot.values[branch] : createZero(inner, op.getLoc(), slot.type));
+      extended->getRegion(branch).takeBody(region);
     }
     return extended;
   }
@@ -164,12 +162,12 @@ private:
 };
 
 /// Extends the branch by the results that the backward one needs.
-void keepForArms(Derivative &derivative, IfOp op, IfOp backward) {
+void storeResiduals(Derivative &derivative, IfOp op, IfOp backward) {
   for (Region *region : {&backward.getThenRegion(), &backward.getElseRegion()})
     eraseDead(region->front());
   Residuals ofThen(op.getThenRegion().front(), backward.getThenRegion().front());
   Residuals ofElse(op.getElseRegion().front(), backward.getElseRegion().front());
-  KeptByArms kept(op);
+  BranchResiduals kept(op);
   SmallVector<unsigned> thenSlots = kept.assign(0, ofThen.getKept()), elseSlots = kept.assign(1, ofElse.getKept());
   SmallVector<Value> results;
   if (!kept.empty()) {
@@ -183,17 +181,17 @@ void keepForArms(Derivative &derivative, IfOp op, IfOp backward) {
 
 } // namespace
 
-LogicalResult ReverseSweep::sweepArm(IfOp op, Region &arm, ArrayRef<Value> seeds, Block &backward,
-                                     SmallVector<Contribution> &found) {
+LogicalResult ReverseSweep::sweepBranch(IfOp op, Region &branch, ArrayRef<Value> seeds, Block &backward,
+                                        SmallVector<Contribution> &found) {
   OpBuilder inner = OpBuilder::atBlockEnd(&backward);
   ReverseSweep sweep(derivative);
-  Block &forward = arm.front();
+  Block &forward = branch.front();
   for (auto [seed, result, yielded] : llvm::zip(seeds, op.getOutputs(), forward.getTerminator()->getOperands()))
     if (seed)
       sweep.add(inner, yielded, seed, derivative.missing(result, yielded));
   if (failed(sweep.run(forward, inner)))
     return failure();
-  found = sweep.listOutside(arm);
+  found = sweep.listOutside(branch);
   return success();
 }
 
@@ -209,33 +207,33 @@ LogicalResult ReverseSweep::differentiateIf(IfOp op, OpBuilder &builder) {
     keepCollectivesOut(op, builder, seeds);
   Workspace workspaces[2] = {{builder, loc}, {builder, loc}};
   SmallVector<Contribution> found[2];
-  for (unsigned arm : {0, 1})
-    if (failed(sweepArm(op, op->getRegion(arm), seeds, workspaces[arm].getBlock(), found[arm])))
+  for (unsigned branch : {0, 1})
+    if (failed(sweepBranch(op, op->getRegion(branch), seeds, workspaces[branch].getBlock(), found[branch])))
       return failure();
 
   // One result for each outside value whose cotangent either region contributes to; the other region yields zero.
   llvm::MapVector<Value, std::map<Axes, std::array<Value, 2>>> joined;
-  for (unsigned arm : {0, 1})
-    for (const Contribution &contribution : found[arm])
-      joined[contribution.value][contribution.axes][arm] = contribution.cotangent;
+  for (unsigned branch : {0, 1})
+    for (const Contribution &contribution : found[branch])
+      joined[contribution.value][contribution.axes][branch] = contribution.cotangent;
   SmallVector<Type> types;
   SmallVector<Value> yielded[2];
   for (const auto &[value, parts] : joined)
     for (const auto &[axes, cotangents] : parts) {
       types.push_back(plainTypeOf(value));
-      for (unsigned arm : {0, 1}) {
-        OpBuilder inner = OpBuilder::atBlockEnd(&workspaces[arm].getBlock());
-        yielded[arm].push_back(cotangents[arm] ? cotangents[arm] : createZero(inner, loc, plainTypeOf(value)));
+      for (unsigned branch : {0, 1}) {
+        OpBuilder inner = OpBuilder::atBlockEnd(&workspaces[branch].getBlock());
+        yielded[branch].push_back(cotangents[branch] ? cotangents[branch] : createZero(inner, loc, plainTypeOf(value)));
       }
     }
   if (types.empty())
     return success();
   auto backward = builder.create<IfOp>(loc, types, op.getPredicate());
-  for (unsigned arm : {0, 1}) {
-    OpBuilder::atBlockEnd(&workspaces[arm].getBlock()).create<YieldOp>(loc, yielded[arm]);
-    backward->getRegion(arm).takeBody(workspaces[arm].getRegion());
+  for (unsigned branch : {0, 1}) {
+    OpBuilder::atBlockEnd(&workspaces[branch].getBlock()).create<YieldOp>(loc, yielded[branch]);
+    backward->getRegion(branch).takeBody(workspaces[branch].getRegion());
   }
-  keepForArms(derivative, op, backward);
+  storeResiduals(derivative, op, backward);
   auto result = backward.getOutputs().begin();
   for (const auto &[value, parts] : joined)
     for (const auto &[axes, cotangents] : parts)

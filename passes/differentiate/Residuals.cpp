@@ -21,7 +21,7 @@ static bool isCheap(Operation *op) {
 }
 
 /// Whether the operand determines the result and is no larger, so that storing the operand is better.
-static bool isMadeOfLess(Operation *op) {
+static bool isDeterminedByOperand(Operation *op) {
   if (isa<BroadcastInDimOp, ReshapeOp, TransposeOp, ReverseOp, ConstraintOp>(op))
     return true;
   auto convert = dyn_cast<ConvertOp>(op);
@@ -36,22 +36,23 @@ Residuals::Residuals(Block &forward, Block &backward, const IRMapping &known)
   });
 }
 
-bool Residuals::isFree(Value value) {
+bool Residuals::isRecomputable(Value value) {
   if (!isInside(value) || available.contains(value))
     return true;
-  auto [known, isNew] = freedom.try_emplace(value, false);
+  auto [known, isNew] = recomputable.try_emplace(value, false);
   if (!isNew)
     return known->second;
   Operation *op = value.getDefiningOp();
-  bool result = op && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isFree(operand); });
-  return freedom[value] = result;
+  bool result =
+      op && isCheap(op) && llvm::all_of(op->getOperands(), [&](Value operand) { return isRecomputable(operand); });
+  return recomputable[value] = result;
 }
 
 void Residuals::need(Value value) {
   if (!isInside(value) || available.contains(value) || recomputed.contains(value) || llvm::is_contained(kept, value))
     return;
   Operation *op = value.getDefiningOp();
-  if (!isFree(value) && !(op && isMadeOfLess(op)))
+  if (!isRecomputable(value) && !(op && isDeterminedByOperand(op)))
     return kept.push_back(value);
   recomputed.insert(value);
   for (Value operand : op->getOperands())

@@ -31,14 +31,14 @@ public:
 
 private:
   bool isInside(mlir::Value value) const { return forward.getParent()->isAncestor(value.getParentRegion()); }
-  bool isFree(mlir::Value value);
+  bool isRecomputable(mlir::Value value);
   void need(mlir::Value value);
   mlir::Value materialize(mlir::OpBuilder &builder, mlir::Value value, Read read);
 
   mlir::Block &forward; ///< Its region may change after construction, when operations are replaced.
   mlir::Block &backward;
   mlir::IRMapping available; ///< From values of the forward region to their counterparts in the backward one.
-  llvm::DenseMap<mlir::Value, bool> freedom;
+  llvm::DenseMap<mlir::Value, bool> recomputable;
   llvm::DenseSet<mlir::Value> recomputed;
   llvm::SmallVector<mlir::Value> kept;
 };

@@ -71,8 +71,8 @@ private:
   /// The contributions to values outside of a region, in the sequence in which the sweep first reached the values.
   llvm::SmallVector<Contribution> listOutside(mlir::Region &region) const;
   /// Sweeps one region of a branch.
-  mlir::LogicalResult sweepArm(IfOp op, mlir::Region &arm, llvm::ArrayRef<mlir::Value> seeds, mlir::Block &backward,
-                               llvm::SmallVector<Contribution> &found);
+  mlir::LogicalResult sweepBranch(IfOp op, mlir::Region &branch, llvm::ArrayRef<mlir::Value> seeds,
+                                  mlir::Block &backward, llvm::SmallVector<Contribution> &found);
 
   mlir::LogicalResult differentiate(mlir::Operation *op, mlir::OpBuilder &builder);
   // RegionDerivatives.cpp

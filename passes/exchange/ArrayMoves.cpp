@@ -14,8 +14,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-bool isUnreduced(Value value) { return !cast<ArrayType>(value.getType()).getShardingOrOpen().getUnreduced().empty(); }
-
 /// The elements of each dimension of the result that `part` supplies.
 SmallVector<spmd::MovedRange> getExtent(const ArrayMove &part, ArrayType from, ArrayType to) {
   SmallVector<spmd::MovedRange> extent;
@@ -32,7 +30,7 @@ SmallVector<spmd::MovedRange> withoutGaps(ArrayRef<spmd::MovedRange> extent) {
   return ranges;
 }
 
-bool isWhole(ArrayRef<spmd::MovedRange> extent, ArrayType to) {
+bool isFullSize(ArrayRef<spmd::MovedRange> extent, ArrayType to) {
   return llvm::all_of(llvm::zip(extent, to.getShape()),
                       [](auto pair) { return std::get<0>(pair).size == std::get<1>(pair); });
 }
@@ -94,8 +92,8 @@ std::optional<ArrayMove> composeMoves(const ArrayMove &outer, const ArrayMove &i
   ArrayMove move{inner.source, outer.dims};
   for (auto [index, dim, step] : llvm::enumerate(move.dims, inner.dims)) {
     if (dim.wraps || step.wraps) {
-      int64_t between = outer.source ? arrayTypeOf(outer.source).getDimSize(static_cast<int64_t>(index)) : 0;
-      bool isSameRound = !dim.wraps || arrayTypeOf(inner.source).getDimSize(static_cast<int64_t>(index)) == between;
+      int64_t between = outer.source ? typeOf(outer.source).getDimSize(static_cast<int64_t>(index)) : 0;
+      bool isSameRound = !dim.wraps || typeOf(inner.source).getDimSize(static_cast<int64_t>(index)) == between;
       std::optional<spmd::DimMove> round = isSameRound ? composeRound(dim, step, between) : std::nullopt;
       if (!round)
         return std::nullopt;
@@ -132,10 +130,10 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
   if (!starts)
     return nullptr;
   // Elements of the local result that `part` does not supply may have any value.
-  ArrayType piece = to.getLocal(mesh);
+  ArrayType shard = to.getLocal(mesh);
   SmallVector<int64_t> begins, limits, strides, low, high, interior, kept, window, leftStrides;
-  SmallVector<int64_t> padded(arrayTypeOf(local).getShape());
-  for (auto [start, size, dim, there] : llvm::zip(*starts, piece.getShape(), part.dims, padded)) {
+  SmallVector<int64_t> padded(typeOf(local).getShape());
+  for (auto [start, size, dim, there] : llvm::zip(*starts, shard.getShape(), part.dims, padded)) {
     int64_t extent = size == 0 ? 0 : (size - 1) * dim.stride + 1, limit = start.greatest + extent;
     interior.push_back(dim.dilation - 1);
     there = there == 0 ? 0 : (there - 1) * dim.dilation + 1;
@@ -151,12 +149,12 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
     kept.push_back(window.back() + start.greatest - start.least);
   }
   LocalBuilder localBuilder(builder, loc);
-  if (arrayTypeOf(local).getShape() != ArrayRef(padded)) {
-    Value filler = between ? between : localBuilder.nothing(piece.withShape({}));
-    local = builder.create<PadOp>(loc, piece.withShape(padded), local, filler, low, high, interior);
+  if (typeOf(local).getShape() != ArrayRef(padded)) {
+    Value filler = between ? between : localBuilder.nothing(shard.withShape({}));
+    local = builder.create<PadOp>(loc, shard.withShape(padded), local, filler, low, high, interior);
   }
-  local = builder.create<SliceOp>(loc, piece.withShape(kept), local, begins, limits, strides);
-  if (ArrayRef(kept) == piece.getShape())
+  local = builder.create<SliceOp>(loc, shard.withShape(kept), local, begins, limits, strides);
+  if (ArrayRef(kept) == shard.getShape())
     return local;
   SmallVector<Value> places(starts->size(), localBuilder.splat({}, 0));
   for (auto [d, start] : llvm::enumerate(*starts)) {
@@ -173,10 +171,10 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
     places[d] = localBuilder.add(place, localBuilder.splat({}, dim.shift - start.least));
   }
   local = builder.create<DynamicSliceOp>(loc, local, places, window);
-  if (ArrayRef(window) == piece.getShape())
+  if (ArrayRef(window) == shard.getShape())
     return local;
   SmallVector<int64_t> zeros(window.size(), 0);
-  return builder.create<SliceOp>(loc, piece, local, zeros, window, leftStrides);
+  return builder.create<SliceOp>(loc, shard, local, zeros, window, leftStrides);
 }
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
@@ -219,7 +217,7 @@ std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to
 Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> extent, ArrayType to, Value inside,
                    Value outside) {
   LocalBuilder local(builder, loc);
-  ArrayRef<int64_t> shape = arrayTypeOf(inside).getShape();
+  ArrayRef<int64_t> shape = typeOf(inside).getShape();
   Value isInside;
   for (int64_t d = 0; d < to.getRank(); ++d) {
     if (extent[d].size == to.getDimSize(d))
@@ -230,8 +228,8 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> 
     Value mask = local.isWithin(index, local.splat({}, extent[d].end() - extent[d].start));
     if (extent[d].step > 1) {
       Value rest = local.remainder(index, local.splat({shape[d]}, extent[d].step));
-      Value isThere = local.compare(rest, local.splat({shape[d]}, 0), ComparisonDirection::eq);
-      mask = builder.create<AndOp>(loc, mask, isThere);
+      Value isAvailable = local.compare(rest, local.splat({shape[d]}, 0), ComparisonDirection::eq);
+      mask = builder.create<AndOp>(loc, mask, isAvailable);
     }
     mask = local.broadcast(mask, shape, {d});
     isInside = isInside ? builder.create<AndOp>(loc, isInside, mask).getResult() : mask;
@@ -241,23 +239,23 @@ Value chooseInside(OpBuilder &builder, Location loc, ArrayRef<spmd::MovedRange> 
 
 /// Whether the value is materialized, or can be computed by moves alone from values that are; the operations between
 /// are not materialized.
-static bool isWithinReach(Value value, function_ref<bool(Value)> isThere) {
-  if (isThere(value))
+static bool isWithinReach(Value value, function_ref<bool(Value)> isAvailable) {
+  if (isAvailable(value))
     return true;
   SmallVector<ArrayMove> inner = getOnlyMoves(value);
   return !inner.empty() &&
-         llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isThere); });
+         llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isAvailable); });
 }
 
 ArrayMoves getNearestMoves(ShardingRuleOpInterface op, SmallVectorImpl<Operation *> *skipped,
-                           function_ref<bool(Value)> isThere) {
+                           function_ref<bool(Value)> isAvailable) {
   ArrayMoves moves = op.getMoves();
   for (size_t i = 0; i < moves.parts.size();) {
     const ArrayMove part = moves.parts[i];
     SmallVector<ArrayMove> inner = getOnlyMoves(part.source);
     bool isOne = llvm::all_of(inner, [&](const ArrayMove &move) { return composeMoves(part, move).has_value(); });
     if (inner.empty() || !isOne ||
-        !llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isThere); })) {
+        !llvm::all_of(inner, [&](const ArrayMove &move) { return isWithinReach(move.source, isAvailable); })) {
       ++i;
       continue;
     }
@@ -283,17 +281,18 @@ bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, ArrayRe
   ArrayMoves moves = op.getMoves();
   if (moves.parts.empty())
     return false;
-  auto mayBeWhole = [&](Value operand) {
-    return llvm::any_of(moves.parts, [&](const ArrayMove &part) { return part.source == operand && part.mayBeWhole; });
+  auto mayBeReplicated = [&](Value operand) {
+    return llvm::any_of(moves.parts,
+                        [&](const ArrayMove &part) { return part.source == operand && part.mayBeReplicated; });
   };
   spmd::Sharding target = result.getShardingOrOpen().toValue();
   for (auto [index, operand] : llvm::enumerate(operands)) {
     spmd::Sharding source = operand.getShardingOrOpen().toValue();
     for (int64_t d = 0; d < operand.getRank(); ++d) {
-      bool isCut = !source.dims[d].empty(), isOther = rule.operands[index][d] != rule.results[0][d];
-      if (!isCut && isOther && mayBeWhole(op->getOperand(index)))
+      bool isSharded = !source.dims[d].empty(), isOther = rule.operands[index][d] != rule.results[0][d];
+      if (!isSharded && isOther && mayBeReplicated(op->getOperand(index)))
         continue;
-      if (source.dims[d] != target.dims[d] || (isCut && !canShard(rule.factors[rule.operands[index][d][0]])))
+      if (source.dims[d] != target.dims[d] || (isSharded && !canShard(rule.factors[rule.operands[index][d][0]])))
         return true;
     }
   }
@@ -304,8 +303,8 @@ bool needsExchange(Operation *op) {
   auto rule = cast<ShardingRuleOpInterface>(op);
   SmallVector<ArrayType> types;
   for (Value operand : op->getOperands())
-    types.push_back(arrayTypeOf(operand));
-  return needsExchange(rule, rule.getShardingRule(), types, arrayTypeOf(op->getResult(0)));
+    types.push_back(typeOf(operand));
+  return needsExchange(rule, rule.getShardingRule(), types, typeOf(op->getResult(0)));
 }
 
 Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, MeshAttr mesh,
@@ -328,7 +327,7 @@ Value buildMoves(OpBuilder &builder, ShardingRuleOpInterface op, ArrayType to, M
     Value local = localOf(part.source), moved = buildLocalPart(builder, loc, local, part, from, to, mesh, between);
     if (moved) {
       extent = withoutGaps(extent);
-      if (!result && moves.outside && !isWhole(extent, to)) // An exchange leaves zeros there.
+      if (!result && moves.outside && !isFullSize(extent, to)) // An exchange leaves zeros there.
         result = zero(to.getLocal(mesh));
     } else {
       moved = buildExchange(builder, loc, local, part, from, to, mesh, whyExchange(op, from, to));

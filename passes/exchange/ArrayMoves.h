@@ -14,10 +14,10 @@ namespace spmdc {
 /// The parts of the operation's result, as moves of arrays further back: getNearestMoves looks through slices and
 /// reversals with one use, and through concatenations and updates with one use that would exchange elements themselves.
 /// So two slices that are concatenated in another order are moved once. `skipped` receives the operations that are not
-/// needed then. Values for which `isThere` is false are not used as sources.
+/// needed then. Values for which `isAvailable` is false are not used as sources.
 ArrayMoves getNearestMoves(
     ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
-    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
+    llvm::function_ref<bool(mlir::Value)> isAvailable = [](mlir::Value) { return true; });
 
 /// The array whose elements `value` consists of, if its operation only moves elements of one array, and `value` has one
 /// use. `outside` receives the scalar that fills the other elements; if `outside` is null, a value with such elements

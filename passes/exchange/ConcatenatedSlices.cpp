@@ -19,7 +19,7 @@ SmallVector<Value> listSliced(Value value) {
 }
 
 /// `part` as a move of `array`, looking through the slices between; nothing if the slices do not compose into one move.
-std::optional<ArrayMove> seeSliced(ArrayMove part, Value array, SmallVectorImpl<Operation *> &slices) {
+std::optional<ArrayMove> composeThroughSlices(ArrayMove part, Value array, SmallVectorImpl<Operation *> &slices) {
   while (part.source != array) {
     auto slice = part.source.getDefiningOp<SliceOp>();
     std::optional<ArrayMove> move = slice ? composeMoves(part, slice.getMoves().parts[0]) : std::nullopt;
@@ -32,10 +32,10 @@ std::optional<ArrayMove> seeSliced(ArrayMove part, Value array, SmallVectorImpl<
 }
 
 /// One move that replaces moves of one array to consecutive places of a dimension; nothing if there is no such move.
-std::optional<ArrayMove> joinMoves(ArrayRef<ArrayMove> moves, int64_t dim) {
+std::optional<ArrayMove> mergeMoves(ArrayRef<ArrayMove> moves, int64_t dim) {
   ArrayMove joined = moves.front();
   spmd::DimMove &all = joined.dims[dim];
-  int64_t size = arrayTypeOf(joined.source).getDimSize(dim);
+  int64_t size = typeOf(joined.source).getDimSize(dim);
   for (const ArrayMove &move : moves) {
     const spmd::DimMove &next = move.dims[dim];
     bool isWithin = next.begin + next.shift >= 0 && next.end + next.shift <= size;
@@ -65,12 +65,12 @@ std::optional<ConcatenatedSlices> matchConcatenatedSlices(ArrayRef<ArrayMove> pa
     ConcatenatedSlices joined;
     SmallVector<ArrayMove> moves;
     for (const ArrayMove &part : parts) {
-      std::optional<ArrayMove> move = seeSliced(part, array, joined.slices);
+      std::optional<ArrayMove> move = composeThroughSlices(part, array, joined.slices);
       if (!move)
         break;
       moves.push_back(*move);
     }
-    std::optional<ArrayMove> all = moves.size() == parts.size() ? joinMoves(moves, dim) : std::nullopt;
+    std::optional<ArrayMove> all = moves.size() == parts.size() ? mergeMoves(moves, dim) : std::nullopt;
     if (all) {
       joined.move = *all;
       return joined;
@@ -80,10 +80,10 @@ std::optional<ConcatenatedSlices> matchConcatenatedSlices(ArrayRef<ArrayMove> pa
 }
 
 std::optional<ConcatenatedSlices> matchConcatenatedSlices(Operation *op) {
-  auto join = dyn_cast<ConcatenateOp>(op);
-  if (!join || join->getNumOperands() < 2)
+  auto concatenate = dyn_cast<ConcatenateOp>(op);
+  if (!concatenate || concatenate->getNumOperands() < 2)
     return std::nullopt;
-  return matchConcatenatedSlices(join.getMoves().parts, static_cast<int64_t>(join.getDim()));
+  return matchConcatenatedSlices(concatenate.getMoves().parts, static_cast<int64_t>(concatenate.getDim()));
 }
 
 } // namespace spmdc

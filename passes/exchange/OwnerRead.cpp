@@ -94,11 +94,11 @@ Value OwnerRead::build(OpBuilder &builder, Operation *read, ArrayRef<Value> oper
   Value own = local.offset(index, local.shardStart(size, axes), /*isSubtracted=*/true), part;
   if (take) {
     part = builder.create<TakeOp>(loc, operands[0], own, dim);
-    index = builder.createOrFold<ReshapeOp>(loc, arrayTypeOf(index).withShape({}), index);
+    index = builder.createOrFold<ReshapeOp>(loc, typeOf(index).withShape({}), index);
   } else {
     SmallVector<Value> starts(operands.drop_front());
     starts[dim] = own;
-    SmallVector<int64_t> sizes(arrayTypeOf(operands[0]).getShape());
+    SmallVector<int64_t> sizes(typeOf(operands[0]).getShape());
     for (auto [here, taken, all] : llvm::zip(sizes, cast<DynamicSliceOp>(read).getSizes(), operand.getShape()))
       here = taken == all ? here : taken;
     part = builder.create<DynamicSliceOp>(loc, operands[0], starts, sizes);

@@ -59,24 +59,24 @@ std::optional<spmd::DimMove> flattenMove(const ArrayMove &part, ArrayRef<int64_t
 }
 
 /// The move to the padded shards of the target, concatenated; `move` leads to the unpadded target.
-std::optional<spmd::DimMove> moveToPieces(const spmd::MeshShape &mesh, spmd::DimMove move, const FlatDim &from,
+std::optional<spmd::DimMove> moveToShards(const spmd::MeshShape &mesh, spmd::DimMove move, const FlatDim &from,
                                           const FlatDim &to) {
   std::vector<int64_t> sizes = spmd::sizesOf(mesh, to.axes);
-  int64_t piece = spmd::localDimSize(to.blocks, sizes);
-  bool isCutEvenly = from.blocks % sizeOf(mesh, from.axes) == 0;
-  move.block = isCutEvenly ? 1 : from.block;
+  int64_t shard = spmd::localDimSize(to.blocks, sizes);
+  bool isShardedEvenly = from.blocks % sizeOf(mesh, from.axes) == 0;
+  move.block = isShardedEvenly ? 1 : from.block;
   // Over one axis, only empty shards follow a shard that is not full.
-  if (sizes.size() < 2 || piece * sizeOf(mesh, to.axes) == to.blocks)
+  if (sizes.size() < 2 || shard * sizeOf(mesh, to.axes) == to.blocks)
     return move;
   if (move.stride < 1)
     return std::nullopt;
   spmd::DimMove windows = move;
-  windows.length = piece * to.block;
+  windows.length = shard * to.block;
   windows.step = to.block * move.stride;
   windows.base = to.blocks;
   // The elements that come from the array, as positions within the windows.
   bool isFirst = true;
-  for (auto [index, range] : llvm::enumerate(listPieces(to.blocks, sizes))) {
+  for (auto [index, range] : llvm::enumerate(listShardRanges(to.blocks, sizes))) {
     int64_t start = range.start * to.block, begin = std::max(start, move.begin),
             end = std::min(start + range.size * to.block, move.end);
     if (begin >= end)
@@ -124,14 +124,14 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
     std::optional<spmd::DimMove> move = flattenMove(part, from.getShape(), operand, firstBefore, i);
     if (!fromDim || !toDim || !move)
       return std::nullopt;
-    move = moveToPieces(mesh, *move, *fromDim, *toDim);
+    move = moveToShards(mesh, *move, *fromDim, *toDim);
     if (!move)
       return std::nullopt;
     fromDims.push_back(*fromDim);
     toDims.push_back(*toDim);
     regrouping.moves.push_back(*move);
   }
-  regrouping.isWhole = from.getShape() == operand;
+  regrouping.isComplete = from.getShape() == operand;
   regrouping.from = flatType(from, fromDims, [](const FlatDim &dim) { return dim.getSize(); });
   regrouping.to = flatType(to, toDims, [&](const FlatDim &dim) {
     return spmd::localDimSize(dim.blocks, spmd::sizesOf(mesh, dim.axes)) * sizeOf(mesh, dim.axes) * dim.block;
@@ -144,36 +144,36 @@ std::optional<Regrouping> getRegrouping(const spmd::MeshShape &mesh, ArrayType f
 
 std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType to,
                                          function_ref<ArrayType(Value)> typeOf, SmallVectorImpl<Operation *> *skipped,
-                                         function_ref<bool(Value)> isThere) {
+                                         function_ref<bool(Value)> isAvailable) {
   ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
-  ArrayMove whole{op.getOperand(), {}};
+  ArrayMove all{op.getOperand(), {}};
   for (int64_t size : shape)
-    whole.dims.push_back({0, 1, 0, size});
-  struct Way {
+    all.dims.push_back({0, 1, 0, size});
+  struct Origin {
     ArrayMove move;
     Value outside;
   };
-  SmallVector<Way> ways = {{whole, Value()}};
+  SmallVector<Origin> origins = {{all, Value()}};
   SmallVector<Operation *> passed;
   Value outside;
-  while (std::optional<ArrayMove> inner = getOnlyMove(ways.back().move.source, &outside)) {
-    if (outside && (ways.back().outside || !isThere(outside)))
+  while (std::optional<ArrayMove> inner = getOnlyMove(origins.back().move.source, &outside)) {
+    if (outside && (origins.back().outside || !isAvailable(outside)))
       break;
-    std::optional<ArrayMove> move = composeMoves(ways.back().move, *inner);
+    std::optional<ArrayMove> move = composeMoves(origins.back().move, *inner);
     if (!move)
       break;
-    passed.push_back(ways.back().move.source.getDefiningOp());
-    ways.push_back({*move, outside ? outside : ways.back().outside});
+    passed.push_back(origins.back().move.source.getDefiningOp());
+    origins.push_back({*move, outside ? outside : origins.back().outside});
   }
-  for (; !ways.empty(); ways.pop_back()) {
+  for (; !origins.empty(); origins.pop_back()) {
     // A value that has been looked through may not be materialized, but the value further back may be.
-    if (!isThere(ways.back().move.source))
+    if (!isAvailable(origins.back().move.source))
       continue;
     if (std::optional<Regrouping> regrouping =
-            getRegrouping(mesh, typeOf(ways.back().move.source), ways.back().move, shape, to)) {
-      regrouping->outside = ways.back().outside;
+            getRegrouping(mesh, typeOf(origins.back().move.source), origins.back().move, shape, to)) {
+      regrouping->outside = origins.back().outside;
       if (skipped)
-        skipped->append(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(ways.size()) - 1);
+        skipped->append(passed.begin(), passed.begin() + static_cast<ptrdiff_t>(origins.size()) - 1);
       return regrouping;
     }
   }
@@ -182,12 +182,12 @@ std::optional<Regrouping> findRegrouping(const spmd::MeshShape &mesh, ReshapeOp 
 
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to) {
   ShardingRule rule = op.getShardingRule();
-  auto liesAs = [&](ArrayType type, const ValueFactors &value, const FactorAxes &axes) {
+  auto isShardedAs = [&](ArrayType type, const ValueFactors &value, const FactorAxes &axes) {
     std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, value, axes);
     return sharding && type.getShardingOrOpen().hasSameAxes(ShardingAttr::fromValue(type.getContext(), *sharding));
   };
   auto agree = [&](const FactorAxes &axes) {
-    return liesAs(from, rule.operands[0], axes) && liesAs(to, rule.results[0], axes);
+    return isShardedAs(from, rule.operands[0], axes) && isShardedAs(to, rule.results[0], axes);
   };
   return agree(projectToFactors(mesh, rule, rule.operands[0], from.getShardingOrOpen().toValue())) ||
          agree(projectToFactors(mesh, rule, rule.results[0], to.getShardingOrOpen().toValue()));
@@ -200,20 +200,20 @@ Value buildRegrouping(OpBuilder &builder, ReshapeOp op, Value local, Value outsi
   };
   Value flat = reshape(local, getLocalSource(mesh.toValue(), regrouping.from, regrouping.moves));
   ArrayMove part{op.getOperand(), regrouping.moves};
-  Value piece = buildLocalPart(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh);
-  if (!piece) {
+  Value shard = buildLocalPart(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh);
+  if (!shard) {
     std::string why = whyExchange(cast<ShardingRuleOpInterface>(op.getOperation()), from, to);
-    piece = buildExchange(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh, why);
+    shard = buildExchange(builder, op.getLoc(), flat, part, regrouping.from, regrouping.to, mesh, why);
   }
   if (regrouping.outside) {
     SmallVector<spmd::MovedRange> extent;
     for (const spmd::DimMove &move : regrouping.moves)
       extent.push_back({move.begin, move.end - move.begin});
     LocalBuilder builderOfLocal(builder, op.getLoc());
-    outside = builderOfLocal.broadcast(outside, arrayTypeOf(piece).getShape());
-    piece = chooseInside(builder, op.getLoc(), extent, regrouping.to, piece, outside);
+    outside = builderOfLocal.broadcast(outside, typeOf(shard).getShape());
+    shard = chooseInside(builder, op.getLoc(), extent, regrouping.to, shard, outside);
   }
-  return reshape(piece, to.getLocal(mesh));
+  return reshape(shard, to.getLocal(mesh));
 }
 
 } // namespace spmdc

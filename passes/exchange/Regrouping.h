@@ -28,17 +28,17 @@ struct Regrouping {
   mlir::Value source; ///< The reshape's operand, or the array that slices and reshards make it of.
   ArrayType from, to;
   std::vector<spmd::DimMove> moves;
-  mlir::Value outside; ///< The padding value of a pad in front of the reshape; null without a pad.
-  bool isWhole = true; ///< Whether no slice or pad is included: every element of the source is in the result.
+  mlir::Value outside;    ///< The padding value of a pad in front of the reshape; null without a pad.
+  bool isComplete = true; ///< Whether no slice or pad is included: every element of the source is in the result.
 };
 
 /// The regrouping that results in `to`, from the array furthest back for which there is one: findRegrouping looks
-/// through slices, a pad and reshards that have one use, if `isThere` allows the array. `skipped` receives these
+/// through slices, a pad and reshards that have one use, if `isAvailable` allows the array. `skipped` receives these
 /// operations. Nothing if no array on the way has shards that are runs of elements.
 std::optional<Regrouping> findRegrouping(
     const spmd::MeshShape &mesh, ReshapeOp op, ArrayType to, llvm::function_ref<ArrayType(mlir::Value)> typeOf,
     llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
-    llvm::function_ref<bool(mlir::Value)> isThere = [](mlir::Value) { return true; });
+    llvm::function_ref<bool(mlir::Value)> isAvailable = [](mlir::Value) { return true; });
 
 /// Whether each device's shard of `to` has the same elements, in the same order, as its shard of the operand `from`.
 bool isLocalReshape(const spmd::MeshShape &mesh, ReshapeOp op, ArrayType from, ArrayType to);

@@ -3,7 +3,7 @@
 #include "passes/exchange/ReshapeExchange.h"
 
 #include "passes/exchange/ArrayMoves.h"
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedShards.h"
 
 using namespace mlir;
 
@@ -16,8 +16,6 @@ constexpr int64_t kManyDevices = 1024;
 constexpr int64_t kManyRuns = 1 << 18;
 /// The largest number of dimensions of both shapes together: a copy has no more loops (runtime/collective/Movement.h).
 constexpr int64_t kManyDims = 16;
-
-bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
 
 } // namespace
 

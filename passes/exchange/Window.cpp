@@ -10,11 +10,11 @@ using namespace mlir;
 
 namespace spmdc {
 
-Window::Window(Value source, ShardingAttr pieces, std::vector<WindowDim> dims)
-    : source(source), pieces(pieces), dims(std::move(dims)) {}
+Window::Window(Value source, ShardingAttr resultSharding, std::vector<WindowDim> dims)
+    : source(source), resultSharding(resultSharding), dims(std::move(dims)) {}
 
 bool Window::canTake(const Window &other) const {
-  return source == other.source && pieces.hasSameAxes(other.pieces) &&
+  return source == other.source && resultSharding.hasSameAxes(other.resultSharding) &&
          llvm::all_of(llvm::zip(dims, other.dims),
                       [](auto pair) { return std::get<0>(pair).canTake(std::get<1>(pair)); });
 }
@@ -27,8 +27,8 @@ void Window::add(const Window &other) {
 ArrayType Window::getType() const {
   SmallVector<int64_t> shape;
   for (const WindowDim &dim : dims)
-    shape.push_back(dim.getPieces() * dim.getLength());
-  return arrayTypeOf(source).withShape(shape).withSharding(pieces);
+    shape.push_back(dim.getNumShards() * dim.getLength());
+  return typeOf(source).withShape(shape).withSharding(resultSharding);
 }
 
 std::vector<spmd::DimMove> Window::getMoves() const {
@@ -39,11 +39,11 @@ std::vector<spmd::DimMove> Window::getMoves() const {
 }
 
 double Window::getBytes(const spmd::MeshShape &mesh) const {
-  return getExchangeBytes(mesh, arrayTypeOf(source), getType(), getMoves());
+  return getExchangeBytes(mesh, typeOf(source), getType(), getMoves());
 }
 
 Value Window::build(OpBuilder &builder, ShardingRuleOpInterface op, Value array, MeshAttr mesh) const {
-  ArrayType from = arrayTypeOf(source);
+  ArrayType from = typeOf(source);
   std::string why =
       (op->getName().stripDialect() + " reads windows of " + from.str() +
        ": each device receives the elements of its window that it lacks" + whyForCondition(op->getResult(0)))

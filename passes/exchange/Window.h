@@ -13,8 +13,8 @@ namespace spmdc {
 /// The window of one array that each device reads to compute its shards of one or several results.
 class Window {
 public:
-  /// `pieces` is the sharding of the results that are computed from the windows.
-  Window(mlir::Value source, ShardingAttr pieces, std::vector<WindowDim> dims);
+  /// `resultSharding` is the sharding of the results that are computed from the windows.
+  Window(mlir::Value source, ShardingAttr resultSharding, std::vector<WindowDim> dims);
 
   mlir::Value getSource() const { return source; }
   const WindowDim &getDim(int64_t dim) const { return dims[dim]; }
@@ -35,7 +35,7 @@ public:
 
 private:
   mlir::Value source;
-  ShardingAttr pieces;
+  ShardingAttr resultSharding;
   std::vector<WindowDim> dims;
 };
 

@@ -7,16 +7,16 @@
 
 namespace spmdc {
 
-/// How a dimension is sharded: shards of at most `piece` elements each.
-struct CutDim {
-  int64_t size = 0, piece = 0;
-  std::vector<spmd::ShardRange> pieces;
+/// How a dimension is sharded: shards of at most `shard` elements each.
+struct ShardedDim {
+  int64_t size = 0, shard = 0;
+  std::vector<spmd::ShardRange> shards;
 };
 
 /// The range of each shard of a dimension that is sharded over axes of these sizes.
-std::vector<spmd::ShardRange> listPieces(int64_t size, const std::vector<int64_t> &axisSizes);
+std::vector<spmd::ShardRange> listShardRanges(int64_t size, const std::vector<int64_t> &axisSizes);
 
-CutDim getCutDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim);
+ShardedDim getShardedDim(const spmd::MeshShape &mesh, ArrayType type, int64_t dim);
 
 /// One dimension of an array of which each device reads a window, elements `stride` apart, to compute its shard of a
 /// result. Windows begin where the shards of the result begin; an element of the result advances `step` elements of the
@@ -30,13 +30,13 @@ struct WindowDim {
 
   int64_t stride = 1;
   int64_t step = 0; ///< 0 if the result is not sharded.
-  CutDim result;
+  ShardedDim result;
   bool wraps = false;        ///< Indices are modulo the size of the array: its first element follows the last one.
-  std::vector<Range> looked; ///< The range that each shard of the result reads; at least one is not empty.
+  std::vector<Range> ranges; ///< The range that each shard of the result reads; at least one is not empty.
 
-  int64_t getPieces() const { return static_cast<int64_t>(looked.size()); }
-  /// The distance of the window of `piece` from the first window.
-  int64_t getOffset(int64_t piece) const { return result.pieces[piece].start * step; }
+  int64_t getNumShards() const { return static_cast<int64_t>(ranges.size()); }
+  /// The distance of the window of `shard` from the first window.
+  int64_t getOffset(int64_t shard) const { return result.shards[shard].start * step; }
 
   /// The array's index of the first position of the first window; may be outside of the array.
   int64_t getFirst() const;
@@ -49,7 +49,7 @@ struct WindowDim {
   /// Whether the windows of `other` start at the same distances from one another.
   bool canTake(const WindowDim &other) const;
   /// Whether each shard that reads elements begins at the same place as that of the other result.
-  bool canFollowPiecesOf(const WindowDim &other) const;
+  bool canFollowShardsOf(const WindowDim &other) const;
   /// Extends the windows so that they contain those of `other`.
   void add(const WindowDim &other);
 };

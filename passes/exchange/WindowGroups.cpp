@@ -17,12 +17,12 @@ namespace {
 bool isAddend(Operation *op) { return op->hasOneUse() && isa<AddOp>(*op->user_begin()); }
 
 /// Whether the two windows do not overlap along a dimension of which every device reads the same range.
-bool areApart(const Window &one, const Window &other) {
-  for (int64_t d = 0; d < arrayTypeOf(one.getSource()).getRank(); ++d) {
+bool areDisjoint(const Window &one, const Window &other) {
+  for (int64_t d = 0; d < typeOf(one.getSource()).getRank(); ++d) {
     const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
-    if (dim.getPieces() > 1)
+    if (dim.getNumShards() > 1)
       continue;
-    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    const WindowDim::Range &range = dim.ranges.front(), &otherRange = otherDim.ranges.front();
     if (range.end <= otherRange.begin || otherRange.end <= range.begin)
       return true;
   }
@@ -32,16 +32,17 @@ bool areApart(const Window &one, const Window &other) {
 /// A lower bound on the bytes that a common window sends, if the two send `bytes` and `otherBytes`: along a dimension
 /// that is replicated in the array and the results, bytes grow with the number of elements that are read. Most pairs of
 /// the views of a convolution (one for each element of its kernel) are rejected by this bound alone.
-double getLeastTogether(const Window &one, double bytes, const Window &other, double otherBytes) {
-  ArrayRef<DimShardingAttr> cuts = arrayTypeOf(one.getSource()).getShardingOrOpen().getDims();
+double getLeastBytesTogether(const Window &one, double bytes, const Window &other, double otherBytes) {
+  ArrayRef<DimShardingAttr> cuts = typeOf(one.getSource()).getShardingOrOpen().getDims();
   for (int64_t d = 0; d < static_cast<int64_t>(cuts.size()); ++d) {
     const WindowDim &dim = one.getDim(d), &otherDim = other.getDim(d);
-    if (!cuts[d].getAxes().empty() || dim.getPieces() > 1 || otherDim.getPieces() > 1 || dim.wraps || otherDim.wraps)
+    if (!cuts[d].getAxes().empty() || dim.getNumShards() > 1 || otherDim.getNumShards() > 1 || dim.wraps ||
+        otherDim.wraps)
       continue;
     auto count = [](int64_t begin, int64_t end, int64_t stride) {
       return static_cast<double>((end - begin - 1) / stride + 1);
     };
-    const WindowDim::Range &range = dim.looked.front(), &otherRange = otherDim.looked.front();
+    const WindowDim::Range &range = dim.ranges.front(), &otherRange = otherDim.ranges.front();
     int64_t stride = std::gcd(std::gcd(dim.stride, otherDim.stride), range.begin - otherRange.begin);
     double both = count(std::min(range.begin, otherRange.begin), std::max(range.end, otherRange.end), stride);
     bytes = bytes / count(range.begin, range.end, dim.stride) * both;
@@ -52,20 +53,20 @@ double getLeastTogether(const Window &one, double bytes, const Window &other, do
 
 } // namespace
 
-bool Windows::mayJoin(const Group &one, const Group &other) {
+bool Windows::canShareWindow(const Group &one, const Group &other) {
   auto isSum = [](const Group &group) {
     return llvm::all_of(group.views, [](const View &view) { return isAddend(view.op); });
   };
-  return one.window.canTake(other.window) && !(isSum(one) && isSum(other) && areApart(one.window, other.window));
+  return one.window.canTake(other.window) && !(isSum(one) && isSum(other) && areDisjoint(one.window, other.window));
 }
 
-void Windows::joinNearest(std::vector<Group> &list) const {
+void Windows::mergeIntoNearest(std::vector<Group> &list) const {
   Group &last = list.back();
   Group *nearest = nullptr;
   double least = last.bytes;
   for (Group &group : llvm::drop_end(list)) {
-    if (getLeastTogether(group.window, group.bytes, last.window, last.bytes) - group.bytes > least ||
-        !mayJoin(group, last))
+    if (getLeastBytesTogether(group.window, group.bytes, last.window, last.bytes) - group.bytes > least ||
+        !canShareWindow(group, last))
       continue;
     Window both = group.window;
     both.add(last.window);
@@ -83,12 +84,12 @@ void Windows::joinNearest(std::vector<Group> &list) const {
   list.pop_back();
 }
 
-void Windows::joinAll(std::vector<Group> &list) const {
+void Windows::mergeAll(std::vector<Group> &list) const {
   std::vector<Group> kinds;
   double bytes = 0, together = 0;
   for (const Group &group : list) {
     bytes += group.bytes;
-    auto kind = llvm::find_if(kinds, [&](const Group &other) { return mayJoin(other, group); });
+    auto kind = llvm::find_if(kinds, [&](const Group &other) { return canShareWindow(other, group); });
     if (kind == kinds.end()) {
       kinds.push_back(group);
       continue;
@@ -102,7 +103,7 @@ void Windows::joinAll(std::vector<Group> &list) const {
     list = std::move(kinds);
 }
 
-std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) const {
+std::vector<Windows::Group> Windows::buildGroups(const std::vector<View> &views) const {
   // An operation that all views look through has no view itself.
   llvm::DenseSet<Operation *> unused = findUnused(views);
   llvm::MapVector<std::pair<Value, Block *>, std::vector<Group>> byPlace;
@@ -110,10 +111,10 @@ std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) 
     if (unused.contains(view.op))
       continue;
     std::vector<Group> &list = byPlace[{view.move.source, view.op->getBlock()}];
-    Window own(view.move.source, arrayTypeOf(view.op->getResult(0)).getShardingOrOpen(), *getDims(view));
+    Window own(view.move.source, typeOf(view.op->getResult(0)).getShardingOrOpen(), *getDims(view));
     double bytes = own.getBytes(mesh);
     list.push_back({own, bytes, {view}, false, Value()});
-    joinNearest(list);
+    mergeIntoNearest(list);
   }
   // Groups that were cheaper apart may be cheaper together once they have grown. Example: a group that reads rows and
   // one that reads columns do not need the corners, until another view reads these as well.
@@ -122,10 +123,10 @@ std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) 
       before = list.size();
       for (Group &group : std::exchange(list, {})) {
         list.push_back(std::move(group));
-        joinNearest(list);
+        mergeIntoNearest(list);
       }
     }
-    joinAll(list);
+    mergeAll(list);
   }
   std::vector<Group> all;
   for (auto &[place, list] : byPlace)
@@ -133,7 +134,7 @@ std::vector<Windows::Group> Windows::formGroups(const std::vector<View> &views) 
   return all;
 }
 
-Windows::Price Windows::settle(std::vector<Group> &list) const {
+Windows::Price Windows::chooseWindows(std::vector<Group> &list) const {
   Price total;
   auto add = [](Price &price, double bytes) {
     price.first += bytes;
@@ -150,7 +151,7 @@ Windows::Price Windows::settle(std::vector<Group> &list) const {
       if (!counted.insert(op).second)
         return;
       for (const ArrayMove &part : getNearestMoves(op).parts)
-        add(apart, getExchangeBytes(mesh, arrayTypeOf(part.source), arrayTypeOf(op->getResult(0)), part.dims));
+        add(apart, getExchangeBytes(mesh, typeOf(part.source), typeOf(op->getResult(0)), part.dims));
     };
     for (const View &view : group.views) {
       if (needsExchange(view.op))

@@ -17,9 +17,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-bool isCut(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
-
-bool isUnreduced(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
+bool isSharded(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
 
 /// The elements of a dimension of the result that the move supplies.
 spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) {
@@ -29,33 +27,33 @@ spmd::MovedRange getExtent(const spmd::DimMove &move, int64_t from, int64_t to) 
 }
 
 /// The one array whose elements an operation's result consists of, and the slices that are not needed then.
-struct Seen {
+struct SingleMove {
   ArrayMove move;
   Value outside;
   SmallVector<Operation *> slices;
 };
 
 /// The one array whose elements `value` consists of; nothing if there are several, or elements are also computed.
-std::optional<Seen> seeThrough(Value value) {
+std::optional<SingleMove> findSingleMove(Value value) {
   auto op = value.getDefiningOp<ShardingRuleOpInterface>();
-  if (!op || isa<ReshardOp, ConstraintOp>(op.getOperation()) || isUnreduced(arrayTypeOf(value)))
+  if (!op || isa<ReshardOp, ConstraintOp>(op.getOperation()) || isUnreduced(typeOf(value)))
     return std::nullopt;
   ArrayMoves moves = op.getMoves();
   if (moves.parts.size() == 1)
-    return Seen{moves.parts[0], moves.outside, {}};
+    return SingleMove{moves.parts[0], moves.outside, {}};
   std::optional<ConcatenatedSlices> joined = matchConcatenatedSlices(op);
-  return joined ? std::make_optional(Seen{joined->move, Value(), joined->slices}) : std::nullopt;
+  return joined ? std::make_optional(SingleMove{joined->move, Value(), joined->slices}) : std::nullopt;
 }
 
 /// Whether a move wraps along a dimension that is replicated in source and result: each device repeats its elements
 /// itself, and none of them is sent twice.
 bool wrapsLocally(const ArrayMove &move, ArrayType to, int64_t dim) {
-  return move.dims[dim].wraps && !isCut(arrayTypeOf(move.source), dim) && !isCut(to, dim);
+  return move.dims[dim].wraps && !isSharded(typeOf(move.source), dim) && !isSharded(to, dim);
 }
 
 /// `count` elements of a dimension from index `first` on; indices are modulo the dimension's size.
-Value takeAround(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t first, int64_t count) {
-  ArrayType type = arrayTypeOf(x);
+Value takeWrapped(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t first, int64_t count) {
+  ArrayType type = typeOf(x);
   int64_t size = type.getDimSize(dim);
   SmallVector<int64_t> starts(type.getRank()), limits(type.getShape()), strides(type.getRank(), 1);
   SmallVector<Value> parts;
@@ -79,8 +77,8 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
   // Three alternatives for each array; the one that sends least is used: windows of the arrays right before devices
   // exchange elements (`near`), windows of the arrays furthest back (`far`), and `far` together with operations that
   // read a part of an exchanged value without an exchange of their own (`taken`).
-  std::array<std::vector<View>, 3> ways;
-  auto &[near, far, taken] = ways;
+  std::array<std::vector<View>, 3> alternatives;
+  auto &[near, far, taken] = alternatives;
   llvm::DenseMap<Operation *, Value> arrays;
   for (ShardingRuleOpInterface op : ops) {
     std::optional<View> view = getView(op), part = view ? std::nullopt : getPart(op);
@@ -98,16 +96,16 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
       taken.push_back(*part);
   }
   llvm::MapVector<Value, std::array<std::vector<Group>, 3>> byArray;
-  for (auto [index, views] : llvm::enumerate(ways))
-    for (Group &group : formGroups(views)) {
+  for (auto [index, views] : llvm::enumerate(alternatives))
+    for (Group &group : buildGroups(views)) {
       Value array = index == 0 ? arrays.lookup(group.views.front().op) : group.window.getSource();
       byArray[array][index].push_back(std::move(group));
     }
-  for (auto &[array, choices] : byArray) {
+  for (auto &[array, byAlternative] : byArray) {
     std::vector<Group> *best = nullptr;
     Price least;
-    for (std::vector<Group> &list : choices)
-      if (Price price = settle(list); !best || price < least) {
+    for (std::vector<Group> &list : byAlternative)
+      if (Price price = chooseWindows(list); !best || price < least) {
         best = &list;
         least = price;
       }
@@ -126,16 +124,16 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
   for (const Group &group : groups) {
     Value source = group.window.getSource();
     while (source && skipped.erase(source.getDefiningOp())) {
-      std::optional<Seen> seen = seeThrough(source);
+      std::optional<SingleMove> seen = findSingleMove(source);
       for (Operation *slice : seen ? seen->slices : SmallVector<Operation *>())
         skipped.erase(slice);
       source = seen ? seen->move.source : Value();
     }
   }
-  sharePrices();
+  dividePrices();
 }
 
-void Windows::sharePrices() {
+void Windows::dividePrices() {
   for (auto [number, group] : llvm::enumerate(groups)) {
     llvm::SmallSetVector<Operation *, 8> payers;
     for (const View &view : group.views) {
@@ -172,7 +170,7 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
     const Group &group = groups[number];
     if (group.bytes == 0)
       continue;
-    ArrayType from = arrayTypeOf(group.window.getSource()), type = group.window.getType();
+    ArrayType from = typeOf(group.window.getSource()), type = group.window.getType();
     auto local = static_cast<double>(type.getLocalBytes(mesh));
     CollectiveCost cost = model.costOf("exchange", getExchangeRates(model, mesh, from, type, group.window.getMoves()),
                                        group.bytes, local);
@@ -185,51 +183,51 @@ std::optional<CollectiveCost> Windows::getShare(Operation *op, const CostModel &
 }
 
 std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const {
-  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  std::optional<SingleMove> seen = findSingleMove(op->getResult(0));
   if (!seen || !needsExchange(op))
     return std::nullopt;
   // Devices concatenate parts along a dimension that is not sharded locally, once the parts are sharded as the result.
-  auto join = dyn_cast<ConcatenateOp>(op.getOperation());
-  if (join && !isCut(join.getType(), static_cast<int64_t>(join.getDim())))
+  auto concatenate = dyn_cast<ConcatenateOp>(op.getOperation());
+  if (concatenate && !isSharded(concatenate.getType(), static_cast<int64_t>(concatenate.getDim())))
     return std::nullopt;
   View view{op, seen->move, seen->outside, seen->slices};
-  auto sees = [](Value value, const Seen &inner) {
+  auto looksThrough = [](Value value, const SingleMove &inner) {
     // A pad that devices do locally would make the halos longer.
-    bool isLonger = arrayTypeOf(value).getNumElements() > arrayTypeOf(inner.move.source).getNumElements();
+    bool isLonger = typeOf(value).getNumElements() > typeOf(inner.move.source).getNumElements();
     return (isLonger && !value.getDefiningOp<ConcatenateOp>()) || needsExchange(value.getDefiningOp());
   };
-  for (std::optional<Seen> inner = seeThrough(view.move.source); inner && sees(view.move.source, *inner);
-       inner = seeThrough(view.move.source))
-    if (!seePast(view, inner->move, inner->outside, inner->slices))
+  for (std::optional<SingleMove> inner = findSingleMove(view.move.source);
+       inner && looksThrough(view.move.source, *inner); inner = findSingleMove(view.move.source))
+    if (!extendView(view, inner->move, inner->outside, inner->slices))
       break;
-  if (isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
+  if (isUnreduced(typeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
   return view;
 }
 
 std::optional<Windows::View> Windows::getPart(ShardingRuleOpInterface op) const {
-  std::optional<Seen> seen = seeThrough(op->getResult(0));
+  std::optional<SingleMove> seen = findSingleMove(op->getResult(0));
   if (!seen || isa<ConcatenateOp>(op.getOperation()))
     return std::nullopt;
   View view = getFarther({op, seen->move, seen->outside, {}});
   bool isTaken = llvm::any_of(view.between, [](Operation *inner) { return needsExchange(inner); });
-  if (!isTaken || isUnreduced(arrayTypeOf(view.move.source)) || !getDims(view))
+  if (!isTaken || isUnreduced(typeOf(view.move.source)) || !getDims(view))
     return std::nullopt;
   return view;
 }
 
 Windows::View Windows::getFarther(View view) const {
-  while (std::optional<Seen> inner = seeThrough(view.move.source)) {
+  while (std::optional<SingleMove> inner = findSingleMove(view.move.source)) {
     View farther = view;
-    if (!seePast(farther, inner->move, inner->outside, inner->slices) ||
-        isUnreduced(arrayTypeOf(farther.move.source)) || !getDims(farther))
+    if (!extendView(farther, inner->move, inner->outside, inner->slices) || isUnreduced(typeOf(farther.move.source)) ||
+        !getDims(farther))
       break;
     view = farther;
   }
   return view;
 }
 
-bool Windows::seePast(View &view, const ArrayMove &inner, Value outside, ArrayRef<Operation *> slices) {
+bool Windows::extendView(View &view, const ArrayMove &inner, Value outside, ArrayRef<Operation *> slices) {
   if (view.outside && outside && view.outside != outside)
     return false;
   std::optional<ArrayMove> move = composeMoves(view.move, inner);
@@ -244,28 +242,28 @@ bool Windows::seePast(View &view, const ArrayMove &inner, Value outside, ArrayRe
 }
 
 std::optional<std::vector<WindowDim>> Windows::getDims(const View &view) const {
-  ArrayType from = arrayTypeOf(view.move.source), to = arrayTypeOf(view.op->getResult(0));
+  ArrayType from = typeOf(view.move.source), to = typeOf(view.op->getResult(0));
   std::vector<WindowDim> dims(from.getRank());
   for (int64_t d = 0; d < from.getRank(); ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     if (move.stride < 1 || move.dilation != 1)
       return std::nullopt;
     WindowDim &dim = dims[d];
-    dim.result = getCutDim(mesh, to, d);
+    dim.result = getShardedDim(mesh, to, d);
     dim.stride = move.stride;
-    dim.step = dim.result.pieces.size() > 1 ? move.stride : 0;
+    dim.step = dim.result.shards.size() > 1 ? move.stride : 0;
     spmd::MovedRange extent = getExtent(move, from.getDimSize(d), dim.result.size);
     if (extent.size == 0)
       return std::nullopt;
     if (wrapsLocally(view.move, to, d)) {
-      dim.looked.push_back({0, from.getDimSize(d)});
+      dim.ranges.push_back({0, from.getDimSize(d)});
       continue;
     }
     dim.wraps = move.wraps;
-    for (const spmd::ShardRange &piece : dim.result.pieces) {
-      int64_t begin = std::max(piece.start, extent.start);
-      int64_t end = std::min(piece.start + piece.size, extent.start + extent.size);
-      dim.looked.push_back(
+    for (const spmd::ShardRange &shard : dim.result.shards) {
+      int64_t begin = std::max(shard.start, extent.start);
+      int64_t end = std::min(shard.start + shard.size, extent.start + extent.size);
+      dim.ranges.push_back(
           begin < end ? WindowDim::Range{move.shift + move.stride * begin, move.shift + move.stride * (end - 1) + 1}
                       : WindowDim::Range());
     }
@@ -283,7 +281,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   if (!group.local)
     group.local = group.window.build(builder, view.op, localOf(source), meshAttr);
   Location loc = op->getLoc();
-  ArrayType from = arrayTypeOf(source), to = arrayTypeOf(op->getResult(0)), result = to.getLocal(meshAttr);
+  ArrayType from = typeOf(source), to = typeOf(op->getResult(0)), result = to.getLocal(meshAttr);
   Value x = group.local;
   LocalBuilder local(builder, loc);
   int64_t rank = from.getRank();
@@ -297,7 +295,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
     const spmd::DimMove &move = view.move.dims[d];
     extent.push_back(getExtent(move, from.getDimSize(d), to.getDimSize(d)));
     if (wrapsLocally(view.move, to, d) && to.getDimSize(d) > 0) {
-      x = takeAround(builder, loc, x, d, move.shift, to.getDimSize(d));
+      x = takeWrapped(builder, loc, x, d, move.shift, to.getDimSize(d));
       strides[d] = 1;
       continue;
     }
@@ -306,17 +304,17 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
     int64_t first = (move.shift - dim.getFirst()) / dim.stride;
     int64_t limit = first + (result.getDimSize(d) - 1) * strides[d] + 1;
     low[d] = std::max<int64_t>(0, -first);
-    high[d] = std::max<int64_t>(0, limit - arrayTypeOf(x).getDimSize(d));
+    high[d] = std::max<int64_t>(0, limit - typeOf(x).getDimSize(d));
     starts[d] = first + low[d];
     isPadded |= low[d] > 0 || high[d] > 0;
   }
   if (result.getNumElements() == 0)
     return builder.create<ConstantOp>(loc, result, Scalar());
   if (isPadded) {
-    SmallVector<int64_t> shape(arrayTypeOf(x).getShape());
+    SmallVector<int64_t> shape(typeOf(x).getShape());
     for (int64_t d = 0; d < rank; ++d)
       shape[d] += low[d] + high[d];
-    ArrayType padded = arrayTypeOf(x).withShape(shape);
+    ArrayType padded = typeOf(x).withShape(shape);
     Value filler = view.outside ? localOf(view.outside)
                                 : builder.create<ConstantOp>(loc, padded.withShape({}), Scalar()).getResult();
     x = builder.create<PadOp>(loc, padded, x, filler, low, high, none);
@@ -333,7 +331,7 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
     everywhere.wraps = move.wraps;
     spmd::MovedRange natural = getExtent(everywhere, from.getDimSize(d), to.getDimSize(d));
-    if (!isCut(to, d) && natural == extent[d])
+    if (!isSharded(to, d) && natural == extent[d])
       extent[d] = {0, to.getDimSize(d)};
   }
   Value outside = local.broadcast(localOf(view.outside), result.getShape());

@@ -74,24 +74,24 @@ private:
   /// The view of the array furthest back that is reached by looking through operations that only move elements.
   View getFarther(View view) const;
   /// Extends `view` to the source of `inner`; false if that has another padding value, or no single move does both.
-  static bool seePast(View &view, const ArrayMove &inner, mlir::Value outside,
-                      llvm::ArrayRef<mlir::Operation *> slices);
+  static bool extendView(View &view, const ArrayMove &inner, mlir::Value outside,
+                         llvm::ArrayRef<mlir::Operation *> slices);
   /// The window of each dimension of the array; nothing if the view is no window.
   std::optional<std::vector<WindowDim>> getDims(const View &view) const;
-  std::vector<Group> formGroups(const std::vector<View> &views) const;
+  std::vector<Group> buildGroups(const std::vector<View> &views) const;
   /// Whether both groups can share a window. Groups of addends that read disjoint elements do not: their sums are
   /// computed before they are sent (spmdc-accumulate-halos), and a window would send all addends.
-  static bool mayJoin(const Group &one, const Group &other);
+  static bool canShareWindow(const Group &one, const Group &other);
   /// Merges the last group with the group whose window grows by least, if it grows by no more than the last group
   /// sends.
-  void joinNearest(std::vector<Group> &list) const;
+  void mergeIntoNearest(std::vector<Group> &list) const;
   /// Merges all groups that can share a window, if that sends no more than the groups do now.
-  void joinAll(std::vector<Group> &list) const;
+  void mergeAll(std::vector<Group> &list) const;
   /// The price of the groups. Sets `isUsed` of each group whose window sends less than its views, and the operations
   /// between, send one by one.
-  Price settle(std::vector<Group> &list) const;
+  Price chooseWindows(std::vector<Group> &list) const;
   /// Divides the price of each window among the operations that would have to exchange elements without it.
-  void sharePrices();
+  void dividePrices();
   /// The operations between that have no users left if `views` are built from windows.
   llvm::DenseSet<mlir::Operation *> findUnused(llvm::ArrayRef<View> views) const;
 

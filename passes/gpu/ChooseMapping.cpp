@@ -30,7 +30,7 @@ constexpr int64_t kFewBlocks = 264;
 /// Elements that a thread computes without a loop.
 constexpr int64_t kMaxUnrolled = 16;
 /// The shared memory that every kernel has without a request at launch, minus some for reductions.
-constexpr int64_t kMaxSharedStash = 40 * 1024, kMaxTiles = 4;
+constexpr int64_t kMaxSharedCache = 40 * 1024, kMaxTiles = 4;
 /// The most shared memory that the tiles of a kernel take.
 constexpr int64_t kMaxTileBytes = 40 * 1024;
 /// Bytes of one read or write of a thread in a square.
@@ -149,7 +149,7 @@ private:
     if (groups < kWantedThreads)
       mapping.strips =
           std::min<int64_t>(most, llvm::PowerOf2Ceil(ceilDiv(kWantedThreads, std::max<int64_t>(groups, 1))));
-    while (mapping.strips > 1 && accumulatorBytes * mapping.vector * mapping.strips * lanes > kMaxSharedStash)
+    while (mapping.strips > 1 && accumulatorBytes * mapping.vector * mapping.strips * lanes > kMaxSharedCache)
       mapping.strips /= 2;
     // A small block does not pay for its launch.
     lanes = std::max(lanes, std::min<int64_t>(kRowThreads / mapping.strips, llvm::PowerOf2Ceil(groups)));
@@ -195,18 +195,18 @@ private:
       if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
         inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
     }
-    int64_t stashBytes = 0;
+    int64_t cacheBytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
-      for (const KernelSchedule::StageCache &stash : stage.stashes) {
+      for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
         const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
         if (!inner.isUnrolled)
-          stashBytes +=
-              llvm::alignTo(inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stash.value), kVectorBytes);
+          cacheBytes += llvm::alignTo(inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stageCache.value),
+                                      kVectorBytes);
       }
-    mapping.hasSharedStashes =
-        stashBytes > 0 && stashBytes <= std::max(kMaxSharedStash, ScheduleTraits::forGpu(sharedBytes).loadedBytes);
-    if (mapping.hasSharedStashes && stashBytes > kMaxSharedStash)
-      mapping.sharedBytes = stashBytes;
+    mapping.hasSharedCaches =
+        cacheBytes > 0 && cacheBytes <= std::max(kMaxSharedCache, ScheduleTraits::forGpu(sharedBytes).loadedBytes);
+    if (mapping.hasSharedCaches && cacheBytes > kMaxSharedCache)
+      mapping.sharedBytes = cacheBytes;
   }
 
   /// Returns `wanted` threads for a row or more, so that its kept values fit into registers; if no number suffices,
@@ -214,9 +214,9 @@ private:
   int64_t chooseThreadsThatKeep(int64_t wanted) const {
     int64_t elements = 0, bytes = 0;
     for (const KernelSchedule::Stage &stage : schedule.stages)
-      for (const KernelSchedule::StageCache &stash : stage.stashes) {
+      for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
         elements = std::max(elements, schedule.domains[stage.domain].getExtent());
-        bytes += schedule.domains[stage.domain].getExtent() * byteSizeOf(stash.value);
+        bytes += schedule.domains[stage.domain].getExtent() * byteSizeOf(stageCache.value);
       }
     int64_t threads = wanted;
     while (threads < kMaxThreads && ceilDiv(elements, threads) > kMaxUnrolled)
@@ -225,7 +225,7 @@ private:
       return wanted;
     if (!isHeavyBody && ceilDiv(elements, threads) <= kMaxUnrolled)
       return threads;
-    if (wanted < kMaxGroupThreads || bytes <= kMaxSharedStash)
+    if (wanted < kMaxGroupThreads || bytes <= kMaxSharedCache)
       return wanted;
     // Either two blocks on a multiprocessor, of which one loads while the other stores, or one block with all threads.
     return 2 * bytes <= sharedBytes ? kMaxThreads / 2 : kMaxThreads;

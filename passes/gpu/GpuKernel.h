@@ -47,7 +47,7 @@ private:
 
   /// Starts the code of one element, whose stage-local caches are at `position`.
   void beginElement(mlir::Value position);
-  void writeStashes();
+  void writeCaches();
   mlir::Value accumulate(mlir::Operation *op, llvm::ArrayRef<IndexExpr> index, int64_t number);
   /// Loads all operands of the current stage for each of `count` elements, before any computation.
   void loadAhead(int64_t count, llvm::function_ref<mlir::Value(int64_t)> bind);

@@ -64,7 +64,7 @@ std::string GpuMapping::str() const {
     os << threadsPerRow << " threads a row, " << rowsPerBlock << " rows a block";
     for (const DomainMapping &domain : domains)
       os << "; " << domain.rounds << (domain.isUnrolled ? " unrolled" : "") << " rounds of " << domain.vector;
-    if (hasSharedStashes)
+    if (hasSharedCaches)
       os << "; keeps in shared memory";
     if (sharedBytes)
       os << ", " << sharedBytes << " bytes that the launch asks for";

@@ -43,7 +43,7 @@ struct GpuMapping {
   /// Tiles: loads that go through shared memory, into KernelSchedule::loads.
   llvm::SmallVector<unsigned> tiledLoads;
   /// GroupPerRow: stage-local caches are in shared memory, not local to a thread.
-  bool hasSharedStashes = false;
+  bool hasSharedCaches = false;
   /// Shared memory that the launch has to request, if stage-local caches need more than a kernel may declare.
   int64_t sharedBytes = 0;
   /// Tiles: adjacent elements of one access of a thread, and the side of the squares.

@@ -80,22 +80,22 @@ void GpuKernel::allocate() {
       accumulators[reduction.op] = code.allocateLocal(accumulatorTypeOf(reduction.op), vector);
     for (const KernelSchedule::Scan &scan : stage.scans)
       accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), isGroup ? 1 + vector : rows);
-    for (const KernelSchedule::StageCache &stash : stage.stashes) {
+    for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
       Kept kept;
-      kept.value = stash.value;
-      kept.index = stash.index;
+      kept.value = stageCache.value;
+      kept.index = stageCache.index;
       kept.stage = number;
       int64_t count = llvm::divideCeil(schedule.domains[stage.domain].getExtent(), mapping.strips) * rows;
       if (isGroup) {
         const GpuMapping::DomainMapping &domain = mapping.domains[stage.domain];
         count = domain.rounds * domain.vector;
-        kept.isShared = mapping.hasSharedStashes && !domain.isUnrolled;
+        kept.isShared = mapping.hasSharedCaches && !domain.isUnrolled;
       }
-      Type type = elementTypeOf(stash.value);
+      Type type = elementTypeOf(stageCache.value);
       if (kept.isShared && mapping.sharedBytes) {
         kept.memory = code.getLaunchShared(sharedOffset);
         sharedOffset += llvm::alignTo(count * mapping.blockThreads *
-                                          spmd::byteSize(cast<ArrayType>(stash.value.getType()).getDType()),
+                                          spmd::byteSize(cast<ArrayType>(stageCache.value.getType()).getDType()),
                                       kSharedAlignment);
       } else {
         kept.memory =
@@ -145,7 +145,7 @@ void GpuKernel::beginElement(Value position) {
   slot = position;
 }
 
-void GpuKernel::writeStashes() {
+void GpuKernel::writeCaches() {
   for (const Kept &kept : keptValues)
     if (!kept.isTile && kept.stage == currentStage) {
       Value value = emitter.emit(kept.value, kept.index);
@@ -181,7 +181,7 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
   auto compute = [&](int64_t e) {
     neighbour = e % vector;
     beginElement(bind(e));
-    writeStashes();
+    writeCaches();
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
       accumulate(reduction.op, reduction.operandIndex, e % vector);
     for (const KernelSchedule::Store &store : stage.stores)

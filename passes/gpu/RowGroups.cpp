@@ -40,8 +40,8 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
 void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
   const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
-  bool hasStashes = llvm::any_of(keptValues, [&](const Kept &kept) { return kept.stage == currentStage; });
-  if (stage.reductions.empty() && stage.stores.empty() && !hasStashes)
+  bool hasStageCaches = llvm::any_of(keptValues, [&](const Kept &kept) { return kept.stage == currentStage; });
+  if (stage.reductions.empty() && stage.stores.empty() && !hasStageCaches)
     return;
   int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
   // One thread of the row may write where all threads read before.
@@ -56,7 +56,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
       Value number = code.add(round, emitter.emitConstant(e / inner.vector)), neighbourNumber = emitter.emitConstant(v);
       if (Value last = code.bindOuter(code.mul(here, inner.vector), domain.vars, domain.shape))
         emitter.bind(domain.vars.back(), v ? code.add(last, neighbourNumber) : last);
-      if (mapping.hasSharedStashes)
+      if (mapping.hasSharedCaches)
         sharedSlot =
             code.add(code.mul(code.add(code.mul(number, mapping.blockThreads), thread), inner.vector), neighbourNumber);
       return code.add(code.mul(number, inner.vector), neighbourNumber);
@@ -159,7 +159,7 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domai
       Value number = emitter.emitConstant(v);
       if (Value last = code.bindOuter(code.mul(group, vector), domain.vars, domain.shape))
         emitter.bind(domain.vars.back(), code.add(last, number));
-      if (mapping.hasSharedStashes)
+      if (mapping.hasSharedCaches)
         sharedSlot = code.add(code.mul(code.add(code.mul(round, mapping.blockThreads), thread), vector), number);
       return code.add(code.mul(round, vector), number);
     };

@@ -7,12 +7,6 @@
 using namespace mlir;
 
 namespace spmdc {
-namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) { return cast<ArrayType>(value.getType()).getShape(); }
-
-} // namespace
-
 ElementEmitter::ElementEmitter(OpBuilder &builder, Location loc, const KernelBody &body, const KernelSchedule &schedule,
                                Hooks hooks)
     : builder(builder), loc(loc), body(body), schedule(schedule), hooks(std::move(hooks)) {}
@@ -88,8 +82,8 @@ ElementEmitter::Emitted ElementEmitter::emitAt(Value value, Index index) {
     if (auto known = scopes[depth].values.find(key); known != scopes[depth].values.end())
       return {known->second, depth};
   Emitted result;
-  if (std::optional<Emitted> stashed = hooks.stashed(value, index)) {
-    result = *stashed;
+  if (std::optional<Emitted> cachedValue = hooks.cachedValue(value, index)) {
+    result = *cachedValue;
   } else if (!body.contains(value)) {
     result = emitLoad(value, index);
   } else {

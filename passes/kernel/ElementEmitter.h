@@ -38,7 +38,7 @@ public:
     std::function<Emitted(ReduceOp)> rowValue;
     /// The value in a stage-local cache, if this stage can read it. Also called for inputs, which a backend may keep in
     /// faster memory.
-    std::function<std::optional<Emitted>(mlir::Value, llvm::ArrayRef<IndexExpr>)> stashed;
+    std::function<std::optional<Emitted>(mlir::Value, llvm::ArrayRef<IndexExpr>)> cachedValue;
     /// The device's coordinate (i64) along a mesh axis, emitted at the insertion point of `builder`.
     std::function<mlir::Value(mlir::OpBuilder &builder, unsigned axis)> coordinate;
     /// Attributes for a memory access of the current loops; may be empty.

@@ -114,7 +114,7 @@ static Value emitAxisCoordinate(OpBuilder &b, Location loc, const spmd::AxisRef 
                                 const std::function<Value(OpBuilder &, unsigned)> &coordinate) {
   int number = mesh.indexOf(axis.name);
   Value position = coordinate(b, static_cast<unsigned>(number));
-  if (axis.isWholeAxis())
+  if (axis.isFullAxis())
     return position;
   auto constant = [&](int64_t value) { return emitIntConstant(b, loc, b.getI64Type(), value); };
   int64_t minor = mesh.axes[number].size / (axis.preSize * axis.size);

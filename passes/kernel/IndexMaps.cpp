@@ -8,8 +8,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<ArrayType>(value.getType()).getShape(); }
-
 static int64_t groupSize(AllSliceOp slice) {
   spmd::MeshShape mesh = getMesh(slice).toValue();
   int64_t size = 1;

@@ -11,11 +11,11 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// Merges neighbouring dimensions where `isJoined`.
-static SmallVector<int64_t> join(ArrayRef<int64_t> shape, ArrayRef<bool> isJoined) {
+/// Merges neighbouring dimensions where `isMerged`.
+static SmallVector<int64_t> mergeDims(ArrayRef<int64_t> shape, ArrayRef<bool> isMerged) {
   SmallVector<int64_t> result;
   for (size_t d = 0; d < shape.size(); ++d) {
-    if (d > 0 && isJoined[d])
+    if (d > 0 && isMerged[d])
       result.back() *= shape[d];
     else
       result.push_back(shape[d]);
@@ -65,10 +65,10 @@ int64_t KernelSchedule::getExtent() const {
 
 IndexExpr KernelSchedule::getRow() const { return indexing->space.linearize(rowVars, rowShape); }
 
-int64_t KernelSchedule::getStashExtent() const {
+int64_t KernelSchedule::getCacheExtent() const {
   int64_t extent = 0;
   for (const Stage &stage : stages)
-    if (!stage.stashes.empty())
+    if (!stage.stageCaches.empty())
       extent = std::max(extent, domains[stage.domain].getExtent());
   return extent;
 }
@@ -118,7 +118,7 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   if (failed(schedule) || isTrial)
     return schedule;
   // Dimensions that are contiguous to each other in all arrays are merged: each boundary is tried separately.
-  SmallVector<bool> joinsRow(rowShape.size()), joinsInner(inner.size());
+  SmallVector<bool> mergesRow(rowShape.size()), mergesInner(inner.size());
   auto isFree = [&](ArrayRef<int64_t> rowsTried, ArrayRef<int64_t> innerTried) {
     ScheduleBuilder::Counts counts;
     return succeeded(builder.build(rowsTried, innerTried, counts)) && counts.divisions <= plain.divisions;
@@ -126,15 +126,15 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   for (size_t d = 1; d < rowShape.size(); ++d) {
     SmallVector<bool> flags(rowShape.size());
     flags[d] = true;
-    joinsRow[d] = isFree(join(rowShape, flags), inner);
+    mergesRow[d] = isFree(mergeDims(rowShape, flags), inner);
   }
   for (size_t d = 1; d < inner.size(); ++d) {
     SmallVector<bool> flags(inner.size());
     flags[d] = true;
-    joinsInner[d] = isFree(rowShape, join(inner, flags));
+    mergesInner[d] = isFree(rowShape, mergeDims(inner, flags));
   }
-  rowShape = join(rowShape, joinsRow);
-  inner = join(inner, joinsInner);
+  rowShape = mergeDims(rowShape, mergesRow);
+  inner = mergeDims(inner, mergesInner);
   // A last dimension of a few elements gives no vector; a division of the index is cheaper.
   if (schedule->lanes != Lanes::Inner)
     while (rowShape.size() > 1 && rowShape.back() < ScheduleBuilder::kMinLanes) {
@@ -179,8 +179,8 @@ std::string KernelSchedule::str() const {
       CumulativeOp op = scan.op;
       os << " scan " << stringifyReductionKind(op.getKind());
     }
-    for (const StageCache &stash : stage.stashes) {
-      Operation *op = stash.value.getDefiningOp();
+    for (const StageCache &stageCache : stage.stageCaches) {
+      Operation *op = stageCache.value.getDefiningOp();
       os << " keep " << (op ? op->getName().stripDialect() : "input");
     }
     for (const Store &store : stage.stores)

@@ -20,8 +20,8 @@ inline constexpr double kLaunchCost = 3000;
 /// The least work that is worth a further thread.
 inline constexpr double kGrainWork = 40000;
 /// A value of at least this cost is kept for later stages rather than computed again.
-inline constexpr double kStashCost = 4;
+inline constexpr double kCacheCost = 4;
 /// Cost of a stage-local cache for each element and stage.
-inline constexpr double kStashTraffic = 1;
+inline constexpr double kCacheTraffic = 1;
 
 } // namespace spmdc

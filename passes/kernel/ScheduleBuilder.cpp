@@ -136,8 +136,8 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
   evaluations.clear();
   evaluationOf.clear();
   roots.clear();
-  stashedIn.clear();
-  stashesRead.clear();
+  cachedIn.clear();
+  cachesRead.clear();
   guarded.clear();
   indices.clear();
   visitCount = 0;
@@ -193,7 +193,7 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
     result.work += static_cast<double>(productOf(shapeOf(output))) * getStoreCost(output);
   }
   unsigned divisions = result.divisions;
-  chooseStashes();
+  chooseStageCaches();
   result.divisions = divisions;
   for (const Evaluation &evaluation : evaluations)
     result.work += evaluation.count * costOf(evaluation.visit.value) * static_cast<double>(evaluation.stages.size());

@@ -80,7 +80,7 @@ private:
   /// Returns the work of the kernel, scaled up if it has too few blocks to occupy the machine.
   double stretch(double work) const;
   void addWork(const Walk &walk, int level, unsigned domain);
-  void chooseStashes();
+  void chooseStageCaches();
   /// The row dimension in which a strided input is contiguous, or -1.
   int64_t findTiledRow() const;
 
@@ -115,8 +115,8 @@ private:
   };
   std::vector<Root> roots;
   // Keys are addresses, so no code iterates over the map.
-  llvm::DenseMap<Visit::Key, StageKey> stashedIn; ///< The stages that compute cached values.
-  llvm::DenseSet<Visit::Key> stashesRead;
+  llvm::DenseMap<Visit::Key, StageKey> cachedIn; ///< The stages that compute cached values.
+  llvm::DenseSet<Visit::Key> cachesRead;
   /// Values computed only where some condition holds: elsewhere the index may be out of range.
   llvm::DenseSet<Visit::Key> guarded;
   std::vector<Evaluation> evaluations;

@@ -87,7 +87,7 @@ bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
   bool isLoad = !body.contains(value);
   bool isInner = schedule.lanes == KernelSchedule::Lanes::Inner;
   if (isLoad ? !traits.loadedBytes || !isInner
-             : getOpCost(value, false) < kStashCost || isa<ReduceOp>(value.getDefiningOp()))
+             : getOpCost(value, false) < kCacheCost || isa<ReduceOp>(value.getDefiningOp()))
     return false;
   StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
   const KernelSchedule::Domain &loops = schedule.domains[first.second];
@@ -106,7 +106,7 @@ bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
   return schedule.rowVars.empty() || llvm::any_of(schedule.rowVars, isRow);
 }
 
-void ScheduleBuilder::chooseStashes() {
+void ScheduleBuilder::chooseStageCaches() {
   // Computed values first, since a value in memory is cheaper to read again.
   int64_t bytes = 0;
   for (bool isLoad : {false, true})
@@ -120,9 +120,9 @@ void ScheduleBuilder::chooseStashes() {
       if (isLoad && bytes + size > traits.loadedBytes)
         continue;
       bytes += size;
-      stashedIn[evaluation.visit.key()] = first;
+      cachedIn[evaluation.visit.key()] = first;
     }
-  if (stashedIn.empty())
+  if (cachedIn.empty())
     return;
   // Counts again: a value in a stage-local cache is not computed again, nor are the values that only it needs.
   std::vector<Evaluation> candidates = std::move(evaluations);
@@ -135,10 +135,10 @@ void ScheduleBuilder::chooseStashes() {
     addWork(walk, root.stage.first, root.stage.second);
   }
   for (const Evaluation &candidate : candidates)
-    if (stashesRead.contains(candidate.visit.key())) {
-      stages[stashedIn.at(candidate.visit.key())].stashes.push_back({candidate.visit.value, *candidate.visit.index});
+    if (cachesRead.contains(candidate.visit.key())) {
+      stages[cachedIn.at(candidate.visit.key())].stageCaches.push_back({candidate.visit.value, *candidate.visit.index});
       counts->work +=
-          candidate.count * kStashTraffic * traits.computeCost * static_cast<double>(candidate.stages.size());
+          candidate.count * kCacheTraffic * traits.computeCost * static_cast<double>(candidate.stages.size());
     }
 }
 

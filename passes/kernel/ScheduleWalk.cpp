@@ -24,9 +24,9 @@ void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
       walk.failed = true;
       return;
     }
-    if (auto stash = stashedIn.find(next.key());
-        stash != stashedIn.end() && walk.stage && stash->second < *walk.stage) {
-      stashesRead.insert(next.key());
+    if (auto stageCache = cachedIn.find(next.key());
+        stageCache != cachedIn.end() && walk.stage && stageCache->second < *walk.stage) {
+      cachesRead.insert(next.key());
       continue;
     }
     walk.visits.push_back(next);

@@ -5,8 +5,6 @@
 
 namespace spmdc {
 
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) { return mlir::cast<ArrayType>(value.getType()).getShape(); }
-
 inline int64_t productOf(llvm::ArrayRef<int64_t> shape) {
   int64_t product = 1;
   for (int64_t size : shape)

@@ -23,7 +23,7 @@ namespace {
 
 /// Appends the type in which partial sums are sent, if the user can choose it: fewer bytes for a rounding on each
 /// device.
-void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType partial, ArrayType result) {
+void appendPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType partial, ArrayType result) {
   if (!combinesElements(op) || !isHalfFloat(result.getElementType()))
     return;
   StringRef name = spmd::dtypeName(result.getDType());
@@ -36,56 +36,56 @@ void sayPrecision(llvm::raw_ostream &os, ShardingRuleOpInterface op, ArrayType p
 }
 
 /// The reason for resharding the result of an operation.
-std::string whyResult(ShardingRuleOpInterface op, const Strategy &choice, ArrayType result) {
+std::string whyResult(ShardingRuleOpInterface op, const Strategy &strategy, ArrayType result) {
   std::string text;
   llvm::raw_string_ostream os(text);
   StringRef name = op->getName().stripDialect();
-  if (!choice.result.getShardingOrOpen().getUnreduced().empty()) {
-    os << name << " sums over a dimension sharded over " << spmd::quotedNames(choice.reduced)
+  if (!strategy.result.getShardingOrOpen().getUnreduced().empty()) {
+    os << name << " sums over a dimension sharded over " << spmd::quotedNames(strategy.reduced)
        << ": each device has a partial sum";
-    sayPrecision(os, op, choice.result, result);
+    appendPrecision(os, op, strategy.result, result);
     os << "; the result is " << result.str();
   } else {
-    os << name << " gives " << choice.result.str() << "; the result is " << result.str();
+    os << name << " gives " << strategy.result.str() << "; the result is " << result.str();
   }
   return text + whyForCondition(op->getResult(0));
 }
 
 /// Skips the reshards in front of an operation that only it uses: its exchanges start from their operands. The exchange
 /// of a reshape starts from `reshapedFrom`.
-void skipReshards(AvailableShardings &forms, ShardingRuleOpInterface op, Value reshapedFrom) {
+void skipReshards(AvailableShardings &available, ShardingRuleOpInterface op, Value reshapedFrom) {
   for (OpOperand &operand : op->getOpOperands()) {
     // Find the source first and change the operand once, because each skipped reshard is still a use of its operand.
     Value source = operand.get();
     for (ReshardOp reshard; source != reshapedFrom && (reshard = getOwnReshard(source));)
       source = reshard.getOperand();
     operand.set(source);
-    forms.pay(operand.get());
+    available.pay(operand.get());
   }
 }
 
 /// Inserts reshards around the operation, so that it can run with the chosen strategy.
-void apply(AvailableShardings &forms, ShardingRuleOpInterface op, const Strategy &choice) {
-  if (choice.movesDirectly) // The partitioner builds the exchanges.
-    return skipReshards(forms, op, choice.reshapedFrom);
+void apply(AvailableShardings &available, ShardingRuleOpInterface op, const Strategy &strategy) {
+  if (strategy.movesDirectly) // The partitioner builds the exchanges.
+    return skipReshards(available, op, strategy.reshapedFrom);
   StringRef name = op->getName().stripDialect();
-  for (auto [index, to] : llvm::enumerate(choice.operands)) {
+  for (auto [index, to] : llvm::enumerate(strategy.operands)) {
     auto from = cast<ArrayType>(op->getOperand(index).getType());
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen())) {
-      forms.pay(op->getOperand(index));
+      available.pay(op->getOperand(index));
       continue;
     }
     std::string why =
         ("operand " + Twine(index) + " of " + name + " is " + from.str() + "; the operation runs on " + to.str()).str();
-    op->setOperand(index, forms.take(op->getOperand(index), to, op, why));
+    op->setOperand(index, available.take(op->getOperand(index), to, op, why));
   }
   Value value = op->getResult(0);
   auto result = cast<ArrayType>(value.getType());
-  if (result.getShardingOrOpen().hasSameAxes(choice.result.getShardingOrOpen()))
+  if (result.getShardingOrOpen().hasSameAxes(strategy.result.getShardingOrOpen()))
     return;
-  std::string why = whyResult(op, choice, result);
-  value.setType(choice.result);
-  forms.addPropagated(value, result, why);
+  std::string why = whyResult(op, strategy, result);
+  value.setType(strategy.result);
+  available.addPropagated(value, result, why);
 }
 
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
@@ -97,17 +97,18 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
         if (!isa<ReshardOp, ConstraintOp>(op.getOperation()) && !isPerDevice(op))
           ops.push_back(op);
       });
-      AvailableShardings forms(planner);
+      AvailableShardings available(planner);
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops)
-        apply(forms, op, chooseStrategy(planner, forms, [&](Operation *) { return &windows; }, op, OperationRule(op)));
+        apply(available, op,
+              chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, OperationRule(op)));
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
-          reconcileManual(forms, manual);
+          reconcileManual(available, manual);
         else if (!isPerDevice(op))
-          reconcileControl(forms, op);
+          reconcileControl(available, op);
       });
-      forms.clean();
+      available.clean();
       removeUnused(func);
     }
   }
@@ -122,44 +123,44 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
   }
 
   /// Reshards a used value to the type that its use needs. `what` and `place` name the value and the use in the reason.
-  static void reconcile(AvailableShardings &forms, OpOperand &use, Type wanted, StringRef what, StringRef place) {
+  static void reconcile(AvailableShardings &available, OpOperand &use, Type wanted, StringRef what, StringRef place) {
     auto from = cast<ArrayType>(use.get().getType()), to = cast<ArrayType>(wanted);
     if (from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
       return;
     std::string why = (what + " is " + from.str() + ", " + place + " is " + to.str()).str();
-    use.set(forms.take(use.get(), to, use.getOwner(), why));
+    use.set(available.take(use.get(), to, use.getOwner(), why));
   }
 
   /// Along the axes that are not manual, reshards the operands of a region to its arguments' shardings, and the yielded
   /// values to the results'.
-  static void reconcileManual(AvailableShardings &forms, ManualOp manual) {
+  static void reconcileManual(AvailableShardings &available, ManualOp manual) {
     if (!manual.hasAutomaticAxes())
       return;
     for (auto [operand, argument] : llvm::zip(manual->getOpOperands(), manual.getBlock().getArguments())) {
       auto type = cast<ArrayType>(operand.get().getType());
-      ArrayType wanted = manual.withPiece(type, cast<ArrayType>(argument.getType()).getSharding());
-      reconcile(forms, operand, wanted, "the operand of 'shard_map'", "the parameter of its body");
+      ArrayType wanted = manual.withLocalSharding(type, cast<ArrayType>(argument.getType()).getSharding());
+      reconcile(available, operand, wanted, "the operand of 'shard_map'", "the parameter of its body");
     }
     for (auto [yielded, result] :
          llvm::zip(manual.getBlock().getTerminator()->getOpOperands(), manual->getResultTypes()))
-      reconcile(forms, yielded, manual.getPiece(cast<ArrayType>(result)),
+      reconcile(available, yielded, manual.getLocalType(cast<ArrayType>(result)),
                 "the value that the body of 'shard_map' yields", "the local result");
   }
 
   /// Reshards the initial values of a loop and the values that its body yields to the carries' shardings, and the
   /// values that branches yield to the results'.
-  static void reconcileControl(AvailableShardings &forms, Operation *op) {
+  static void reconcileControl(AvailableShardings &available, Operation *op) {
     if (!isa<ForOp, WhileOp, IfOp>(op))
       return;
     bool isBranch = isa<IfOp>(op);
     for (OpResult result : op->getResults()) {
       unsigned index = result.getResultNumber();
       if (!isBranch)
-        reconcile(forms, op->getOpOperand(index), result.getType(), "the initial value of the loop", "the carry");
+        reconcile(available, op->getOpOperand(index), result.getType(), "the initial value of the loop", "the carry");
       for (Region &region : op->getRegions()) {
         bool isCondition = !isBranch && &region != &op->getRegions().back();
         if (!isCondition)
-          reconcile(forms, region.front().getTerminator()->getOpOperand(index), result.getType(),
+          reconcile(available, region.front().getTerminator()->getOpOperand(index), result.getType(),
                     isBranch ? "the value that a branch yields" : "the value that the loop body yields",
                     isBranch ? "the result" : "the carry");
       }

@@ -18,9 +18,9 @@ namespace spmdc {
 void addPartitioning(OpPassManager &passes, const PartitioningOptions &options) {
   passes.addPass(createInsertReshards());
   passes.addPass(createHoistSlices());
-  SinkReductionsOptions defer;
-  defer.growCarries = options.growsCarries;
-  passes.addPass(createSinkReductions(defer));
+  SinkReductionsOptions sinkOptions;
+  sinkOptions.growCarries = options.growsCarries;
+  passes.addPass(createSinkReductions(sinkOptions));
   passes.addPass(createWarnReplication());
   passes.addPass(createAlignCollectives());
   passes.addPass(createPartition());
@@ -56,12 +56,12 @@ namespace {
 /// Seconds of a local operation, from its types alone.
 double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, const CostModel &model) {
   ShardingRule rule = op.getShardingRule();
-  Strategy choice;
-  choice.axes.resize(rule.factors.size());
+  Strategy strategy;
+  strategy.axes.resize(rule.factors.size());
   for (Value operand : op->getOperands())
-    choice.operands.push_back(cast<ArrayType>(operand.getType()));
-  choice.result = cast<ArrayType>(op->getResult(0).getType());
-  return ComputeTime(mesh, model, op, rule).of(choice);
+    strategy.operands.push_back(cast<ArrayType>(operand.getType()));
+  strategy.result = cast<ArrayType>(op->getResult(0).getType());
+  return ComputeTime(mesh, model, op, rule).of(strategy);
 }
 
 } // namespace
@@ -81,14 +81,14 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
   if (failed(passes.run(*trial)))
     return std::nullopt;
   MeshAttr meshAttr = MeshAttr::fromValue(func.getContext(), "", mesh);
-  CountedBranches arms(copy, meshAttr);
+  CountedBranches branches(copy, meshAttr);
   OperationPrice price;
   copy.walk([&](Operation *op) {
-    if (!arms.counts(op))
+    if (!branches.counts(op))
       return;
-    auto runs = static_cast<double>(arms.countRuns(op));
+    auto runs = static_cast<double>(branches.countRuns(op));
     for (auto loop = op->getParentOfType<WhileOp>(); loop; loop = loop->getParentOfType<WhileOp>())
-      runs *= getTrips(loop);
+      runs *= estimateIterations(loop);
     if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isa<AllSliceOp>(op)) {
       std::vector<std::string> axes;
       for (const spmd::AxisRef &axis : collective.getGroupAxes().toValues())

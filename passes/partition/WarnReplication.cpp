@@ -18,7 +18,7 @@ namespace spmdc {
 namespace {
 
 /// Whether devices hold different shards of the array: an axis of one device does not shard it.
-bool isCut(ArrayType type, MeshAttr mesh) {
+bool isSharded(ArrayType type, MeshAttr mesh) {
   return llvm::any_of(type.getShardingOrOpen().getDims(), [&](DimShardingAttr dim) {
     return llvm::any_of(dim.getAxes(), [&](AxisRefAttr axis) { return axis.toValue().sizeIn(mesh.toValue()) > 1; });
   });
@@ -29,7 +29,7 @@ bool namesAxes(ArrayType type) {
 }
 
 /// Whether the operation's results are arrays of at least `elements` elements that are replicated on every mesh.
-bool givesWhole(Operation *op, int64_t elements) {
+bool givesReplicated(Operation *op, int64_t elements) {
   return op->getNumResults() && llvm::all_of(op->getResultTypes(), [&](Type type) {
            auto array = dyn_cast<ArrayType>(type);
            return array && !namesAxes(array) && array.getNumElements() >= elements;
@@ -38,30 +38,30 @@ bool givesWhole(Operation *op, int64_t elements) {
 
 /// Whether the user annotated the sharding of the operation's result. If a reshard behind it has the same annotation,
 /// that is the annotation of the reshard's result instead.
-bool isWritten(Operation *op) {
-  std::optional<Location> mark = getMark(op->getLoc());
-  return mark && llvm::none_of(op->getUsers(), [&](Operation *user) {
-           return isa<ReshardOp>(user) && getMark(user->getLoc()) == mark;
+bool isAnnotated(Operation *op) {
+  std::optional<Location> annotation = getAnnotationRange(op->getLoc());
+  return annotation && llvm::none_of(op->getUsers(), [&](Operation *user) {
+           return isa<ReshardOp>(user) && getAnnotationRange(user->getLoc()) == annotation;
          });
 }
 
 /// Whether all values that are computed from the array are as large and replicated, and end in values that the user
 /// annotated as replicated.
-bool isForWrittenWhole(ReshardOp gathered) {
-  llvm::SetVector<Operation *> makers;
+bool isForAnnotatedReplicated(ReshardOp gathered) {
+  llvm::SetVector<Operation *> users;
   auto addUsers = [&](Operation *op) {
     for (Operation *user : op->getUsers())
-      makers.insert(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
+      users.insert(user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user);
     return !op->use_empty();
   };
   if (!addUsers(gathered))
     return false;
-  for (size_t i = 0; i < makers.size(); ++i) {
-    Operation *maker = makers[i];
-    if (!givesWhole(maker, gathered.getType().getNumElements()))
+  for (size_t i = 0; i < users.size(); ++i) {
+    Operation *user = users[i];
+    if (!givesReplicated(user, gathered.getType().getNumElements()))
       return false;
     // The results of a region do not tell everything that it does with the array.
-    if (!isWritten(maker) && (maker->getNumRegions() || !addUsers(maker)))
+    if (!isAnnotated(user) && (user->getNumRegions() || !addUsers(user)))
       return false;
   }
   return true;
@@ -87,7 +87,7 @@ struct Gathered {
 
 /// Whether two reshards get one warning: the same types and reason at one place, because a function is called twice or
 /// two operands need the array.
-bool isSaidWith(ReshardOp a, ReshardOp b) {
+bool sharesWarning(ReshardOp a, ReshardOp b) {
   auto place = [](ReshardOp op) { return getSourcePosition(op.getLoc()); };
   bool isOnePlace = a.getLoc() == b.getLoc() || (place(a) && place(b) && place(a)->str() == place(b)->str());
   return isOnePlace && a.getOperand().getType() == b.getOperand().getType() && a.getWhyAttr() == b.getWhyAttr();
@@ -103,13 +103,13 @@ private:
     getOperation().walk([&](ReshardOp op) {
       ArrayType from = op.getOperand().getType(), to = op.getType();
       MeshAttr mesh = getMesh(op);
-      if (!isCut(from, mesh) || isCut(to, mesh) || !to.getShardingOrOpen().getUnreduced().empty() ||
+      if (!isSharded(from, mesh) || isSharded(to, mesh) || !to.getShardingOrOpen().getUnreduced().empty() ||
           to.getBytes() < minBytes)
         return;
       // The user may have annotated a constraint or a returned value, or values that are computed from it.
-      if (!namesAxes(to) && (isWritten(op) || isForWrittenWhole(op)))
+      if (!namesAxes(to) && (isAnnotated(op) || isForAnnotatedReplicated(op)))
         return;
-      auto known = llvm::find_if(gathered, [&](const Gathered &other) { return isSaidWith(op, other.first); });
+      auto known = llvm::find_if(gathered, [&](const Gathered &other) { return sharesWarning(op, other.first); });
       if (known == gathered.end())
         gathered.push_back({op});
       else

@@ -137,15 +137,15 @@ private:
     std::vector<size_t> placed;
     for (size_t index : order) {
       Storage &storage = storages.get(index);
-      SmallVector<const Storage *> inTheWay;
+      SmallVector<const Storage *> blocked;
       for (size_t other : placed)
         if (storages.get(other).bytes > 0 && storages.overlap(other, index))
-          inTheWay.push_back(&storages.get(other));
-      llvm::sort(inTheWay, [](const Storage *x, const Storage *y) {
+          blocked.push_back(&storages.get(other));
+      llvm::sort(blocked, [](const Storage *x, const Storage *y) {
         return x->offset != y->offset ? x->offset < y->offset : x < y;
       });
       int64_t offset = 0;
-      for (const Storage *other : inTheWay) {
+      for (const Storage *other : blocked) {
         if (offset + storage.bytes <= other->offset)
           break;
         offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));

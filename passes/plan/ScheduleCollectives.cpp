@@ -29,7 +29,7 @@ namespace spmdc {
 namespace {
 
 /// Fewer than a device can have pending (ringSize of runtime/collective/shm).
-constexpr size_t kMostUnderWay = 6;
+constexpr size_t kMaxPending = 6;
 constexpr int64_t kLittle = 1 << 20;
 
 plan::DoneOp doneOf(plan::StartOp start) { return cast<plan::DoneOp>(*start.getToken().user_begin()); }
@@ -39,7 +39,7 @@ int64_t bytesOf(plan::StartOp start) {
 }
 
 /// True if the step only names values: it costs nothing, and moves to its users.
-bool isDeferrable(Operation *op) { return isa<plan::DoneOp, ReshapeOp>(op); }
+bool onlyNamesValues(Operation *op) { return isa<plan::DoneOp, ReshapeOp>(op); }
 
 /// The operands of a step; for a collective also the values that its region reads: the root of a broadcast.
 SmallVector<Value> operandsOf(Operation *op) {
@@ -80,7 +80,7 @@ private:
   void schedule(ArrayRef<Operation *> steps) {
     waiting.clear();
     starts.clear();
-    putOff.clear();
+    delayed.clear();
     for (Operation *op : steps) {
       waiting.insert(op);
       if (auto start = dyn_cast<plan::StartOp>(op))
@@ -88,10 +88,10 @@ private:
     }
     startEarly();
     for (Operation *op : steps) {
-      if (isDeferrable(op) || !waiting.contains(op))
+      if (onlyNamesValues(op) || !waiting.contains(op))
         continue;
       if (!isReady(op, /*mayWaitForRing=*/true)) {
-        putOff.push_back(op);
+        delayed.push_back(op);
         continue;
       }
       emit(op);
@@ -108,7 +108,7 @@ private:
   void emit(Operation *op) {
     auto start = dyn_cast<plan::StartOp>(op);
     while (start && !hasRoom(start)) {
-      emit(doneOf(underWay.front()));
+      emit(doneOf(pending.front()));
       resume();
     }
     for (Value operand : operandsOf(op))
@@ -119,12 +119,12 @@ private:
     order.push_back(op);
     if (start) {
       llvm::erase(starts, start);
-      underWay.push_back(start);
-      bytesUnderWay += bytesOf(start);
+      pending.push_back(start);
+      pendingBytes += bytesOf(start);
     } else if (auto done = dyn_cast<plan::DoneOp>(op)) {
       auto finished = done.getToken().getDefiningOp<plan::StartOp>();
-      bytesUnderWay -= bytesOf(finished);
-      llvm::erase(underWay, finished);
+      pendingBytes -= bytesOf(finished);
+      llvm::erase(pending, finished);
     }
   }
 
@@ -132,18 +132,18 @@ private:
   /// otherwise gathers of parameters, which can always start, would leave no room for the sums of gradients.
   void resume() {
     std::vector<Operation *> still;
-    for (Operation *op : std::exchange(putOff, {})) {
+    for (Operation *op : std::exchange(delayed, {})) {
       auto start = dyn_cast<plan::StartOp>(op);
       if (waiting.contains(op) && isReady(op) && (!start || hasRoom(start)))
         emit(op);
       else if (waiting.contains(op))
         still.push_back(op);
     }
-    llvm::append_range(putOff, still);
+    llvm::append_range(delayed, still);
   }
 
   bool hasRoom(plan::StartOp start) const {
-    return underWay.empty() || (underWay.size() < kMostUnderWay && bytesUnderWay + bytesOf(start) <= budget);
+    return pending.empty() || (pending.size() < kMaxPending && pendingBytes + bytesOf(start) <= budget);
   }
 
   /// Starts collectives whose operands are available.
@@ -154,11 +154,11 @@ private:
   }
 
   bool isReady(Operation *op, bool mayWaitForRing = false) const {
-    return llvm::all_of(operandsOf(op), [&](Value operand) { return isThere(operand, mayWaitForRing); });
+    return llvm::all_of(operandsOf(op), [&](Value operand) { return isAvailable(operand, mayWaitForRing); });
   }
 
   /// True if a value has been computed; steps that only name it do not count.
-  bool isThere(Value value, bool mayWaitForRing) const {
+  bool isAvailable(Value value, bool mayWaitForRing) const {
     Operation *def = value.getDefiningOp();
     if (!def || !waiting.contains(def))
       return true;
@@ -166,17 +166,17 @@ private:
       auto start = done.getToken().getDefiningOp<plan::StartOp>();
       return !waiting.contains(start) && start.getBody().front().front().hasAttr(kOverlappedAttrName);
     }
-    return isa<ReshapeOp>(def) && isThere(def->getOperand(0), mayWaitForRing);
+    return isa<ReshapeOp>(def) && isAvailable(def->getOperand(0), mayWaitForRing);
   }
 
   Block &block;
   const int64_t budget;
   std::vector<Operation *> order;
   llvm::DenseSet<Operation *> waiting;
-  std::vector<plan::StartOp> starts;   ///< The collectives among them.
-  std::vector<Operation *> putOff;     ///< The steps among them that depend on pending ones.
-  std::vector<plan::StartOp> underWay; ///< In the order of their starts.
-  int64_t bytesUnderWay = 0;
+  std::vector<plan::StartOp> starts;  ///< The collectives among them.
+  std::vector<Operation *> delayed;   ///< The steps among them that depend on pending ones.
+  std::vector<plan::StartOp> pending; ///< In the order of their starts.
+  int64_t pendingBytes = 0;
 };
 
 class ScheduleCollectivesPass : public impl::ScheduleCollectivesBase<ScheduleCollectivesPass> {

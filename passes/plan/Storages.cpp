@@ -30,8 +30,8 @@ Storages::Storages(func::FuncOp func, const Liveness &liveness) : liveness(liven
     addHomes(op);
   // Inner loops first: the outer loop may then work in place on what an inner one updates in place.
   for (Operation *op : llvm::reverse(control))
-    joinCarries(op);
-  joinDyingInputs(func);
+    mergeCarries(op);
+  mergeDyingInputs(func);
   // Later merges may have changed the storage of a home.
   for (Move &move : moves)
     move.target = storageOf.at(move.home);
@@ -117,20 +117,20 @@ void Storages::addHomes(Operation *op) {
   }
 }
 
-void Storages::joinCarries(Operation *op) {
+void Storages::mergeCarries(Operation *op) {
   for (OpResult result : op->getResults()) {
     unsigned index = result.getResultNumber();
     if (isLoop(op))
-      joinOrMove(op->getRegions().back().front().getTerminator(), index, result);
+      mergeOrMove(op->getRegions().back().front().getTerminator(), index, result);
     else
       for (Region &region : op->getRegions())
-        joinOrMove(region.front().getTerminator(), index, result);
+        mergeOrMove(region.front().getTerminator(), index, result);
     if (isLoop(op))
-      joinOrMove(op, index, result);
+      mergeOrMove(op, index, result);
   }
 }
 
-void Storages::joinOrMove(Operation *step, unsigned operand, Value result) {
+void Storages::mergeOrMove(Operation *step, unsigned operand, Value result) {
   size_t home = storageOf.at(result);
   std::optional<size_t> source = find(step->getOperand(operand));
   if (source && tryMerge(home, *source))
@@ -139,7 +139,7 @@ void Storages::joinOrMove(Operation *step, unsigned operand, Value result) {
   moves.push_back({step, operand, result, home});
 }
 
-void Storages::joinDyingInputs(func::FuncOp func) {
+void Storages::mergeDyingInputs(func::FuncOp func) {
   func.walk<WalkOrder::PreOrder>([&](Operation *step) {
     if (!isa<plan::LaunchOp, plan::LibraryOp>(step))
       return;

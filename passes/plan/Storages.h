@@ -57,9 +57,9 @@ public:
 private:
   void addValues(mlir::func::FuncOp func);
   void addHomes(mlir::Operation *op);
-  void joinCarries(mlir::Operation *op);
-  void joinDyingInputs(mlir::func::FuncOp func);
-  void joinOrMove(mlir::Operation *step, unsigned operand, mlir::Value home);
+  void mergeCarries(mlir::Operation *op);
+  void mergeDyingInputs(mlir::func::FuncOp func);
+  void mergeOrMove(mlir::Operation *step, unsigned operand, mlir::Value home);
   void merge(size_t x, size_t y);
   bool tryMerge(size_t x, size_t y);
   bool canShare(const Storage &x, const Storage &y);

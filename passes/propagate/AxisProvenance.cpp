@@ -22,12 +22,12 @@ std::string placeOf(Location loc) {
   return position ? position->str() : "";
 }
 
-std::vector<std::string> wayOf(Location loc) {
-  std::vector<std::string> way;
-  for (const auto &positions : getSourceWays(loc))
+std::vector<std::string> callPathOf(Location loc) {
+  std::vector<std::string> callPath;
+  for (const auto &positions : getSourceCallStacks(loc))
     for (const SourcePosition &position : positions)
-      way.push_back(position.str());
-  return way;
+      callPath.push_back(position.str());
+  return callPath;
 }
 
 std::string nameOf(Value value) {
@@ -91,9 +91,9 @@ void ProvenanceRecorder::extended(const PropagationState::OpEntry &op, unsigned 
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
       continue;
     if (strategy == PropagationStrategy::Displace) {
-      auto [source, wholeFactor] = getDisplaced(before, axes);
+      auto [source, displacedFactor] = getDisplaced(before, axes);
       for (auto [sourceDim, factors] : llvm::enumerate(getFactors(op.rule, source)))
-        if (llvm::is_contained(factors, wholeFactor))
+        if (llvm::is_contained(factors, displacedFactor))
           log->extensions.push_back({slot, dim, namesOf(axes), opIndex, op.slots[source], unsigned(sourceDim)});
       continue;
     }
@@ -116,12 +116,13 @@ void ProvenanceRecorder::finish() {
     if (!annotation)
       continue;
     Location loc = state.getAnnotationLoc(slot);
-    log->arrays[slot].mark = placeOf(getMark(loc).value_or(loc));
+    log->arrays[slot].annotationPlace = placeOf(getAnnotationRange(loc).value_or(loc));
     for (DimShardingAttr dim : annotation.getDims())
       log->arrays[slot].written.push_back({namesOf(state.getMesh().getParts(dim.getAxes())), dim.getIsClosed()});
   }
   for (const PropagationState::OpEntry &entry : state.getOps()) {
-    PropagationLog::Op op{placeOf(entry.op->getLoc()), wayOf(entry.op->getLoc()), entry.getName().str(), {}, {}, {}};
+    PropagationLog::Op op{
+        placeOf(entry.op->getLoc()), callPathOf(entry.op->getLoc()), entry.getName().str(), {}, {}, {}};
     if (auto collective = dyn_cast<CollectiveOpInterface>(entry.op))
       for (AxisRefAttr axis : collective.getGroupAxes().getAxes())
         op.groupAxes.push_back(axis.getName().str());
@@ -141,12 +142,12 @@ void ProvenanceRecorder::finish() {
     log->ops.push_back(std::move(op));
   }
   // A constraint also annotates its operand (PropagationState.h), which then has the constraint's name.
-  std::map<std::string, std::string> nameOfMark;
+  std::map<std::string, std::string> nameOfAnnotation;
   for (const PropagationLog::Array &array : log->arrays)
-    if (!array.mark.empty() && !array.name.empty())
-      nameOfMark.emplace(array.mark, array.name);
+    if (!array.annotationPlace.empty() && !array.name.empty())
+      nameOfAnnotation.emplace(array.annotationPlace, array.name);
   for (PropagationLog::Array &array : log->arrays)
-    if (auto name = nameOfMark.find(array.mark); array.name.empty() && name != nameOfMark.end())
+    if (auto name = nameOfAnnotation.find(array.annotationPlace); array.name.empty() && name != nameOfAnnotation.end())
       array.name = name->second;
 }
 

@@ -24,7 +24,8 @@ struct PropagationLog {
   /// The values that share one slot of PropagationState, and so one sharding.
   struct Array {
     std::string name; ///< Of a parameter or a `let`; may be empty.
-    std::string mark; ///< `mlp.spmd:3:12`, where the annotation (a type or a P(...)) begins; empty without one.
+    std::string
+        annotationPlace; ///< `mlp.spmd:3:12`, where the annotation (a type or a P(...)) begins; empty without one.
     std::vector<WrittenDim> written;
   };
   /// One step of propagation: dimension `dim` of `array` took `axes` from dimension `sourceDim` of `sourceArray`.
@@ -42,7 +43,7 @@ struct PropagationLog {
   struct Op {
     std::string place; ///< `mlp.spmd:5:7`.
     /// `place`, and the calls that lead to it, innermost first.
-    std::vector<std::string> way;
+    std::vector<std::string> callPath;
     std::string name; ///< `dot_general`.
     std::vector<Operand> arrays;
     /// The factors of the operation's sharding rule, for each array and each of its dimensions.

@@ -143,8 +143,8 @@ bool isFree(const TensorProjection &tensor, int64_t factor) {
 }
 
 /// The largest factor that the axes divide evenly and that neither array has sharded.
-std::optional<int64_t> findOtherPlace(const ShardingRule &rule, const TensorProjection &operand,
-                                      const TensorProjection &result, const AxisList &axes) {
+std::optional<int64_t> findOtherFactor(const ShardingRule &rule, const TensorProjection &operand,
+                                       const TensorProjection &result, const AxisList &axes) {
   std::optional<int64_t> best;
   for (auto [other, info] : llvm::enumerate(rule.factors)) {
     bool isPossible = info.kind == FactorKind::PassThrough && isFree(operand, other) && isFree(result, other) &&
@@ -156,8 +156,8 @@ std::optional<int64_t> findOtherPlace(const ShardingRule &rule, const TensorProj
 }
 
 /// The result's factor of the same dimension, if it needs replication, too, and has the same size.
-std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactors &operand, const ValueFactors &result,
-                                     int64_t factor) {
+std::optional<int64_t> findSameFactor(const ShardingRule &rule, const ValueFactors &operand, const ValueFactors &result,
+                                      int64_t factor) {
   for (auto [from, to] : llvm::zip(operand, result))
     if (llvm::is_contained(from, factor))
       for (int64_t other : to)
@@ -170,21 +170,21 @@ std::optional<int64_t> findSamePlace(const ShardingRule &rule, const ValueFactor
 /// The longest prefix of `axes` that shards the factor evenly, on an array that has some of them already (`own`).
 AxisList getEvenPrefix(const FactorSharding &own, int64_t factorSize, llvm::ArrayRef<AxisPart> axes) {
   AxisList result;
-  int64_t cut = 1;
+  int64_t deviceCount = 1;
   for (auto [index, part] : llvm::enumerate(axes)) {
     const AxisPart *present = index < own.axes.size() ? &own.axes[index] : nullptr;
-    AxisPart piece = part;
+    AxisPart usablePart = part;
     if (!present || !part.isPrefixOf(*present)) {
-      piece = part.majorPart(factorSize % cut == 0 ? std::gcd(factorSize / cut, part.size) : 1);
-      if (present && present->isPrefixOf(part) && piece.isPrefixOf(*present))
-        piece = *present;
-      if (piece.size == 1 && part.size != 1)
+      usablePart = part.majorPart(factorSize % deviceCount == 0 ? std::gcd(factorSize / deviceCount, part.size) : 1);
+      if (present && present->isPrefixOf(part) && usablePart.isPrefixOf(*present))
+        usablePart = *present;
+      if (usablePart.size == 1 && part.size != 1)
         break;
     }
-    result.push_back(piece);
-    if (piece != part)
+    result.push_back(usablePart);
+    if (usablePart != part)
       break;
-    cut *= piece.size;
+    deviceCount *= usablePart.size;
   }
   return result;
 }
@@ -208,18 +208,18 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
   AxisList unused;
   for (auto [index, part] : llvm::enumerate(axes)) {
     const AxisPart *present = own && index < own->axes.size() ? &own->axes[index] : nullptr;
-    std::optional<AxisPart> piece;
+    std::optional<AxisPart> usablePart;
     if (present && part.isPrefixOf(*present))
-      piece = part;
+      usablePart = part;
     else if (!own || (!own->isClosed && own->overflow.empty()))
-      piece = part.prefixWithout(conflicts);
+      usablePart = part.prefixWithout(conflicts);
     // Axes that the array already has stay usable.
-    if (present && present->isPrefixOf(part) && (!piece || piece->isPrefixOf(*present)))
-      piece = *present;
-    if (!piece)
+    if (present && present->isPrefixOf(part) && (!usablePart || usablePart->isPrefixOf(*present)))
+      usablePart = *present;
+    if (!usablePart)
       break;
-    unused.push_back(*piece);
-    if (*piece != part)
+    unused.push_back(*usablePart);
+    if (*usablePart != part)
       break;
   }
   if (!own || own->isAlone)
@@ -258,8 +258,8 @@ static bool isStopped(const FactorSharding *operand, const FactorSharding *resul
 }
 
 /// The major factor of the result's dimension that contains `factor`, if it is unsharded and the axes divide it evenly.
-static std::optional<int64_t> findMajorPlace(const ShardingRule &rule, const TensorProjection &result,
-                                             const ValueFactors &dims, int64_t factor, const AxisList &axes) {
+static std::optional<int64_t> findMajorFactor(const ShardingRule &rule, const TensorProjection &result,
+                                              const ValueFactors &dims, int64_t factor, const AxisList &axes) {
   for (const DimFactors &dim : dims)
     if (llvm::is_contained(dim, factor) && rule.factors[dim.front()].kind == FactorKind::PassThrough &&
         rule.factors[dim.front()].size % totalSize(axes) == 0 && isFree(result, dim.front()))
@@ -277,16 +277,17 @@ bool displaceAxes(ShardingProjection &projection) {
         continue;
       for (auto [r, resultFactors] : llvm::enumerate(rule.results)) {
         TensorProjection &result = projection.getTensor(projection.getNumOperands() + r);
-        bool isWhole = factor.kind == FactorKind::NeedReplication;
-        if (result.getSize() != operand.getSize() || (!isWhole && !isStopped(displaced, result.getFactor(index))))
+        bool needsReplication = factor.kind == FactorKind::NeedReplication;
+        if (result.getSize() != operand.getSize() ||
+            (!needsReplication && !isStopped(displaced, result.getFactor(index))))
           continue;
         std::optional<int64_t> place;
-        if (!isWhole)
-          place = findMajorPlace(rule, result, resultFactors, index, displaced->axes);
+        if (!needsReplication)
+          place = findMajorFactor(rule, result, resultFactors, index, displaced->axes);
         if (!place)
-          place = findOtherPlace(rule, operand, result, displaced->axes);
-        if (!place && isWhole)
-          place = findSamePlace(rule, rule.operands[o], resultFactors, index);
+          place = findOtherFactor(rule, operand, result, displaced->axes);
+        if (!place && needsReplication)
+          place = findSameFactor(rule, rule.operands[o], resultFactors, index);
         if (place && isFree(result, *place) &&
             getUsablePrefix(result, *place, rule.factors[*place].size, displaced->axes) == displaced->axes)
           changed |= result.extend(*place, displaced->axes);

@@ -64,20 +64,20 @@ void PropagationState::addManualEdges(ManualOp manual) {
     return;
   auto add = [&](Value outside, Value inside, bool isIn) {
     ShardingRule rule;
-    ValueFactors whole, piece;
+    ValueFactors outerFactors, innerFactors;
     ShardingAttr written = manual.getManualPart(cast<ArrayType>(outside.getType())).getShardingOrOpen();
-    ArrayRef<int64_t> pieceShape = cast<ArrayType>(inside.getType()).getShape();
-    for (auto [size, dim] : llvm::zip(pieceShape, written.getDims())) {
+    ArrayRef<int64_t> innerShape = cast<ArrayType>(inside.getType()).getShape();
+    for (auto [size, dim] : llvm::zip(innerShape, written.getDims())) {
       DimFactors factors;
       if (!dim.empty())
         factors.push_back(rule.addFactor(totalSize(mesh.getParts(dim.getAxes())), FactorKind::Place));
-      piece.push_back({rule.addFactor(size)});
-      factors.push_back(piece.back()[0]);
-      whole.push_back(factors);
+      innerFactors.push_back({rule.addFactor(size)});
+      factors.push_back(innerFactors.back()[0]);
+      outerFactors.push_back(factors);
     }
-    rule.operands = {isIn ? whole : piece};
-    rule.results = {isIn ? piece : whole};
-    if (!pieceShape.empty())
+    rule.operands = {isIn ? outerFactors : innerFactors};
+    rule.results = {isIn ? innerFactors : outerFactors};
+    if (!innerShape.empty())
       addOp(manual, std::move(rule), /*isEdge=*/true, {isIn ? outside : inside, isIn ? inside : outside});
   };
   for (auto [input, argument] : llvm::zip(manual.getInputs(), manual.getBlock().getArguments()))

@@ -79,8 +79,8 @@ void replaceConstraints(func::FuncOp func) {
         markAnnotated(operand);
       Operation *producer = operand.getDefiningOp();
       moveValueNames(constraint, operand);
-      if (std::optional<Location> mark = getMark(constraint.getLoc()); producer && mark)
-        producer->setLoc(getMarkedLoc(producer->getLoc(), *mark));
+      if (std::optional<Location> mark = getAnnotationRange(constraint.getLoc()); producer && mark)
+        producer->setLoc(getAnnotatedLoc(producer->getLoc(), *mark));
       constraint.replaceAllUsesWith(operand);
     } else {
       auto why = builder.getStringAttr("the annotation asks for " + constraint.getType().str());

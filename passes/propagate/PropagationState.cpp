@@ -212,12 +212,12 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
     Value operand = constraint.getOperand();
     Slot &slot = slots[slotOf[operand]];
     ShardingAttr annotation = slots[slotOf[constraint.getResult()]].annotation;
-    Operation *maker = operand.getDefiningOp();
-    if (!annotation || slot.annotation || slot.isGrouped || !maker || !slot.excluded.empty())
+    Operation *producer = operand.getDefiningOp();
+    if (!annotation || slot.annotation || slot.isGrouped || !producer || !slot.excluded.empty())
       return;
     // A carry takes the annotation of its initial value before that of a constraint on the loop's result.
-    if (isa<LoopLikeOpInterface>(maker)) {
-      Value initial = maker->getOperand(cast<OpResult>(operand).getResultNumber());
+    if (isa<LoopLikeOpInterface>(producer)) {
+      Value initial = producer->getOperand(cast<OpResult>(operand).getResultNumber());
       if (ShardingAttr written = slots[slotOf[initial]].annotation; written && written != annotation)
         return;
     }

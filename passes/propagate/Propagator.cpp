@@ -23,11 +23,11 @@ void Propagator::displace() {
   // After each displacement, propagation runs to the fixed point before the next operation.
   for (unsigned index = 0; index < state.getOps().size(); ++index) {
     const ShardingRule &rule = state.getOps()[index].rule;
-    auto isWhole = [](const Factor &factor) { return factor.kind == FactorKind::NeedReplication; };
+    auto needsReplication = [](const Factor &factor) { return factor.kind == FactorKind::NeedReplication; };
     auto isMerged = [](const ValueFactors &result) {
       return llvm::any_of(result, [](const DimFactors &dim) { return dim.size() > 1; });
     };
-    if ((llvm::any_of(rule.factors, isWhole) || llvm::any_of(rule.results, isMerged)) &&
+    if ((llvm::any_of(rule.factors, needsReplication) || llvm::any_of(rule.results, isMerged)) &&
         step(index, kNumStages - 1, PropagationStrategy::Displace))
       runToFixPoint(kNumStages - 1, PropagationStrategy::Settle);
   }

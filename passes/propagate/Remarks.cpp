@@ -68,9 +68,9 @@ void RemarkEmitter::extended(const OpEntry &entry, unsigned tensor, unsigned dim
     if (axes == ArrayRef<AxisPart>(before.getTensors()[tensor].getFactor(factor)->axes))
       continue;
     if (strategy == PropagationStrategy::Displace) {
-      auto [source, wholeFactor] = getDisplaced(before, axes);
-      remark << ", as dimension " << getDimOf(entry.rule, source, wholeFactor) << " of " << describe(entry, source)
-             << (entry.rule.factors[wholeFactor].kind == FactorKind::NeedReplication
+      auto [source, displacedFactor] = getDisplaced(before, axes);
+      remark << ", as dimension " << getDimOf(entry.rule, source, displacedFactor) << " of " << describe(entry, source)
+             << (entry.rule.factors[displacedFactor].kind == FactorKind::NeedReplication
                      ? " is, which the operation needs replicated"
                      : " is, whose shards would not be contiguous");
       return;

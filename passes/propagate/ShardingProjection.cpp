@@ -46,8 +46,8 @@ private:
 } // namespace
 
 bool isRun(int64_t factorSize, llvm::ArrayRef<AxisPart> axes) {
-  int64_t pieces = totalSize(axes);
-  return pieces < factorSize && factorSize % pieces != 0;
+  int64_t deviceCount = totalSize(axes);
+  return deviceCount < factorSize && factorSize % deviceCount != 0;
 }
 
 TensorProjection::TensorProjection(const TensorSharding &sharding, llvm::ArrayRef<DimFactors> dimFactors,

@@ -17,7 +17,7 @@ namespace spmdc {
 namespace {
 
 /// Whether the padded shards of all devices together are no larger than an array may be: a reshard may gather them.
-bool hasAllowedPieces(ArrayType type, const spmd::MeshShape &mesh) {
+bool hasAllowedShards(ArrayType type, const spmd::MeshShape &mesh) {
   SmallVector<int64_t> padded(type.getShape());
   for (auto [size, dim] : llvm::zip_equal(padded, type.getShardingOrOpen().getDims())) {
     int64_t count = 1;
@@ -47,7 +47,7 @@ LogicalResult verifyValue(Value value, const MeshAxes &mesh, const spmd::MeshSha
   for (AxisRefAttr axis : axes)
     if (!mesh.find(axis))
       return emitError(value.getLoc()) << "the mesh has no axis '" << axis.str() << "' for " << type.str();
-  if (!hasAllowedPieces(type, shape))
+  if (!hasAllowedShards(type, shape))
     return emitError(value.getLoc()) << "the padded shards of " << type.str()
                                      << " would have more than 2^56 bytes in total";
   return success();

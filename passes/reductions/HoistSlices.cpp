@@ -26,16 +26,12 @@ namespace spmdc {
 namespace {
 
 /// The most element-wise operations that a slice is hoisted above.
-constexpr size_t kMostOperations = 32;
-
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
-bool isUnreduced(Value value) { return !typeOf(value).getShardingOrOpen().getUnreduced().empty(); }
+constexpr size_t kMaxOperations = 32;
 
 /// A slice or lookup, and the element-wise operations that compute its operand and have no other use.
-class TakenPart {
+class HoistedSlice {
 public:
-  TakenPart(Operation *take, ReshardPlanner &planner) : take(take), planner(planner) {
+  HoistedSlice(Operation *take, ReshardPlanner &planner) : take(take), planner(planner) {
     end = take->getResult(0);
     if (auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
         behind && behind->getBlock() == take->getBlock())
@@ -43,7 +39,7 @@ public:
   }
 
   /// Hoists the slice if reducing and resharding the parts takes less time than for the full arrays.
-  void narrow() {
+  void hoist() {
     if (isUnreduced(take->getOperand(0)) || isUnreduced(end) || !collect(take->getOperand(0)) || !hasReduction ||
         typeOf(end).getNumElements() >= typeOf(take->getOperand(0)).getNumElements())
       return;
@@ -82,7 +78,7 @@ private:
         others.insert(op->getResult(0));
         continue;
       }
-      if (ops.size() >= kMostOperations)
+      if (ops.size() >= kMaxOperations)
         return false;
       ops.push_back(op);
       users.insert(op);
@@ -196,7 +192,8 @@ private:
       operands.map(take->getOperand(0), leaf.origin);
       for (auto [operand, type] : llvm::zip(llvm::drop_begin(take->getOperands()), leaf.others))
         if (typeOf(operand) != type)
-          operands.map(operand, builder.create<ReshardOp>(getUnmarkedLoc(take->getLoc()), type, operand, StringAttr()));
+          operands.map(operand,
+                       builder.create<ReshardOp>(getUnannotatedLoc(take->getLoc()), type, operand, StringAttr()));
       Operation *part = builder.clone(*take, operands);
       part->getResult(0).setType(leaf.part);
       Value result = part->getResult(0);
@@ -242,7 +239,7 @@ class HoistSlicesPass : public impl::HoistSlicesBase<HoistSlicesPass> {
         takes.push_back(op);
     });
     for (Operation *take : takes)
-      TakenPart(take, planner).narrow();
+      HoistedSlice(take, planner).hoist();
   }
 };
 

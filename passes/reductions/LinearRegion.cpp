@@ -10,15 +10,13 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 ArrayRef<AxisRefAttr> unreducedOf(ArrayType type) {
   return type.getSharding() ? type.getSharding().getUnreduced() : ArrayRef<AxisRefAttr>();
 }
 
 /// The most operations of a region, and values that `mayBePartial` examines. Beyond that, values count as replicated
 /// terms and their reductions stay. Without a limit, the search from every sum could visit the entire program.
-constexpr size_t kMostOperations = 256;
+constexpr size_t kMaxOperations = 256;
 
 } // namespace
 
@@ -54,12 +52,12 @@ bool LinearRegion::collectOps(Value value) {
     return false;
   if (ops.contains(op))
     return getValue(op) == value;
-  if (ops.size() >= kMostOperations || (op != last && isUsedOutside(value)))
+  if (ops.size() >= kMaxOperations || (op != last && isUsedOutside(value)))
     return false;
   Member member;
   member.result = cast<OpResult>(value).getResultNumber();
   member.terms = listTerms(value);
-  auto collectTerm = [&](OpOperand *term) { return isWhole(term->get()) || collectOps(term->get()); };
+  auto collectTerm = [&](OpOperand *term) { return isReplicatedTerm(term->get()) || collectOps(term->get()); };
   if (member.terms.empty() || !llvm::all_of(member.terms, collectTerm))
     return false;
   members[op] = std::move(member);
@@ -89,15 +87,15 @@ bool LinearRegion::addsUp() const {
          llvm::any_of(ops, combinesElements);
 }
 
-Block *LinearRegion::getArm(OpOperand &use) {
-  Block *arm = nullptr;
+Block *LinearRegion::getIfBranch(OpOperand &use) {
+  Block *ifBranch = nullptr;
   for (Block *inner = use.getOwner()->getBlock(); inner != use.get().getParentBlock();
        inner = inner->getParentOp()->getBlock()) {
     if (!isa<IfOp>(inner->getParentOp()))
       return nullptr;
-    arm = inner;
+    ifBranch = inner;
   }
-  return arm;
+  return ifBranch;
 }
 
 bool LinearRegion::isInside(OpOperand &use) const {
@@ -122,10 +120,10 @@ bool LinearRegion::isClosedAt(Value value, Operation *end) {
       entries.insert(use.getOwner());
       continue;
     }
-    Block *arm = getArm(use);
-    if (!arm)
+    Block *ifBranch = getIfBranch(use);
+    if (!ifBranch)
       return false;
-    if (Escape escape{value, arm}; !llvm::is_contained(escapes, escape))
+    if (Escape escape{value, ifBranch}; !llvm::is_contained(escapes, escape))
       escapes.push_back(escape);
   }
   return true;
@@ -155,8 +153,8 @@ SmallVector<OpOperand *> LinearRegion::listTerms(Value value) const {
   Operation *op = value.getDefiningOp();
   SmallVector<OpOperand *> terms;
   if (auto branch = dyn_cast<IfOp>(op)) {
-    for (Region &arm : branch->getRegions())
-      terms.push_back(&arm.front().getTerminator()->getOpOperand(cast<OpResult>(value).getResultNumber()));
+    for (Region &ifBranch : branch->getRegions())
+      terms.push_back(&ifBranch.front().getTerminator()->getOpOperand(cast<OpResult>(value).getResultNumber()));
     return terms;
   }
   for (unsigned number : listLinear(op, [&](Value operand) { return mayBePartial(operand); }))
@@ -172,7 +170,7 @@ bool LinearRegion::mayBePartial(Value value) const {
     return false;
   if (auto entry = known.find(value); entry != known.end())
     return entry->second;
-  if (known.size() >= kMostOperations)
+  if (known.size() >= kMaxOperations)
     return false;
   known[value] = false;
   known[value] = llvm::any_of(listTerms(value), [&](OpOperand *term) { return mayBePartial(term->get()); });
@@ -185,7 +183,7 @@ bool LinearRegion::isUsedOutside(Value value) const {
   return llvm::any_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (user->getBlock() != value.getParentBlock())
-      return !getArm(use);
+      return !getIfBranch(use);
     if (isa<YieldOp>(user))
       return user->getBlock() == block; // Then it is the loop's yield.
     if (isa<ReshardOp>(user))
@@ -194,30 +192,30 @@ bool LinearRegion::isUsedOutside(Value value) const {
   });
 }
 
-bool LinearRegion::isWhole(Value value) const {
+bool LinearRegion::isReplicatedTerm(Value value) const {
   return unreducedOf(typeOf(value)).empty() && !isZero(value) && !mayBePartial(value);
 }
 
-SmallVector<LinearRegion::Whole> LinearRegion::listWholes() const {
-  SmallVector<Whole> wholes;
+SmallVector<LinearRegion::ReplicatedTerm> LinearRegion::listReplicatedTerms() const {
+  SmallVector<ReplicatedTerm> replicatedTerms;
   for (Operation *op : ops) {
     const Member &member = members.at(op);
     for (auto [term, type] : llvm::zip_equal(member.terms, member.termTypes))
-      if (Whole whole{term->get(), term->getOwner()->getBlock(), type};
-          isWhole(whole.value) && !llvm::is_contained(wholes, whole))
-        wholes.push_back(whole);
+      if (ReplicatedTerm replicated{term->get(), term->getOwner()->getBlock(), type};
+          isReplicatedTerm(replicated.value) && !llvm::is_contained(replicatedTerms, replicated))
+        replicatedTerms.push_back(replicated);
   }
-  return wholes;
+  return replicatedTerms;
 }
 
-SmallVector<LinearRegion::Remake> LinearRegion::listRemakes() const {
-  SmallVector<Remake> remakes;
+SmallVector<LinearRegion::Remat> LinearRegion::listRemats() const {
+  SmallVector<Remat> remats;
   for (Operation *op : ops)
     for (auto [operand, type] : members.at(op).others)
       if (auto moves = listReshardsToRematerialize(mesh, operand->get(), type))
         for (const ShardingPair &move : *moves)
-          remakes.push_back({op->getBlock(), move});
-  return remakes;
+          remats.push_back({op->getBlock(), move});
+  return remats;
 }
 
 } // namespace spmdc

@@ -59,25 +59,25 @@ public:
   double getShare(mlir::Block *inner) const;
 
   /// A term that is not a partial sum, the block that uses it, and the type that it gets.
-  struct Whole {
+  struct ReplicatedTerm {
     mlir::Value value;
     mlir::Block *block;
     ArrayType type;
-    bool operator==(const Whole &) const = default;
+    bool operator==(const ReplicatedTerm &) const = default;
   };
-  llvm::SmallVector<Whole> listWholes() const;
+  llvm::SmallVector<ReplicatedTerm> listReplicatedTerms() const;
 
   /// A reshard that is needed to rematerialize another operand in the sharding of the partial sums.
-  struct Remake {
+  struct Remat {
     mlir::Block *block;
     ShardingPair move;
   };
-  llvm::SmallVector<Remake> listRemakes() const;
+  llvm::SmallVector<Remat> listRemats() const;
 
   /// A value of the region that a branch needs for another purpose, and so has to reduce.
   struct Escape {
     mlir::Value value;
-    mlir::Block *arm;
+    mlir::Block *ifBranch;
     bool operator==(const Escape &) const = default;
   };
   llvm::ArrayRef<Escape> getEscapes() const { return escapes; }
@@ -119,12 +119,12 @@ private:
   /// Whether partial sums lead to the value, and its users can be in the region.
   bool mayBePartial(mlir::Value value) const;
   /// Whether the value is reduced and stays a term from outside of the region (not a zero).
-  bool isWhole(mlir::Value value) const;
+  bool isReplicatedTerm(mlir::Value value) const;
   /// Whether an operation uses the value that cannot be in a region and is not in a branch.
   bool isUsedOutside(mlir::Value value) const;
   /// The outermost branch around a use of a value that is defined outside of it. Null if the use is not in a branch, or
   /// also in another kind of region.
-  static mlir::Block *getArm(mlir::OpOperand &use);
+  static mlir::Block *getIfBranch(mlir::OpOperand &use);
   bool isInside(mlir::OpOperand &use) const;
   bool isEntry(mlir::OpOperand &use) const;
   /// Whether all uses but that of `end` are in the region or in branches.
@@ -148,7 +148,7 @@ private:
   bool addsUp() const;
   /// Converts a value to the element type of `type`.
   static mlir::Value toElementType(mlir::Operation *before, mlir::Value value, ArrayType type);
-  void reduceInArms();
+  void reduceInBranches();
 
   const spmd::MeshShape &mesh;
   RunCounts &runs;

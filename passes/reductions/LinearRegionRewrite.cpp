@@ -9,8 +9,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 void LinearRegion::eraseUnused(Value value) {
   if (auto reshard = value.getDefiningOp<ReshardOp>(); reshard && reshard->use_empty())
     reshard->erase();
@@ -29,11 +27,12 @@ Value LinearRegion::toElementType(Operation *before, Value value, ArrayType type
   if (from.getElementType() == type.getElementType())
     return value;
   OpBuilder builder(before);
-  return builder.create<ConvertOp>(getUnmarkedLoc(value.getLoc()), from.withElementType(type.getElementType()), value);
+  return builder.create<ConvertOp>(getUnannotatedLoc(value.getLoc()), from.withElementType(type.getElementType()),
+                                   value);
 }
 
 void LinearRegion::rewrite(Operation *end) {
-  reduceInArms();
+  reduceInBranches();
   auto isPartialAlready = [&](Value value) {
     return value == carry || (value.getDefiningOp() && ops.contains(value.getDefiningOp()));
   };
@@ -70,18 +69,20 @@ void LinearRegion::rewrite(Operation *end) {
 }
 
 /// Reduces each escape in its branch, in front of the first operation that uses it there.
-void LinearRegion::reduceInArms() {
-  for (auto [value, arm] : escapes) {
-    auto isOfArm = [&, arm = arm](OpOperand &use) { return !isInside(use) && getArm(use) == arm; };
+void LinearRegion::reduceInBranches() {
+  for (auto [value, ifBranch] : escapes) {
+    auto isInBranch = [&, ifBranch = ifBranch](OpOperand &use) {
+      return !isInside(use) && getIfBranch(use) == ifBranch;
+    };
     Operation *first = nullptr;
     for (OpOperand &use : value.getUses())
-      if (isOfArm(use))
-        if (Operation *user = arm->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
+      if (isInBranch(use))
+        if (Operation *user = ifBranch->findAncestorOpInBlock(*use.getOwner()); !first || user->isBeforeInBlock(first))
           first = user;
     auto reduced = OpBuilder(first).create<ReshardOp>(
-        getUnmarkedLoc(first->getLoc()), typeOf(value), value,
+        getUnannotatedLoc(first->getLoc()), typeOf(value), value,
         StringAttr::get(first->getContext(), why("a branch reduces the partial sums that it uses otherwise")));
-    value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isOfArm(use); });
+    value.replaceUsesWithIf(reduced, [&](OpOperand &use) { return use.getOwner() != reduced && isInBranch(use); });
   }
 }
 

@@ -9,8 +9,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 SmallVector<ArrayType> LinearRegion::listCarryTypes() const {
   if (!carry)
     return {ArrayType()};
@@ -122,20 +120,20 @@ bool LinearRegion::findRuledTypes(Operation *op) {
   ShardingRule rule = ruled.getShardingRule();
   MLIRContext *context = op->getContext();
   // The terms that are partial sums already determine the axes of the factors; zeros and the carry follow them.
-  std::optional<FactorAxes> cut;
+  std::optional<FactorAxes> factorAxes;
   bool isMoved = false;
   for (OpOperand *term : member.terms) {
     ArrayType type = getPartialType(term->get());
     if (!type)
       continue;
     const ValueFactors &factors = rule.operands[term->getOperandNumber()];
-    spmd::Sharding lies = type.getShardingOrOpen().toValue();
-    isMoved |= lies.dims != typeOf(term->get()).getShardingOrOpen().toValue().dims;
-    FactorAxes of = projectToFactors(mesh, rule, factors, lies);
+    spmd::Sharding termSharding = type.getShardingOrOpen().toValue();
+    isMoved |= termSharding.dims != typeOf(term->get()).getShardingOrOpen().toValue().dims;
+    FactorAxes of = projectToFactors(mesh, rule, factors, termSharding);
     std::optional<spmd::Sharding> kept = shardingOf(mesh, rule, factors, of);
-    if (isMoved && (!kept || kept->dims != lies.dims || (cut && *cut != of)))
+    if (isMoved && (!kept || kept->dims != termSharding.dims || (factorAxes && *factorAxes != of)))
       return false;
-    cut = std::move(of);
+    factorAxes = std::move(of);
   }
   // A collective of the user would send more in another sharding.
   if (isMoved && isLinearCollective(op))
@@ -144,13 +142,13 @@ bool LinearRegion::findRuledTypes(Operation *op) {
   member.type = typeOf(getValue(op));
   if (isMoved) {
     AxisRefs summed;
-    for (auto [factor, list] : llvm::zip(rule.factors, *cut)) {
+    for (auto [factor, list] : llvm::zip(rule.factors, *factorAxes)) {
       if (factor.kind == FactorKind::Reduction && maySum(op))
         llvm::append_range(summed, list);
       else if (factor.kind != FactorKind::PassThrough && !list.empty())
         return false;
     }
-    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *cut);
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], *factorAxes);
     if (!sharding)
       return false;
     sharding->unreduced = summed;
@@ -160,7 +158,8 @@ bool LinearRegion::findRuledTypes(Operation *op) {
     ArrayType type = typeOf(operand.get());
     bool isTerm = llvm::is_contained(member.terms, &operand);
     if (isMoved) {
-      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.operands[operand.getOperandNumber()], *cut);
+      std::optional<spmd::Sharding> sharding =
+          shardingOf(mesh, rule, rule.operands[operand.getOperandNumber()], *factorAxes);
       if (!sharding)
         return false;
       bool isElsewhere = sharding->dims != type.getShardingOrOpen().toValue().dims;

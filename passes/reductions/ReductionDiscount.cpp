@@ -12,15 +12,13 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// The operands that may be partial sums if the operation's result is one.
 SmallVector<unsigned> listTerms(Operation *op) {
   return listLinear(op, [](Value operand) { return !isUniform(operand); });
 }
 
 /// Whether the use is a slice or lookup that leaves fewer elements.
-bool isTaken(OpOperand &use) {
+bool isSlice(OpOperand &use) {
   Operation *user = use.getOwner();
   return use.getOperandNumber() == 0 && readsRange(user) &&
          typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
@@ -28,8 +26,8 @@ bool isTaken(OpOperand &use) {
 
 /// The use by a slice or lookup to which only element-wise operations without other uses lead from the value: then the
 /// slice is hoisted above them and the reduction (spmdc-hoist-slices). Null if there is none.
-OpOperand *findTaken(Value value) {
-  constexpr size_t kMostOperations = 32;
+OpOperand *findSlicedUse(Value value) {
+  constexpr size_t kMaxOperations = 32;
   llvm::SmallPtrSet<Operation *, 16> seen; // Contains null if there is a use in another block.
   SmallVector<Operation *> next;           // Users of the values so far, the earliest last.
   auto addUsers = [&](Value made) {
@@ -41,11 +39,11 @@ OpOperand *findTaken(Value value) {
     llvm::sort(next, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
   };
   addUsers(value);
-  while (!next.empty() && seen.size() <= kMostOperations && !seen.contains(nullptr)) {
+  while (!next.empty() && seen.size() <= kMaxOperations && !seen.contains(nullptr)) {
     Operation *user = next.pop_back_val();
     OpOperand &first = user->getOpOperand(0);
     bool isMade = first.get() == value || seen.contains(first.get().getDefiningOp());
-    if (isMade && next.empty() && isTaken(first))
+    if (isMade && next.empty() && isSlice(first))
       return &first;
     if (!isa<ElementwiseOpInterface>(user) || typeOf(user->getResult(0)).getShape() != typeOf(value).getShape())
       return nullptr;
@@ -55,11 +53,11 @@ OpOperand *findTaken(Value value) {
 }
 
 /// Whether there is one use, or the uses are in different branches, of which at most one runs.
-bool isUsedOnceOrInArms(Value value) {
-  llvm::SmallPtrSet<Region *, 2> arms;
+bool isUsedOnceOrInBranches(Value value) {
+  llvm::SmallPtrSet<Region *, 2> branches;
   return value.hasOneUse() || llvm::all_of(value.getUsers(), [&](Operation *user) {
-           Region *arm = user->getParentRegion();
-           return isa<IfOp>(arm->getParentOp()) && arms.insert(arm).second;
+           Region *ifBranch = user->getParentRegion();
+           return isa<IfOp>(ifBranch->getParentOp()) && branches.insert(ifBranch).second;
          });
 }
 
@@ -86,7 +84,7 @@ Value findCarry(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *loop = argument ? argument.getOwner()->getParentOp() : nullptr;
   bool isCarry = loop && (isa<ForOp>(loop) || isUnseenByCondition(argument));
-  return isCarry && isUsedOnceOrInArms(argument) ? argument : Value();
+  return isCarry && isUsedOnceOrInBranches(argument) ? argument : Value();
 }
 
 /// Follows the result of an operation to the point where its reduction is cheapest.
@@ -112,7 +110,7 @@ public:
       if (shareOf(result) <= shareOf(least))
         least = result;
     // Operations that are not linear run on a slice alone, if only that is used.
-    if (OpOperand *taken = findTaken(value)) {
+    if (OpOperand *taken = findSlicedUse(value)) {
       take(*taken);
       least = result;
     }
@@ -124,7 +122,7 @@ private:
 
   bool step(OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isTaken(use)) {
+    if (isSlice(use)) {
       take(use);
     } else if (isLinearIn(use)) {
       for (unsigned other : listTerms(user)) // The other terms, which must be partial sums as well.
@@ -136,7 +134,7 @@ private:
     } else if (Operation *loop = user->getParentOp(); carry && isa<YieldOp>(user) && isa<LoopLikeOpInterface>(loop) &&
                                                       comesTo(loop, getCarry(loop, use.getOperandNumber()), carry)) {
       unsigned index = use.getOperandNumber();
-      scaleBy(1 / getTrips(loop));
+      scaleBy(1 / estimateIterations(loop));
       value = loop->getResult(index);
       carry = findCarry(loop->getOperand(index));
     } else {
@@ -206,8 +204,8 @@ private:
   /// Collects the sums that lead to the value through linear operations without other uses.
   void collectSharers(Value term, unsigned depth = 0) {
     Operation *op = term.getDefiningOp();
-    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMostSharers ||
-        depth >= kMostTerms)
+    if (!op || !term.hasOneUse() || op->getBlock() != value.getParentBlock() || result.sharers.size() >= kMaxSharers ||
+        depth >= kMaxTerms)
       return;
     if (isa<ReshardOp>(op)) {
       collectSharers(op->getOperand(0), depth + 1);
@@ -225,7 +223,7 @@ private:
 
   void scaleBy(double factor) {
     result.share *= factor;
-    result.shareOfCut *= factor;
+    result.shareIfSharded *= factor;
   }
 
   static double getRatio(Value part, Value all) {
@@ -238,14 +236,14 @@ private:
     for (auto [dim, factors] : llvm::enumerate(rule.operands[0]))
       if (origins[dim] >= 0 &&
           llvm::any_of(factors, [&](unsigned factor) { return rule.factors[factor].kind != FactorKind::PassThrough; }))
-        result.whole.push_back(origins[dim]);
+        result.fullDims.push_back(origins[dim]);
     value = use.getOwner()->getResult(0);
     result.share *= getRatio(value, use.get());
     origins.assign(typeOf(value).getRank(), -1);
   }
 
-  static constexpr size_t kMostSharers = 16;
-  static constexpr unsigned kMostTerms = 64;
+  static constexpr size_t kMaxSharers = 16;
+  static constexpr unsigned kMaxTerms = 64;
 
   ReductionDiscount result;
   Value value, carry;
@@ -256,19 +254,19 @@ private:
 
 double ReductionDiscount::of(ArrayType type, ArrayRef<AxisRefs> sharersAxes) const {
   spmd::Sharding sharding = type.getShardingOrOpen().toValue();
-  bool isCut = llvm::any_of(whole, [&](int64_t dim) { return !sharding.dims[dim].empty(); });
+  bool isSharded = llvm::any_of(fullDims, [&](int64_t dim) { return !sharding.dims[dim].empty(); });
   auto sum = llvm::count_if(sharersAxes, [&](const AxisRefs &axes) {
     return axes.size() == sharding.unreduced.size() &&
            std::is_permutation(axes.begin(), axes.end(), sharding.unreduced.begin());
   });
-  return (isCut ? shareOfCut : share) / static_cast<double>(1 + sum);
+  return (isSharded ? shareIfSharded : share) / static_cast<double>(1 + sum);
 }
 
 AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule) {
-  FactorAxes cut(rule.factors.size());
+  FactorAxes factorAxes(rule.factors.size());
   for (auto [operand, factors] : llvm::zip(op->getOperands(), rule.operands)) {
     FactorAxes own = projectToFactors(mesh, rule, factors, typeOf(operand).getShardingOrOpen().toValue());
-    for (auto [all, axes] : llvm::zip(cut, own)) {
+    for (auto [all, axes] : llvm::zip(factorAxes, own)) {
       if (!all.empty() && !axes.empty() && all != axes)
         return {};
       if (all.empty())
@@ -276,7 +274,7 @@ AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op
     }
   }
   AxisRefs summed, used;
-  for (auto [factor, axes] : llvm::zip(rule.factors, cut)) {
+  for (auto [factor, axes] : llvm::zip(rule.factors, factorAxes)) {
     if (overlap(axes, used))
       return {};
     llvm::append_range(used, axes);

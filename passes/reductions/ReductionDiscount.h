@@ -12,9 +12,9 @@ namespace spmdc {
 /// sums, if it is shared with other partial sums (spmdc-sink-reductions), or if a sum or slice behind the operation
 /// leaves fewer elements (spmdc-sink-reductions, spmdc-hoist-slices).
 struct ReductionDiscount {
-  double share = 1;                 ///< The fraction if no dimension of `whole` is sharded.
-  double shareOfCut = 1;            ///< The fraction if one of them is: then a slice cannot be hoisted.
-  llvm::SmallVector<int64_t> whole; ///< The dimensions along which the slice or lookup needs the full size.
+  double share = 1;                    ///< The fraction if no dimension of `fullDims` is sharded.
+  double shareIfSharded = 1;           ///< The fraction if one of them is: then a slice cannot be hoisted.
+  llvm::SmallVector<int64_t> fullDims; ///< The dimensions along which the slice or lookup needs the full size.
   /// Sums that are added to this one. Those that are over the same axes share one reduction with it.
   llvm::SmallVector<ShardingRuleOpInterface> sharers;
 

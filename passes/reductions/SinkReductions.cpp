@@ -27,13 +27,10 @@ namespace spmdc {
 
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
-bool isPartial(ArrayType type) { return !type.getShardingOrOpen().getUnreduced().empty(); }
-
-class Deferrer {
+class ReductionSinker {
 public:
-  Deferrer(ReshardPlanner &planner, bool growsCarries)
+  ReductionSinker(ReshardPlanner &planner, bool growsCarries)
       : mesh(planner.getMesh()), planner(planner), model(planner.getModel()), growsCarries(growsCarries) {}
 
   void visit(Block &block) {
@@ -50,7 +47,7 @@ public:
       } else if (isa<AddOp, SubtractOp, ReduceOp, SliceOp, DynamicSliceOp, ScatterAddOp, ScatterAddAlongOp, AllReduceOp,
                      ReduceScatterOp>(op)) {
         visitEnd(&op);
-      } else if (auto entry = dyn_cast<ReshardOp>(op); entry && isPartial(entry.getType())) {
+      } else if (auto entry = dyn_cast<ReshardOp>(op); entry && isUnreduced(entry.getType())) {
         // The reshard makes a value unreduced again that may just have been reduced: try to remove that reduction.
         if (Operation *end = entry.getOperand().getDefiningOp(); end && end->getBlock() == &block)
           visitEnd(end);
@@ -83,49 +80,49 @@ private:
 
   /// Seconds that rewriting a region saves: its reductions and entries, less new reshards, and less the additional
   /// memory traffic of operations whose local arrays become larger.
-  double savedSeconds(const LinearRegion &cone, Operation *end = nullptr) {
+  double savedSeconds(const LinearRegion &region, Operation *end = nullptr) {
     double seconds = 0;
-    for (Operation *reduction : cone.getReductions())
-      if (cone.isUsedInside(reduction->getResult(0), end))
-        seconds += cone.getShare(reduction->getBlock()) *
+    for (Operation *reduction : region.getReductions())
+      if (region.isUsedInside(reduction->getResult(0), end))
+        seconds += region.getShare(reduction->getBlock()) *
                    secondsOf(typeOf(reduction->getOperand(0)), typeOf(reduction->getResult(0)));
-    for (Operation *entry : cone.getEntries())
+    for (Operation *entry : region.getEntries())
       seconds +=
-          cone.getShare(entry->getBlock()) * secondsOf(typeOf(entry->getOperand(0)), typeOf(entry->getResult(0)));
-    for (const auto &[value, block, type] : cone.listWholes())
-      seconds -= cone.getShare(block) * secondsToPartial(value, type);
-    for (const auto &[block, move] : cone.listRemakes())
-      seconds -= cone.getShare(block) * secondsOf(move.from, move.to);
-    for (const auto &[value, arm] : cone.getEscapes())
-      seconds -= cone.getShare(arm) * secondsOf(cone.getPartialType(value), typeOf(value));
-    for (Operation *op : cone.getOps())
-      seconds -= cone.getShare(op->getBlock()) * static_cast<double>(getGrowth(cone, op)) / model.memoryPerSecond;
+          region.getShare(entry->getBlock()) * secondsOf(typeOf(entry->getOperand(0)), typeOf(entry->getResult(0)));
+    for (const auto &[value, block, type] : region.listReplicatedTerms())
+      seconds -= region.getShare(block) * secondsToPartial(value, type);
+    for (const auto &[block, move] : region.listRemats())
+      seconds -= region.getShare(block) * secondsOf(move.from, move.to);
+    for (const auto &[value, ifBranch] : region.getEscapes())
+      seconds -= region.getShare(ifBranch) * secondsOf(region.getPartialType(value), typeOf(value));
+    for (Operation *op : region.getOps())
+      seconds -= region.getShare(op->getBlock()) * static_cast<double>(getGrowth(region, op)) / model.memoryPerSecond;
     return seconds;
   }
 
   /// The bytes of memory that an operation of the region reads and writes more than before.
-  int64_t getGrowth(const LinearRegion &cone, Operation *op) const {
+  int64_t getGrowth(const LinearRegion &region, Operation *op) const {
     if (isa<IfOp>(op)) // The values that branches yield are already materialized.
       return 0;
     auto growthOf = [&](Value value) {
-      ArrayType partial = cone.getPartialType(value);
+      ArrayType partial = region.getPartialType(value);
       return partial ? partial.getLocalBytes(mesh) - typeOf(value).getLocalBytes(mesh) : 0;
     };
     // A value between two operations of the region is not materialized, since they are fused; but a product is.
     auto isInMemory = [&](Value value) {
-      Operation *maker = value.getDefiningOp();
-      bool isForOther = value.hasOneUse() && llvm::is_contained(cone.getOps(), maker) &&
-                        llvm::is_contained(cone.getOps(), *value.user_begin());
-      return !isForOther || findProduct(cone, maker);
+      Operation *definingOp = value.getDefiningOp();
+      bool isForOther = value.hasOneUse() && llvm::is_contained(region.getOps(), definingOp) &&
+                        llvm::is_contained(region.getOps(), *value.user_begin());
+      return !isForOther || findProduct(region, definingOp);
     };
     auto readGrowthOf = [&](Value value) { return isInMemory(value) ? growthOf(value) : 0; };
     if (std::optional<unsigned> update = getUpdateOperandNumber(op)) // The update is written in place.
       return 2 * readGrowthOf(op->getOperand(*update));
     // The product's kernel writes the sum instead of the product, so neither is read or written by another kernel.
-    OpOperand *product = findProduct(cone, op);
-    Value result = cone.getValue(op);
+    OpOperand *product = findProduct(region, op);
+    Value result = region.getValue(op);
     int64_t grown = product ? -typeOf(result).getLocalBytes(mesh) : readGrowthOf(result);
-    for (OpOperand *term : cone.getTerms(op))
+    for (OpOperand *term : region.getTerms(op))
       grown += term == product ? -typeOf(term->get()).getLocalBytes(mesh) : readGrowthOf(term->get());
     // A saved kernel alone is no reason to move a reduction.
     return std::max<int64_t>(grown, 0);
@@ -133,12 +130,12 @@ private:
 
   /// The term of an addition that is the reduction of a product, else null: without the reduction in between, the
   /// product's kernel adds the other term.
-  static OpOperand *findProduct(const LinearRegion &cone, Operation *op) {
+  static OpOperand *findProduct(const LinearRegion &region, Operation *op) {
     if (!isa<AddOp, SubtractOp>(op))
       return nullptr;
-    for (OpOperand *term : cone.getTerms(op)) {
+    for (OpOperand *term : region.getTerms(op)) {
       Operation *reduction = term->get().getDefiningOp();
-      if (reduction && llvm::is_contained(cone.getReductions(), reduction) && reduction->hasOneUse() &&
+      if (reduction && llvm::is_contained(region.getReductions(), reduction) && reduction->hasOneUse() &&
           reduction->getOperand(0).hasOneUse() && reduction->getOperand(0).getDefiningOp<DotGeneralOp>())
         return term;
     }
@@ -156,39 +153,39 @@ private:
   /// Rewrites the linear region that ends in an operation that adds partial sums or leaves fewer elements, if it saves
   /// time.
   void visitEnd(Operation *op) {
-    LinearRegion cone(mesh, runs, op->getBlock());
+    LinearRegion region(mesh, runs, op->getBlock());
     Value end = op->getResult(0);
     ArrayType type = typeOf(end);
-    if (!cone.collect(end) || cone.getReductions().empty() || !cone.isClosed())
+    if (!region.collect(end) || region.getReductions().empty() || !region.isClosed())
       return;
     // A reshard of the result, or the reduction of a sum along sharded dimensions, can reduce the whole region.
     auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
     if (behind && behind->getBlock() != op->getBlock())
       behind = {};
-    if (!behind && isPartial(type))
+    if (!behind && isUnreduced(type))
       return;
     ArrayType wanted = behind ? behind.getType() : type;
-    double saved = savedSeconds(cone) + (behind ? secondsOf(type, wanted) : 0);
-    double seconds = secondsOf(cone.getPartialType(end), wanted);
+    double saved = savedSeconds(region) + (behind ? secondsOf(type, wanted) : 0);
+    double seconds = secondsOf(region.getPartialType(end), wanted);
     // An all_reduce of the user over other axes, and the reduction behind it, become one (spmdc-fold-collectives).
     if (auto written = dyn_cast<AllReduceOp>(op); written && !behind) {
       SmallVector<AxisRefAttr> axes(written.getAxes().getAxes());
       saved += allReduceSeconds(type, axes);
-      ArrayType partial = cone.getPartialType(end);
+      ArrayType partial = region.getPartialType(end);
       double apart = seconds + allReduceSeconds(partial, axes);
       llvm::append_range(axes, partial.getSharding().getUnreduced());
       seconds = std::min(apart, allReduceSeconds(partial, axes));
     }
     if (saved <= seconds)
       return;
-    bool isOne = cone.getReductions().size() == 1;
-    std::string why =
-        cone.why(isOne ? "only the remaining elements are reduced" : "partial sums are added before they are reduced");
+    bool isOne = region.getReductions().size() == 1;
+    std::string why = region.why(isOne ? "only the remaining elements are reduced"
+                                       : "partial sums are added before they are reduced");
     // The collective keeps the source line of the partial sums; the annotation of the result stays where it was.
-    Location loc = isOne ? cone.getReductions().front()->getLoc() : end.getLoc();
-    std::optional<Location> mark = getMark(behind ? behind->getLoc() : end.getLoc());
-    loc = mark ? getMarkedLoc(getUnmarkedLoc(loc), *mark) : getUnmarkedLoc(loc);
-    cone.rewrite();
+    Location loc = isOne ? region.getReductions().front()->getLoc() : end.getLoc();
+    std::optional<Location> annotation = getAnnotationRange(behind ? behind->getLoc() : end.getLoc());
+    loc = annotation ? getAnnotatedLoc(getUnannotatedLoc(loc), *annotation) : getUnannotatedLoc(loc);
+    region.rewrite();
     if (!behind)
       return reduceBehind(end, loc, type, why);
     behind.setWhyAttr(StringAttr::get(op->getContext(), why));
@@ -204,7 +201,7 @@ private:
   static void reduceInSlices(Block &body) {
     for (Operation &op : llvm::make_early_inc_range(body)) {
       auto reduction = dyn_cast<ReshardOp>(op);
-      if (!reduction || !isPartial(typeOf(reduction.getOperand())) || isPartial(reduction.getType()) ||
+      if (!reduction || !isUnreduced(typeOf(reduction.getOperand())) || isUnreduced(reduction.getType()) ||
           !isInSlices(reduction))
         continue;
       ArrayType partial = typeOf(reduction.getOperand());
@@ -249,16 +246,16 @@ private:
     bool isLookedAt = isa<WhileOp>(loop) && !loop->getRegion(0).getArgument(index).use_empty();
     if (!last || isLookedAt || llvm::any_of(yield->getOpOperands(), isYieldedAgain))
       return;
-    LinearRegion cone(mesh, runs, &getBody(loop), argument);
-    if (!cone.collect(next) || cone.getReductions().empty() || !cone.isClosed(yield))
+    LinearRegion region(mesh, runs, &getBody(loop), argument);
+    if (!region.collect(next) || region.getReductions().empty() || !region.isClosed(yield))
       return;
-    ArrayType partial = cone.getPartialType(next);
-    if (!isWorthIt(loop, index, partial, savedSeconds(cone, yield)))
+    ArrayType partial = region.getPartialType(next);
+    if (!isWorthIt(loop, index, partial, savedSeconds(region, yield)))
       return;
     std::string why =
-        cone.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
-                                      : "the partial sums of all iterations are added before they are reduced");
-    cone.rewrite(yield);
+        region.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
+                                        : "the partial sums of all iterations are added before they are reduced");
+    region.rewrite(yield);
     makeCarryPartial(loop, index, partial, why);
   }
 
@@ -270,7 +267,7 @@ private:
     double share = getReductionDiscount(loop, index).of(partial, {});
     double once =
         share * secondsOf(partial, typeOf(loop->getResult(index))) + secondsToPartial(loop->getOperand(index), partial);
-    return getTrips(loop) * saved > once;
+    return estimateIterations(loop) * saved > once;
   }
 
   /// Makes the carry and the loop's result unreduced, and reduces the result behind the loop.
@@ -299,10 +296,10 @@ public:
 
 private:
   void runOnOperation() override {
-    Deferrer deferrer(getAnalysis<ReshardPlanner>(), growCarries);
+    ReductionSinker sinker(getAnalysis<ReshardPlanner>(), growCarries);
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       for (Block &block : func.getBody())
-        deferrer.visit(block);
+        sinker.visit(block);
       func.walk([](ReshardOp reshard) {
         if (reshard.getOperand().getType() != reshard.getType())
           return;

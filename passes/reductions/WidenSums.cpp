@@ -12,8 +12,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 class SumWidener {
 public:
   void run(Operation *op) {
@@ -24,7 +22,7 @@ public:
     wide = getPartialSumType(op, type.getElementType());
     if (wide == type.getElementType() || op->hasAttr(kKeepsPrecisionAttrName) || !isSum(op->getOperand(0)))
       return;
-    sayWhy(type);
+    addReason(type);
     op->setOperand(0, widen(op->getOperand(0), op));
     value.setType(type.withElementType(wide));
     round(value, type);
@@ -32,7 +30,7 @@ public:
 
 private:
   /// The most operations between sums and the collective that are searched; beyond that the type does not change.
-  static constexpr size_t kMostOperations = 64;
+  static constexpr size_t kMaxOperations = 64;
 
   /// Whether the operation sums up 16-bit floats.
   static bool makesSum(Operation *op) {
@@ -50,7 +48,7 @@ private:
       return true;
     if (auto known = sums.find(op); known != sums.end())
       return known->second;
-    if (!value.hasOneUse() || sums.size() >= kMostOperations)
+    if (!value.hasOneUse() || sums.size() >= kMaxOperations)
       return false;
     sums[op] = false;
     bool isIt = false;
@@ -90,7 +88,7 @@ private:
     rounded.insert(narrow.getDefiningOp());
   }
 
-  void sayWhy(ArrayType type) {
+  void addReason(ArrayType type) {
     auto why = collective->getAttrOfType<StringAttr>("why");
     std::string name(spmd::dtypeName(type.getDType()));
     std::string text = (why ? why.getValue().str() + "; " : "") + "partial sums in f32, rounded to " + name +

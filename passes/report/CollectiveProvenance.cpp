@@ -33,7 +33,8 @@ std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, con
     if (std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
       sites.push_back(&op);
   narrow(sites, [&](const PropagationLog::Op *op) {
-    return std::find(collective.ways.begin(), collective.ways.end(), op->way) != collective.ways.end();
+    return std::find(collective.callPaths.begin(), collective.callPaths.end(), op->callPath) !=
+           collective.callPaths.end();
   });
   narrow(sites, [&](const PropagationLog::Op *op) { return mentions(collective.why, op->name); });
   narrow(sites, [&](const PropagationLog::Op *op) {
@@ -49,12 +50,12 @@ public:
   CauseFinder(const PropagationLog &log, std::set<std::string> axes) : log(log), axes(std::move(axes)) {}
 
   void visit(const PropagationLog::Op &op) {
-    std::map<std::string, std::set<int64_t>> cutFactors; // For each axis.
+    std::map<std::string, std::set<int64_t>> shardedFactors; // For each axis.
     for (size_t tensor = 0; tensor < op.arrays.size(); ++tensor)
       for (size_t dim = 0; dim < op.factors[tensor].size(); ++dim)
         for (const std::string &axis : axes)
           if (std::optional<PropagationLog::Origin> origin = log.trace(op.arrays[tensor].array, dim, axis)) {
-            cutFactors[axis].insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
+            shardedFactors[axis].insert(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end());
             add({&op}, axis, *origin);
           }
     // Closed dimensions that the user keeps replicated over an axis, while another array shards the same factor over
@@ -63,25 +64,30 @@ public:
       const PropagationLog::Array &array = log.arrays[op.arrays[tensor].array];
       for (size_t dim = 0; dim < std::min(array.written.size(), op.factors[tensor].size()); ++dim) {
         const PropagationLog::WrittenDim &written = array.written[dim];
-        auto meetsCut = [&](const std::string &axis) {
+        auto meetsSharded = [&](const std::string &axis) {
           return std::any_of(op.factors[tensor][dim].begin(), op.factors[tensor][dim].end(),
-                             [&](int64_t factor) { return cutFactors[axis].count(factor) > 0; });
+                             [&](int64_t factor) { return shardedFactors[axis].count(factor) > 0; });
         };
         for (const std::string &axis : axes)
-          if (written.isClosed && meetsCut(axis) &&
+          if (written.isClosed && meetsSharded(axis) &&
               std::find(written.axes.begin(), written.axes.end(), axis) == written.axes.end())
-            keep({array.mark, static_cast<unsigned>(dim), axis, /*isWhole=*/true, array.name, {{op.place, op.name}}});
+            keep({array.annotationPlace,
+                  static_cast<unsigned>(dim),
+                  axis,
+                  /*isReplicated=*/true,
+                  array.name,
+                  {{op.place, op.name}}});
       }
     }
   }
 
   /// Handles the axes for which `visit` found no annotation: the sharding search (spmdc-choose-shardings) gave an array
   /// an axis that propagation had not. Takes the annotations of the nearest operations whose arrays have the axis.
-  void visitAround(const std::vector<const PropagationLog::Op *> &sites) {
+  void visitNeighbors(const std::vector<const PropagationLog::Op *> &sites) {
     for (const std::string &axis : axes)
       if (std::none_of(causes.begin(), causes.end(),
                        [&](const ForcingAnnotation &cause) { return cause.axis == axis; }))
-        visitAround(sites, axis);
+        visitNeighbors(sites, axis);
   }
 
   std::vector<ForcingAnnotation> takeCauses() {
@@ -97,7 +103,7 @@ public:
 private:
   using Path = std::vector<const PropagationLog::Op *>; ///< To the operation that needs the collective.
 
-  void visitAround(const std::vector<const PropagationLog::Op *> &sites, const std::string &axis) {
+  void visitNeighbors(const std::vector<const PropagationLog::Op *> &sites, const std::string &axis) {
     std::vector<Path> paths;
     for (const PropagationLog::Op *site : sites)
       paths.push_back({site});
@@ -131,7 +137,7 @@ private:
 
   void add(const Path &path, const std::string &axis, const PropagationLog::Origin &origin) {
     const PropagationLog::Array &array = log.arrays[origin.array];
-    ForcingAnnotation cause{array.mark, origin.dim, axis, /*isWhole=*/false, array.name, {}};
+    ForcingAnnotation cause{array.annotationPlace, origin.dim, axis, /*isReplicated=*/false, array.name, {}};
     for (unsigned step : origin.steps) {
       const PropagationLog::Op &through = log.ops[log.extensions[step].op];
       ProvenanceStep point{through.place, through.name};
@@ -147,8 +153,8 @@ private:
   /// Adds a cause; a duplicate of a known one replaces it if its path is shorter.
   void keep(ForcingAnnotation cause) {
     for (ForcingAnnotation &known : causes)
-      if (known.mark == cause.mark && known.dim == cause.dim && known.axis == cause.axis &&
-          known.isWhole == cause.isWhole) {
+      if (known.annotationPlace == cause.annotationPlace && known.dim == cause.dim && known.axis == cause.axis &&
+          known.isReplicated == cause.isReplicated) {
         if (cause.path.size() < known.path.size())
           known = std::move(cause);
         return;
@@ -183,7 +189,7 @@ std::vector<ForcingAnnotation> findProvenance(const PropagationLog &log, const C
   std::vector<const PropagationLog::Op *> sites = findSites(log, collective);
   for (const PropagationLog::Op *op : sites)
     finder.visit(*op);
-  finder.visitAround(sites);
+  finder.visitNeighbors(sites);
   return finder.takeCauses();
 }
 

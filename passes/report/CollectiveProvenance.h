@@ -17,14 +17,14 @@ struct ProvenanceStep {
   bool operator==(const ProvenanceStep &) const = default;
 };
 
-/// An annotated dimension that forces a collective, with others. Either it is sharded over `axis`, or (`isWhole`) it is
-/// closed and replicated over `axis`, while an array that it meets is sharded over it.
+/// An annotated dimension that forces a collective, with others. Either it is sharded over `axis`, or (`isReplicated`)
+/// it is closed and replicated over `axis`, while an array that it meets is sharded over it.
 struct ForcingAnnotation {
-  std::string mark;     ///< The place where the annotation (a type or a P(...)) begins.
-  unsigned dim = 0;     ///< The dimension's index in the annotation.
-  std::string axis;     ///< The axis that forces the collective.
-  bool isWhole = false; ///< The dimension is kept replicated over `axis`.
-  std::string name;     ///< The name of the parameter or the `let`; may be empty.
+  std::string annotationPlace; ///< The place where the annotation (a type or a P(...)) begins.
+  unsigned dim = 0;            ///< The dimension's index in the annotation.
+  std::string axis;            ///< The axis that forces the collective.
+  bool isReplicated = false;   ///< The dimension is kept replicated over `axis`.
+  std::string name;            ///< The name of the parameter or the `let`; may be empty.
   /// The operations through which propagation carried the axis. The last one needs the collective.
   std::vector<ProvenanceStep> path;
 };

@@ -54,8 +54,8 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
   report.steps = CostModel::stepsOf(report.op);
   report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
   report.location = locationText(op->getLoc());
-  for (const auto &positions : getSourceWays(op->getLoc())) {
-    std::vector<std::string> &way = report.ways.emplace_back();
+  for (const auto &positions : getSourceCallStacks(op->getLoc())) {
+    std::vector<std::string> &way = report.callPaths.emplace_back();
     for (const SourcePosition &position : positions)
       way.push_back(position.str());
     report.places.push_back(way.front());
@@ -96,10 +96,10 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
 
 double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   double seconds = 0;
-  CountedBranches arms(func, mesh);
+  CountedBranches branches(func, mesh);
   func.walk([&](CollectiveOpInterface op) {
-    if (!isa<AllSliceOp>(op.getOperation()) && arms.counts(op))
-      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(arms.countRuns(op));
+    if (!isa<AllSliceOp>(op.getOperation()) && branches.counts(op))
+      seconds += reportCollective(op, mesh, model).predictedSeconds * static_cast<double>(branches.countRuns(op));
   });
   return seconds;
 }
@@ -113,17 +113,17 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   llvm::DenseMap<Operation *, ChosenCollectiveMatmul> rings;
   for (const ChosenCollectiveMatmul &chosen : chooseCollectiveMatmuls(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
-  CountedBranches arms(func, mesh);
+  CountedBranches branches(func, mesh);
   func.walk([&](Operation *op) {
-    bool isCounted = arms.counts(op);
+    bool isCounted = branches.counts(op);
     if (isCounted)
-      report.flopsPerDevice += countFlops(op) * static_cast<double>(arms.countRuns(op));
+      report.flopsPerDevice += countFlops(op) * static_cast<double>(branches.countRuns(op));
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
     report.collectives.push_back(reportCollective(collective, mesh, model));
     CollectiveReport &last = report.collectives.back();
-    last.tripCount = arms.countRuns(op);
+    last.tripCount = branches.countRuns(op);
     last.isCounted = isCounted;
     if (auto ring = rings.find(op); ring != rings.end()) {
       last.ring = ring->second.way;

@@ -45,7 +45,7 @@ struct CollectiveReport {
   std::string location, why;
   std::vector<std::string> places; ///< The places of all operations that it serves, `location` first.
   /// For each of `places`, that place and the calls that lead to it, innermost first.
-  std::vector<std::vector<std::string>> ways;
+  std::vector<std::vector<std::string>> callPaths;
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }

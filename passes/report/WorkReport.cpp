@@ -84,13 +84,13 @@ private:
     add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
   }
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
-    bool isOrder =
+    bool isSort =
         op.function == spmd::LibraryFunction::Argsort || op.function == spmd::LibraryFunction::ArgsortDescending;
-    double bytes = isOrder ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
+    double bytes = isSort ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
     add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0, bytes, trips);
-    if (isOrder) {
+    if (isSort) {
       auto line = static_cast<double>(op.sizes[1]);
-      reports.back().predictedSeconds = model.orderSeconds(line * static_cast<double>(op.sizes[0] * op.sizes[2]), line);
+      reports.back().predictedSeconds = model.sortSeconds(line * static_cast<double>(op.sizes[0] * op.sizes[2]), line);
     }
   }
   void visit(const spmd::CopyStep &op, const spmd::Step &step, int64_t trips) {

@@ -11,21 +11,21 @@ namespace spmdc {
 
 Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding *> &shardings) : mesh(mesh) {
   // The places at which each axis is split: the products of major parts at which some reference begins or ends.
-  std::map<std::string, std::set<int64_t>> cuts;
-  auto addCuts = [&](const std::vector<spmd::AxisRef> &axes) {
+  std::map<std::string, std::set<int64_t>> splits;
+  auto addSplits = [&](const std::vector<spmd::AxisRef> &axes) {
     for (const spmd::AxisRef &axis : axes) {
-      cuts[axis.name].insert(axis.preSize);
-      cuts[axis.name].insert(axis.preSize * axis.sizeIn(mesh));
+      splits[axis.name].insert(axis.preSize);
+      splits[axis.name].insert(axis.preSize * axis.sizeIn(mesh));
     }
   };
   for (const spmd::Sharding *sharding : shardings) {
     for (const auto &axes : sharding->dims)
-      addCuts(axes);
-    addCuts(sharding->unreduced);
+      addSplits(axes);
+    addSplits(sharding->unreduced);
   }
   for (const spmd::MeshAxis &axis : mesh.axes) {
     int64_t begin = 1;
-    std::set<int64_t> &ends = cuts[axis.name];
+    std::set<int64_t> &ends = splits[axis.name];
     ends.insert(axis.size);
     for (int64_t end : ends) {
       if (end > begin) {
@@ -37,7 +37,7 @@ Atoms::Atoms(const spmd::MeshShape &mesh, const std::vector<const spmd::Sharding
   }
 }
 
-bool Atoms::areWhole() const {
+bool Atoms::areFullAxes() const {
   return llvm::all_of(parts,
                       [&](const spmd::AxisRef &part) { return part.size == mesh.axes[mesh.indexOf(part.name)].size; });
 }
@@ -53,7 +53,7 @@ AtomList Atoms::split(const std::vector<spmd::AxisRef> &axes) const {
   return atoms;
 }
 
-std::vector<spmd::AxisRef> Atoms::join(llvm::ArrayRef<Atom> atoms) const {
+std::vector<spmd::AxisRef> Atoms::merge(llvm::ArrayRef<Atom> atoms) const {
   std::vector<spmd::AxisRef> axes;
   for (Atom atom : atoms) {
     const spmd::AxisRef &part = parts[atom];

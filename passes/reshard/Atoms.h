@@ -27,14 +27,14 @@ public:
   /// no other function may be called.
   bool exist() const { return areNested; }
   /// Whether each atom is a full axis.
-  bool areWhole() const;
+  bool areFullAxes() const;
   Atom count() const { return static_cast<Atom>(parts.size()); }
   int64_t sizeOf(Atom atom) const { return parts[atom].size; }
 
   /// The atoms of an axis list, major to minor.
   AtomList split(const std::vector<spmd::AxisRef> &axes) const;
   /// The axis list of atoms, with adjacent parts of one axis merged, and a full axis written without a part.
-  std::vector<spmd::AxisRef> join(llvm::ArrayRef<Atom> atoms) const;
+  std::vector<spmd::AxisRef> merge(llvm::ArrayRef<Atom> atoms) const;
 
 private:
   spmd::MeshShape mesh;

@@ -34,7 +34,7 @@ std::vector<std::string> namesOf(const std::vector<spmd::AxisRef> &axes) {
 ReshardMoves::ReshardMoves(const ReshardSpace &space, const CostModel &model, double partialScale, AtomList spread)
     : space(space), model(model), partialScale(partialScale), spread(std::move(spread)) {
   for (Atom atom = 0; atom < space.atoms.count(); ++atom)
-    ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.join(atom))));
+    ratesOfAtom.push_back(model.ratesOf(namesOf(space.atoms.merge(atom))));
 }
 
 ReshardState ReshardMove::apply(const ReshardState &before) const {

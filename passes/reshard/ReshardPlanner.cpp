@@ -24,25 +24,25 @@ Value buildOnFirst(OpBuilder &builder, Location loc, Value local, AxesAttr axes)
   LocalBuilder b(builder, loc);
   Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
   Value isFirst = b.compare(place, b.splat({}, 0), ComparisonDirection::eq);
-  return b.select(b.broadcast(isFirst, arrayTypeOf(local).getShape()), local, b.nothing(arrayTypeOf(local)));
+  return b.select(b.broadcast(isFirst, typeOf(local).getShape()), local, b.nothing(typeOf(local)));
 }
 
 /// The local array at its place in the result, with the neutral value of a sum around it.
 Value buildInZeros(OpBuilder &builder, Location loc, Value local, ArrayType result, int64_t dim, AxesAttr axes,
                    const spmd::MeshShape &mesh) {
   LocalBuilder b(builder, loc);
-  int64_t piece = arrayTypeOf(local).getDimSize(dim), size = result.getDimSize(dim), pieces = 1;
+  int64_t shard = typeOf(local).getDimSize(dim), size = result.getDimSize(dim), shards = 1;
   for (int64_t each : spmd::sizesOf(mesh, axes.toValues()))
-    pieces *= each;
+    shards *= each;
   // With uneven shards, the padded shards together are longer than the dimension.
   SmallVector<int64_t> shape(result.getShape());
-  shape[dim] = piece * pieces;
+  shape[dim] = shard * shards;
   SmallVector<Value> starts(shape.size(), b.splat({}, 0));
   Value place = builder.create<AxisIndexOp>(loc, b.indexType(), axes);
   ArrayType position = b.positionType(shape[dim]);
   if (place.getType() != position)
     place = builder.create<ConvertOp>(loc, position, place);
-  starts[dim] = b.multiply(place, b.splat({}, piece));
+  starts[dim] = b.multiply(place, b.splat({}, shard));
   Value placed = builder.create<DynamicUpdateSliceOp>(loc, b.nothing(result.withShape(shape)), local, starts);
   if (shape[dim] == size)
     return placed;

@@ -111,20 +111,20 @@ private:
     if (move.from >= 0)
       sizes[move.from] = space.sizeOf(move.from, before.getDim(move.from).drop_back(move.atoms.size()));
     if (move.to >= 0)
-      sizes[move.to] = space.cutFurther(sizes[move.to], move.atoms);
+      sizes[move.to] = space.shardFurther(sizes[move.to], move.atoms);
     size_t reduced = move.isReduction() ? move.atoms.size() : 0;
     bool isPartial = before.getUnreduced().size() != reduced || move.makesSums();
     CollectiveCost total = visit.cost + moves.price(move, step.heldBytes, localBytes(sizes, isPartial));
     if (!isPromising(total))
       return;
-    bool isWhole = goal.getUnreduced().empty() && !isPartial;
-    double least = isWhole ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
+    bool isReduced = goal.getUnreduced().empty() && !isPartial;
+    double least = isReduced ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
     if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
     ReshardState after = move.apply(before);
     // A move without dimensions (all_reduce) does not change the shards.
-    bool keepsPieces = move.from < 0 && move.to < 0;
-    if (keepsPieces || (step.isFaithful && space.isFaithful(after)))
+    bool keepsShards = move.from < 0 && move.to < 0;
+    if (keepsShards || (step.isFaithful && space.isFaithful(after)))
       arrive(step.from, move, std::move(after), total);
   }
 
@@ -134,8 +134,8 @@ private:
     if (to && !(total < to->second.cost))
       return;
     if (!to) {
-      bool isWhole = after.getUnreduced().empty() && goal.getUnreduced().empty();
-      double missing = isWhole ? space.missingBytes(after, goal) : 0;
+      bool isReduced = after.getUnreduced().empty() && goal.getUnreduced().empty();
+      double missing = isReduced ? space.missingBytes(after, goal) : 0;
       to = &add(std::move(after));
       to->second.missing = missing;
     }
@@ -168,7 +168,7 @@ private:
     plan.cost = end->second.cost;
     for (const Node *node = end; node->first != start; node = node->second.previous) {
       const auto &[kind, atoms, from, to] = node->second.move;
-      plan.steps.push_back({kind, space.atoms.join(atoms), to >= 0 ? to : from,
+      plan.steps.push_back({kind, space.atoms.merge(atoms), to >= 0 ? to : from,
                             kind == ReshardStep::Kind::AllToAll ? from : -1, space.toSharding(node->first)});
     }
     std::reverse(plan.steps.begin(), plan.steps.end());
@@ -205,7 +205,7 @@ private:
 AtomList findSpread(const ReshardSpace &space, const CostModel &model, const ReshardState &start,
                     const ReshardState &goal) {
   constexpr size_t kMost = 3;
-  auto rateOf = [&](Atom atom) { return model.ratesOf({space.atoms.join(atom).front().name}).bytesPerSecond; };
+  auto rateOf = [&](Atom atom) { return model.ratesOf({space.atoms.merge(atom).front().name}).bytesPerSecond; };
   AtomList idle;
   double slowest = std::numeric_limits<double>::infinity();
   for (Atom atom = 0; atom < space.atoms.count(); ++atom)
@@ -231,7 +231,7 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, dou
   ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
   if (!space.isFaithful(start) || !space.isFaithful(goal))
     return planDirectly();
-  auto secondsOf = [&](const ReshardPlan &way) { return model.seconds(way.cost, space.deviceCount); };
+  auto secondsOf = [&](const ReshardPlan &candidate) { return model.seconds(candidate.cost, space.deviceCount); };
   std::optional<ReshardPlan> plan = Search(space, model, partialScale, start, goal).run();
   if (!plan)
     return planDirectly();
@@ -244,9 +244,9 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, dou
       return direct;
   // The search minimizes bytes, so the longer plan may take more time if there are few of them: compare seconds.
   if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
-    if (std::optional<ReshardPlan> way = Search(space, model, partialScale, start, goal, std::move(spread)).run();
-        way && secondsOf(*way) < (1 - CostModel::kAlike) * secondsOf(*plan))
-      return *way;
+    if (std::optional<ReshardPlan> candidate = Search(space, model, partialScale, start, goal, std::move(spread)).run();
+        candidate && secondsOf(*candidate) < (1 - CostModel::kAlike) * secondsOf(*plan))
+      return *candidate;
   return *plan;
 }
 

@@ -10,22 +10,22 @@ namespace spmdc {
 namespace {
 
 /// The coordinates of a shard, the first one major.
-std::vector<int64_t> positionsOf(int64_t piece, const std::vector<int64_t> &sizes) {
+std::vector<int64_t> positionsOf(int64_t shard, const std::vector<int64_t> &sizes) {
   std::vector<int64_t> positions(sizes.size());
-  for (size_t i = sizes.size(); i-- > 0; piece /= sizes[i])
-    positions[i] = piece % sizes[i];
+  for (size_t i = sizes.size(); i-- > 0; shard /= sizes[i])
+    positions[i] = shard % sizes[i];
   return positions;
 }
 
 } // namespace
 
 ReshardSpace::ReshardSpace(const spmd::MeshShape &mesh, ArrayType type, Atoms atoms)
-    : mesh(mesh), deviceCount(mesh.deviceCount()), atoms(std::move(atoms)), isOfWholeAxes(this->atoms.areWhole()),
+    : mesh(mesh), deviceCount(mesh.deviceCount()), atoms(std::move(atoms)), hasFullAxesOnly(this->atoms.areFullAxes()),
       shape(type.getShape().begin(), type.getShape().end()),
       elementBytes(static_cast<double>(spmd::byteSize(type.getDType()))) {}
 
-const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, ArrayRef<Atom> dimAtoms) const {
-  auto [entry, isNew] = pieces.try_emplace({dim, AtomList(dimAtoms)});
+const std::vector<spmd::ShardRange> &ReshardSpace::getShards(size_t dim, ArrayRef<Atom> dimAtoms) const {
+  auto [entry, isNew] = shards.try_emplace({dim, AtomList(dimAtoms)});
   std::vector<spmd::ShardRange> &ranges = entry->second;
   if (!isNew)
     return ranges;
@@ -33,8 +33,8 @@ const std::vector<spmd::ShardRange> &ReshardSpace::getPieces(size_t dim, ArrayRe
   for (Atom atom : dimAtoms)
     sizes.push_back(atoms.sizeOf(atom));
   auto count = static_cast<int64_t>(groupOf(dimAtoms));
-  for (int64_t piece = 0; piece < count; ++piece)
-    ranges.push_back(spmd::shardRange(shape[dim], sizes, positionsOf(piece, sizes)));
+  for (int64_t shard = 0; shard < count; ++shard)
+    ranges.push_back(spmd::shardRange(shape[dim], sizes, positionsOf(shard, sizes)));
   return ranges;
 }
 
@@ -51,7 +51,7 @@ bool ReshardSpace::isFaithful(size_t dim, ArrayRef<Atom> dimAtoms) const {
 }
 
 bool ReshardSpace::comesOutAlike(size_t dim, ArrayRef<Atom> dimAtoms) const {
-  std::vector<spmd::AxisRef> axes = atoms.join(dimAtoms);
+  std::vector<spmd::AxisRef> axes = atoms.merge(dimAtoms);
   if (axes.size() == dimAtoms.size())
     return true;
   std::vector<int64_t> atomSizes, axisSizes;
@@ -60,15 +60,15 @@ bool ReshardSpace::comesOutAlike(size_t dim, ArrayRef<Atom> dimAtoms) const {
   for (const spmd::AxisRef &axis : axes)
     axisSizes.push_back(axis.sizeIn(mesh));
   auto count = static_cast<int64_t>(groupOf(dimAtoms));
-  for (int64_t piece = 0; piece < count; ++piece)
-    if (spmd::shardRange(shape[dim], atomSizes, positionsOf(piece, atomSizes)) !=
-        spmd::shardRange(shape[dim], axisSizes, positionsOf(piece, axisSizes)))
+  for (int64_t shard = 0; shard < count; ++shard)
+    if (spmd::shardRange(shape[dim], atomSizes, positionsOf(shard, atomSizes)) !=
+        spmd::shardRange(shape[dim], axisSizes, positionsOf(shard, axisSizes)))
       return false;
   return true;
 }
 
 bool ReshardSpace::isFaithful(const ReshardState &state) const {
-  for (size_t d = 0; d < shape.size() && !isOfWholeAxes; ++d)
+  for (size_t d = 0; d < shape.size() && !hasFullAxesOnly; ++d)
     if (!isFaithful(d, state.getDim(d)))
       return false;
   return true;
@@ -77,15 +77,15 @@ bool ReshardSpace::isFaithful(const ReshardState &state) const {
 spmd::Sharding ReshardSpace::toSharding(const ReshardState &state) const {
   spmd::Sharding sharding;
   for (size_t d = 0; d < shape.size(); ++d)
-    sharding.dims.push_back(atoms.join(state.getDim(d)));
-  sharding.unreduced = atoms.join(state.getUnreduced());
+    sharding.dims.push_back(atoms.merge(state.getDim(d)));
+  sharding.unreduced = atoms.merge(state.getUnreduced());
   return sharding;
 }
 
-ReshardSpace::DimSize ReshardSpace::cutFurther(DimSize size, ArrayRef<Atom> dimAtoms) const {
+ReshardSpace::DimSize ReshardSpace::shardFurther(DimSize size, ArrayRef<Atom> dimAtoms) const {
   for (Atom atom : dimAtoms) {
     size.largest = llvm::divideCeilSigned(size.largest, atoms.sizeOf(atom));
-    size.pieces *= atoms.sizeOf(atom);
+    size.shards *= atoms.sizeOf(atom);
   }
   return size;
 }
@@ -117,7 +117,7 @@ std::vector<spmd::AxisRef> ReshardSpace::without(const std::vector<spmd::AxisRef
     llvm::erase_if(list, [&](const auto &item) { return llvm::is_contained(from, item); });
     return list;
   };
-  return atoms.exist() ? atoms.join(remove(atoms.split(axes), atoms.split(others))) : remove(axes, others);
+  return atoms.exist() ? atoms.merge(remove(atoms.split(axes), atoms.split(others))) : remove(axes, others);
 }
 
 double ReshardSpace::groupOf(ArrayRef<Atom> group) const {
@@ -156,8 +156,8 @@ struct ReshardSpace::SharedDims {
     while (true) {
       int64_t ofWanted = 1, ofHeld = 1;
       for (const Dim &dim : members) {
-        spmd::ShardRange have = pieceAt(*dim.have, dim.haveAtoms, place),
-                         want = pieceAt(*dim.want, dim.wantAtoms, place);
+        spmd::ShardRange have = shardAt(*dim.have, dim.haveAtoms, place),
+                         want = shardAt(*dim.want, dim.wantAtoms, place);
         ofWanted *= want.size;
         int64_t end = std::min(have.start + have.size, want.start + want.size);
         ofHeld *= std::max<int64_t>(0, end - std::max(have.start, want.start));
@@ -188,7 +188,7 @@ private:
       return result;
     };
     ArrayRef<Atom> have = state.getDim(d), want = goal.getDim(d);
-    members.push_back({&space.getPieces(d, have), &space.getPieces(d, want), placesOf(have), placesOf(want)});
+    members.push_back({&space.getShards(d, have), &space.getShards(d, want), placesOf(have), placesOf(want)});
     auto sharesAtoms = [&](ArrayRef<Atom> list) {
       return llvm::any_of(list, [&](int atom) { return llvm::is_contained(atoms, atom); });
     };
@@ -197,12 +197,12 @@ private:
         add(space, state, goal, other);
   }
 
-  spmd::ShardRange pieceAt(const std::vector<spmd::ShardRange> &pieces, const SmallVector<size_t, 4> &digits,
+  spmd::ShardRange shardAt(const std::vector<spmd::ShardRange> &shards, const SmallVector<size_t, 4> &digits,
                            const SmallVector<size_t, 8> &place) const {
-    size_t piece = 0;
+    size_t shard = 0;
     for (size_t digit : digits)
-      piece = piece * sizes[digit] + place[digit];
-    return pieces[piece];
+      shard = shard * sizes[digit] + place[digit];
+    return shards[shard];
   }
 
   SmallVector<size_t, 8> sizes;
@@ -210,7 +210,7 @@ private:
 };
 
 /// Whether one of two lists of atoms is a prefix of the other.
-static bool isPieceOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
+static bool isPrefixOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
   return std::equal(x.begin(), x.begin() + std::min(x.size(), y.size()), y.begin());
 }
 
@@ -219,7 +219,7 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
   if (deviceCount > kManyDevices)
     return std::max(0.0, least);
   // With even shards of which one contains the other, each device holds as much of its target shard as it can.
-  auto isNested = [&](size_t d) { return isPieceOfOther(state.getDim(d), goal.getDim(d)); };
+  auto isNested = [&](size_t d) { return isPrefixOfOther(state.getDim(d), goal.getDim(d)); };
   if (least >= 0 && llvm::all_of(llvm::seq<size_t>(0, shape.size()), isNested))
     return least;
   // Dimensions without a common atom are independent: the sum over devices of products is the product of sums. Each set
@@ -242,7 +242,7 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
 double ReshardSpace::leastBytes(const Sizes &sizes, const Sizes &ofGoal) const {
   double needed = elementBytes, held = elementBytes;
   for (size_t d = 0; d < shape.size(); ++d) {
-    auto isEven = [&](const DimSize &size) { return size.largest * size.pieces == shape[d]; };
+    auto isEven = [&](const DimSize &size) { return size.largest * size.shards == shape[d]; };
     if (!isEven(sizes[d]) || !isEven(ofGoal[d]))
       return -1;
     needed *= static_cast<double>(ofGoal[d].largest);

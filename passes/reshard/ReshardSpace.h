@@ -28,12 +28,12 @@ public:
   /// The sizes of the shards of a dimension.
   struct DimSize {
     int64_t largest = 1; ///< The elements of the largest shard.
-    int64_t pieces = 1;  ///< The number of shards.
+    int64_t shards = 1;  ///< The number of shards.
   };
   using Sizes = llvm::SmallVector<DimSize, 6>;
   Sizes sizesOf(const ReshardState &state) const;
-  DimSize sizeOf(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const { return cutFurther({shape[dim], 1}, dimAtoms); }
-  DimSize cutFurther(DimSize size, llvm::ArrayRef<Atom> dimAtoms) const;
+  DimSize sizeOf(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const { return shardFurther({shape[dim], 1}, dimAtoms); }
+  DimSize shardFurther(DimSize size, llvm::ArrayRef<Atom> dimAtoms) const;
 
   /// The bytes of the largest shard.
   double localBytes(const Sizes &sizes) const;
@@ -69,21 +69,21 @@ public:
   const spmd::MeshShape &mesh;
   const int64_t deviceCount;
   const Atoms atoms;
-  const bool isOfWholeAxes;
+  const bool hasFullAxesOnly;
 
 private:
   /// A dimension and the atoms that shard it.
-  using Cut = std::pair<size_t, AtomList>;
+  using DimAtoms = std::pair<size_t, AtomList>;
   struct SharedDims;
   /// The shards of a dimension, indexed by the coordinates along the atoms, the first one major.
-  const std::vector<spmd::ShardRange> &getPieces(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
+  const std::vector<spmd::ShardRange> &getShards(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
   bool isFaithful(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
   bool comesOutAlike(size_t dim, llvm::ArrayRef<Atom> dimAtoms) const;
 
   std::vector<int64_t> shape;
   double elementBytes;
-  mutable std::map<Cut, std::vector<spmd::ShardRange>> pieces;
-  mutable std::map<Cut, bool> faithful; ///< The results of isFaithful for dimensions with uneven shards.
+  mutable std::map<DimAtoms, std::vector<spmd::ShardRange>> shards;
+  mutable std::map<DimAtoms, bool> faithful; ///< The results of isFaithful for dimensions with uneven shards.
 };
 
 } // namespace spmdc

@@ -16,10 +16,10 @@ const ReshardState *ReshardSpaces::getState(ShardingAttr sharding) {
   if (!isNew)
     return entry->second.get();
   const spmd::Sharding value = sharding.toValue();
-  auto areWhole = [](const std::vector<spmd::AxisRef> &axes) {
-    return llvm::all_of(axes, [](const spmd::AxisRef &axis) { return axis.isWholeAxis(); });
+  auto areFullAxes = [](const std::vector<spmd::AxisRef> &axes) {
+    return llvm::all_of(axes, [](const spmd::AxisRef &axis) { return axis.isFullAxis(); });
   };
-  if (areWhole(value.unreduced) && llvm::all_of(value.dims, areWhole))
+  if (areFullAxes(value.unreduced) && llvm::all_of(value.dims, areFullAxes))
     entry->second = std::make_unique<const ReshardState>(ReshardState::of(Atoms(mesh, {}), value));
   return entry->second.get();
 }

@@ -31,7 +31,7 @@ namespace {
 /// The largest fraction of elements outside of the interior that may be computed in addition.
 constexpr double kMostBeside = 0.25;
 
-bool isScalar(Value value) { return arrayTypeOf(value).getRank() == 0; }
+bool isScalar(Value value) { return typeOf(value).getRank() == 0; }
 
 /// A part of a result, with the operations that compute it.
 class Interior {
@@ -40,7 +40,7 @@ public:
       : user(user), result(result), source(part.source), dims(part.dims) {
     for (auto [d, dim] : llvm::enumerate(dims)) { // A pad's move covers the padding as well.
       dim.begin = std::max(dim.begin, -dim.shift);
-      dim.end = std::min(dim.end, arrayTypeOf(source).getDimSize(d) - dim.shift);
+      dim.end = std::min(dim.end, typeOf(source).getDimSize(d) - dim.shift);
     }
   }
 
@@ -49,30 +49,30 @@ public:
     for (const spmd::DimMove &dim : dims)
       if (dim.stride != 1 || dim.dilation != 1 || dim.length != 0 || dim.wraps)
         return false;
-    if (isWhole())
+    if (isFullSize())
       return true;
     return matchValue(source) && llvm::all_of(computed, [&](Operation *op) {
              return llvm::all_of(op->getUsers(), [&](Operation *by) { return by == user || computed.contains(by); });
            });
   }
 
-  bool isWhole() const {
+  bool isFullSize() const {
     return llvm::none_of(llvm::seq(result.getRank()), [&](int64_t d) { return isShort(d); });
   }
   /// Whether the part is computed from slices, and is shorter than the result along a sharded dimension.
   bool isWorthIt() const {
-    bool isCut = llvm::any_of(llvm::seq(result.getRank()), [&](int64_t d) {
+    bool isSharded = llvm::any_of(llvm::seq(result.getRank()), [&](int64_t d) {
       return isShort(d) && !result.getShardingOrOpen().getDims()[d].getAxes().empty();
     });
-    auto elements = static_cast<double>(arrayTypeOf(source).getNumElements());
-    return isCut && hasSlice && !computed.empty() &&
+    auto elements = static_cast<double>(typeOf(source).getNumElements());
+    return isSharded && hasSlice && !computed.empty() &&
            static_cast<double>(result.getNumElements()) <= (1 + kMostBeside) * elements;
   }
   bool isComputed() const { return !computed.empty(); }
 
   /// The value that replaces the part; it has the shape of the result.
   Value build(OpBuilder &builder) {
-    if (isWhole())
+    if (isFullSize())
       return source;
     return valueOf(builder, source);
   }
@@ -118,7 +118,7 @@ private:
     if (auto slice = dyn_cast<SliceOp>(op))
       return matchSlice(slice);
     // Shifted arrays have zeros outside of the part, and an integer division by zero would trap.
-    bool mayStop = op->hasTrait<Division>() && !isa<FloatType>(arrayTypeOf(value).getElementType());
+    bool mayStop = op->hasTrait<Division>() && !isa<FloatType>(typeOf(value).getElementType());
     if (!isa<ElementwiseOpInterface>(op) || mayStop || op->hasAttr(kAnnotatedAttrName))
       return false;
     for (Value operand : op->getOperands())
@@ -130,7 +130,7 @@ private:
 
   bool matchSlice(SliceOp slice) {
     hasSlice = true;
-    ArrayType from = arrayTypeOf(slice.getOperand());
+    ArrayType from = typeOf(slice.getOperand());
     for (int64_t d = 0; d < result.getRank(); ++d) {
       if (slice.getStrides()[d] != 1)
         return false;
@@ -150,7 +150,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(op);
     Location loc = op->getLoc();
-    ArrayType type = result.withElementType(arrayTypeOf(value).getElementType());
+    ArrayType type = result.withElementType(typeOf(value).getElementType());
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto splat = cast<DenseElementsAttr>(constant.getValue());
       return made = builder.create<ConstantOp>(loc, type, splat.resizeSplat(type.getTensorType()));
@@ -173,7 +173,7 @@ private:
     int64_t rank = type.getRank();
     SmallVector<int64_t> starts(rank), limits(rank), ones(rank, 1), low(rank), high(rank), none(rank), shape(rank);
     for (int64_t d = 0; d < rank; ++d) {
-      int64_t size = arrayTypeOf(array).getDimSize(d), shift = slice.getStarts()[d] - dims[d].begin;
+      int64_t size = typeOf(array).getDimSize(d), shift = slice.getStarts()[d] - dims[d].begin;
       starts[d] = isShort(d) ? std::max<int64_t>(shift, 0) : slice.getStarts()[d];
       limits[d] = isShort(d) ? size + std::min<int64_t>(shift, 0) : slice.getLimits()[d];
       low[d] = isShort(d) ? std::max<int64_t>(-shift, 0) : 0;
@@ -181,7 +181,7 @@ private:
       shape[d] = limits[d] - starts[d];
     }
     ArrayType sliced = type.withShape(shape).withSharding(type.getSharding());
-    if (ArrayRef(shape) != arrayTypeOf(array).getShape())
+    if (ArrayRef(shape) != typeOf(array).getShape())
       array = builder.create<SliceOp>(loc, sliced, array, starts, limits, ones);
     if (ArrayRef(shape) == type.getShape())
       return array;
@@ -231,7 +231,7 @@ void alignInterior(ShardingRuleOpInterface op) {
       if (part.isComputed() != isComputed)
         continue;
       Value made = part.build(builder);
-      if (!value || part.isWhole())
+      if (!value || part.isFullSize())
         value = first = made;
       else if (made != first)
         value = builder.create<SelectOp>(loc, result, part.buildMask(builder, loc), made, value);

@@ -81,7 +81,7 @@ public:
 private:
   Value make(Value value) {
     Operation *op = value.getDefiningOp();
-    ArrayType type = before.withElementType(arrayTypeOf(value).getElementType());
+    ArrayType type = before.withElementType(typeOf(value).getElementType());
     if (auto reshape = dyn_cast<ReshapeOp>(op))
       return reshape.getOperand();
     if (auto constant = dyn_cast<ConstantOp>(op)) {
@@ -91,7 +91,7 @@ private:
       return b.create<ConstantOp>(op->getLoc(), type, splat);
     }
     if (Value one = getSplat(value)) {
-      if (ArrayType oneType = arrayTypeOf(one); oneType.getRank() > 0)
+      if (ArrayType oneType = typeOf(one); oneType.getRank() > 0)
         one = b.create<ReshapeOp>(op->getLoc(), getScalar(oneType), one);
       return b.create<BroadcastInDimOp>(op->getLoc(), type, one, ArrayRef<int64_t>{});
     }
@@ -120,7 +120,7 @@ ReshapeOp findReshape(Value value) {
   return isFound ? found : ReshapeOp();
 }
 
-bool isThereBefore(Value value, ArrayType before) {
+bool canBuildBefore(Value value, ArrayType before) {
   return walkBack(value, [&](ReshapeOp reshape) { return isAlike(reshape.getOperand().getType(), before); });
 }
 

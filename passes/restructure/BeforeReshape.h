@@ -16,7 +16,7 @@ namespace spmdc {
 ReshapeOp findReshape(mlir::Value value);
 
 /// Whether the array can be computed from operands of type `before` of reshapes, constants and element-wise operations.
-bool isThereBefore(mlir::Value value, ArrayType before);
+bool canBuildBefore(mlir::Value value, ArrayType before);
 
 /// Builds that computation; the result has the shape and sharding of `before`.
 mlir::Value buildBefore(mlir::OpBuilder &builder, mlir::Value value, ArrayType before);

@@ -11,35 +11,36 @@ namespace spmdc {
 namespace {
 
 OperationPrice priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
-  ShardedSort &order = sort.order;
-  SortPrice price(order, planner);
-  auto pieces = static_cast<double>(order.pieces), piece = static_cast<double>(sort.piece);
-  auto edge = static_cast<double>(sort.getEdge());
+  ShardedSort &shardedSort = sort.shardedSort;
+  SortPrice price(shardedSort, planner);
+  auto numShards = static_cast<double>(shardedSort.numShards), shardSize = static_cast<double>(sort.shardSize);
+  auto halo = static_cast<double>(sort.getHalo());
   SmallVector<ArrayType> arrays;
-  for (Value array : order.listArrays()) {
-    arrays.push_back(arrayTypeOf(array));
-    price.resize(arrays.back(), sort.piece);
+  for (Value array : shardedSort.listArrays()) {
+    arrays.push_back(typeOf(array));
+    price.resize(arrays.back(), sort.shardSize);
   }
   if (sort.hasPositions) // Created where they are needed.
-    arrays.push_back(order.op.getType().withSharding(order.getType().getSharding()));
+    arrays.push_back(shardedSort.op.getType().withSharding(shardedSort.getType().getSharding()));
   for (ArrayType array : arrays) {
     for (int exchange = 0; exchange < 2; ++exchange) {
-      price.send("all_to_all", (pieces - 1) / pieces * price.bytesOf(array, piece));
-      price.send("exchange", price.bytesOf(array, edge));
+      price.send("all_to_all", (numShards - 1) / numShards * price.bytesOf(array, shardSize));
+      price.send("exchange", price.bytesOf(array, halo));
     }
-    price.touch(6 * price.bytesOf(array, piece)); // Taken by each sort, dealt, and sent back.
+    price.touch(6 * price.bytesOf(array, shardSize)); // Taken by each sort, dealt, and sent back.
   }
-  price.deliver(sort.piece);
+  price.deliver(sort.shardSize);
   // If positions decide between equals, a sort by position comes first; the second sort is stable.
-  price.sort(sort.hasPositions ? 4 : 3, piece);
-  price.sort(sort.hasPositions ? 2 : 1, 2 * edge);
+  price.sort(sort.hasPositions ? 4 : 3, shardSize);
+  price.sort(sort.hasPositions ? 2 : 1, 2 * halo);
   return price.get();
 }
 
 /// Builds a columnsort.
 class ColumnSorter : SortBuilder {
 public:
-  explicit ColumnSorter(const ColumnSort &sort) : SortBuilder(sort.order, OpBuilder(sort.order.op)), sort(sort) {}
+  explicit ColumnSorter(const ColumnSort &sort)
+      : SortBuilder(sort.shardedSort, OpBuilder(sort.shardedSort.op)), sort(sort) {}
 
   void run() {
     SmallVector<Value> arrays = listArrays();
@@ -48,29 +49,30 @@ public:
     sortLines(arrays, 0);
     transform(arrays, [&](Value x) { return takeBack(x); });
     sortByPosition(arrays);
-    arrays = sortEdges(arrays);
+    arrays = sortHalos(arrays);
     SmallVector<Value> values;
-    for (const SortUse &use : order.uses) {
+    for (const SortUse &use : shardedSort.uses) {
       size_t index = 1; // Positions.
-      if (use.array == order.op.getOperand())
+      if (use.array == shardedSort.op.getOperand())
         index = 0;
       else if (use.array)
-        index = (sort.hasPositions ? 2 : 1) + (llvm::find(order.taken, use.array) - order.taken.begin());
+        index = (sort.hasPositions ? 2 : 1) + (llvm::find(shardedSort.taken, use.array) - shardedSort.taken.begin());
       values.push_back(join(arrays[index], use.type));
     }
-    order.replace(values);
+    shardedSort.replace(values);
   }
 
 private:
-  /// The operand, its positions, and the other arrays, as `[pieces, piece]`.
+  /// The operand, its positions, and the other arrays, as `[numShards, shardSize]`.
   SmallVector<Value> listArrays() {
-    SmallVector<Value> arrays{split(order.op.getOperand(), sort.piece, lastOf(original.getElementType(), descending))};
+    SmallVector<Value> arrays{
+        split(shardedSort.op.getOperand(), sort.shardSize, lastOf(original.getElementType(), descending))};
     if (sort.hasPositions) {
-      ArrayType type = typeOf(order.positionType(), {order.pieces * sort.piece});
-      arrays.push_back(reshape(b.create<IotaOp>(loc, type, dim), {order.pieces, sort.piece}));
+      ArrayType type = typeOf(shardedSort.positionType(), {shardedSort.numShards * sort.shardSize});
+      arrays.push_back(reshape(b.create<IotaOp>(loc, type, dim), {shardedSort.numShards, sort.shardSize}));
     }
-    for (Value value : order.taken)
-      arrays.push_back(split(value, sort.piece, Scalar()));
+    for (Value value : shardedSort.taken)
+      arrays.push_back(split(value, sort.shardSize, Scalar()));
     return arrays;
   }
 
@@ -92,22 +94,24 @@ private:
     sortLines(arrays, 0);
   }
 
-  /// Sends element i of each shard to shard i modulo `pieces`.
+  /// Sends element i of each shard to shard i modulo `numShards`.
   Value deal(Value x) {
-    int64_t pieces = order.pieces, each = sort.piece / pieces;
-    Value dealt = transpose(reshape(x, {pieces, each, pieces}), {2, 0, 1}, {pieces, pieces, each});
-    return reshape(dealt, {pieces, sort.piece});
+    int64_t numShards = shardedSort.numShards, each = sort.shardSize / numShards;
+    Value dealt = transpose(reshape(x, {numShards, each, numShards}), {2, 0, 1}, {numShards, numShards, each});
+    return reshape(dealt, {numShards, sort.shardSize});
   }
   Value takeBack(Value x) {
-    int64_t pieces = order.pieces, each = sort.piece / pieces;
-    Value dealt = transpose(reshape(x, {pieces, pieces, each}), {1, 2, 0}, {pieces, each, pieces});
-    return reshape(dealt, {pieces, sort.piece});
+    int64_t numShards = shardedSort.numShards, each = sort.shardSize / numShards;
+    Value dealt = transpose(reshape(x, {numShards, numShards, each}), {1, 2, 0}, {numShards, each, numShards});
+    return reshape(dealt, {numShards, sort.shardSize});
   }
 
   /// Sorts the end of each shard together with the beginning of the next one.
-  SmallVector<Value> sortEdges(ArrayRef<Value> arrays) {
-    int64_t pieces = order.pieces, edge = sort.getEdge(), rest = sort.piece - 2 * edge;
-    auto part = [&](Value x, int64_t begin, int64_t size) { return slice(x, 1, typeLike(x, {pieces, size}), begin); };
+  SmallVector<Value> sortHalos(ArrayRef<Value> arrays) {
+    int64_t numShards = shardedSort.numShards, halo = sort.getHalo(), rest = sort.shardSize - 2 * halo;
+    auto part = [&](Value x, int64_t begin, int64_t size) {
+      return slice(x, 1, typeLike(x, {numShards, size}), begin);
+    };
     SmallVector<Value> windows;
     for (auto [index, x] : llvm::enumerate(arrays)) {
       // Behind the last shard is filler that sorts last.
@@ -115,27 +119,28 @@ private:
       if (index == 0)
         last = lastOf(original.getElementType(), descending);
       else if (index == 1 && sort.hasPositions)
-        last = getReductionIdentity(order.positionType(), ReductionKind::min);
-      Value first = part(x, 0, edge), next = slice(first, 0, typeLike(x, {pieces - 1, edge}), 1);
-      next = pad(next, 0, arrayTypeOf(first), 0, 1, last);
-      windows.push_back(concatenate({part(x, sort.piece - edge, edge), next}, 1, typeLike(x, {pieces, 2 * edge})));
+        last = getReductionIdentity(shardedSort.positionType(), ReductionKind::min);
+      Value first = part(x, 0, halo), next = slice(first, 0, typeLike(x, {numShards - 1, halo}), 1);
+      next = pad(next, 0, typeOf(first), 0, 1, last);
+      windows.push_back(
+          concatenate({part(x, sort.shardSize - halo, halo), next}, 1, typeLike(x, {numShards, 2 * halo})));
     }
     sortByPosition(windows);
     SmallVector<Value> results;
     for (auto [x, window] : llvm::zip(arrays, windows)) {
-      Value own = part(x, 0, edge), back = slice(part(window, edge, edge), 0, typeLike(x, {pieces - 1, edge}), 0);
-      back = pad(back, 0, arrayTypeOf(own), 1, 0, Scalar());
-      SmallVector<Value> parts{b.create<SelectOp>(loc, own.getType(), isFirst(edge), own, back)};
+      Value own = part(x, 0, halo), back = slice(part(window, halo, halo), 0, typeLike(x, {numShards - 1, halo}), 0);
+      back = pad(back, 0, typeOf(own), 1, 0, Scalar());
+      SmallVector<Value> parts{b.create<SelectOp>(loc, own.getType(), isFirst(halo), own, back)};
       if (rest > 0)
-        parts.push_back(part(x, edge, rest));
-      parts.push_back(part(window, 0, edge));
-      results.push_back(concatenate(parts, 1, typeLike(x, {pieces, sort.piece})));
+        parts.push_back(part(x, halo, rest));
+      parts.push_back(part(window, 0, halo));
+      results.push_back(concatenate(parts, 1, typeLike(x, {numShards, sort.shardSize})));
     }
     return results;
   }
 
   Value isFirst(int64_t size) {
-    ArrayType type = typeOf(order.positionType(), {order.pieces, size});
+    ArrayType type = typeOf(shardedSort.positionType(), {shardedSort.numShards, size});
     Value number = b.create<IotaOp>(loc, type, dim), zero = b.create<ConstantOp>(loc, type, Scalar());
     return b.create<CompareOp>(loc, type.withElementType(b.getI1Type()), number, zero, ComparisonDirection::eq);
   }
@@ -145,15 +150,16 @@ private:
 
 } // namespace
 
-std::optional<ColumnSort> planColumnSort(ShardedSort &order, ReshardPlanner &planner) {
-  ColumnSort sort{order};
-  int64_t pieces = order.pieces;
-  if (pieces * pieces > order.getSize())
+std::optional<ColumnSort> planColumnSort(ShardedSort &shardedSort, ReshardPlanner &planner) {
+  ColumnSort sort{shardedSort};
+  int64_t numShards = shardedSort.numShards;
+  if (numShards * numShards > shardedSort.getSize())
     return std::nullopt;
-  sort.piece = std::max((order.piece + pieces - 1) / pieces * pieces, 2 * sort.getEdge());
-  if (!holdsPositions(order.positionType(), pieces * sort.piece))
+  sort.shardSize = std::max((shardedSort.shardSize + numShards - 1) / numShards * numShards, 2 * sort.getHalo());
+  if (!holdsPositions(shardedSort.positionType(), numShards * sort.shardSize))
     return std::nullopt;
-  sort.hasPositions = order.isAsked || !order.taken.empty() || isa<FloatType>(order.getType().getElementType());
+  sort.hasPositions =
+      shardedSort.usesPositions || !shardedSort.taken.empty() || isa<FloatType>(shardedSort.getType().getElementType());
   sort.price = priceSort(sort, planner);
   return sort;
 }

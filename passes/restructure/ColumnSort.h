@@ -27,18 +27,18 @@ namespace spmdc {
 
 /// The parameters of one columnsort.
 struct ColumnSort {
-  ShardedSort &order;
-  int64_t piece = 0; ///< Elements of a shard, padding included.
+  ShardedSort &shardedSort;
+  int64_t shardSize = 0; ///< Elements of a shard, padding included.
   /// Whether positions are sent, too: if they are results, or if equal elements can be told apart.
   bool hasPositions = true;
   OperationPrice price = {};
 
   /// How many elements at the end of a shard may belong to the next one.
-  int64_t getEdge() const { return order.pieces * order.pieces; }
+  int64_t getHalo() const { return shardedSort.numShards * shardedSort.numShards; }
 };
 
-/// The columnsort that replaces `order`, with its predicted price; nothing if shards would be mostly padding.
-std::optional<ColumnSort> planColumnSort(ShardedSort &order, ReshardPlanner &planner);
+/// The columnsort that replaces `shardedSort`, with its predicted price; nothing if shards would be mostly padding.
+std::optional<ColumnSort> planColumnSort(ShardedSort &shardedSort, ReshardPlanner &planner);
 
 /// Replaces the sort, and the operations that take elements by its result.
 void buildColumnSort(const ColumnSort &sort);

@@ -49,24 +49,24 @@ struct Sent {
 };
 
 /// Rewrites one concatenation.
-class PartJoiner {
+class ConcatenationRewriter {
 public:
-  PartJoiner(ConcatenateOp op, const CostModel &model)
+  ConcatenationRewriter(ConcatenateOp op, const CostModel &model)
       : op(op), dim(static_cast<int64_t>(op.getDim())), result(op.getType()), mesh(getMesh(op).toValue()),
         model(model) {}
 
   void run() {
-    if (!match() || !joinSlots() || !isWorthIt())
+    if (!match() || !concatenateSlots() || !isWorthIt())
       return;
     OpBuilder builder(op);
-    std::vector<Value> joinedValues;
-    for (const Joined &joined : arrays)
-      joinedValues.push_back(build(builder, joined));
+    std::vector<Value> slotValues;
+    for (const SlotArray &slotArray : arrays)
+      slotValues.push_back(build(builder, slotArray));
     Value value;
     for (const Group &group : groups) {
       SmallVector<Value> slots;
       for (unsigned place : group.arrays)
-        slots.push_back(joinedValues[place]);
+        slots.push_back(slotValues[place]);
       Value made = formulas[group.parts.front()].build(builder, result, slots);
       value = value ? builder.create<SelectOp>(op.getLoc(), result, buildMask(builder, group), made, value) : made;
     }
@@ -84,7 +84,7 @@ private:
     SmallVector<unsigned> arrays;
   };
   /// The values to concatenate, by part; null if the array is not used for a part.
-  struct Joined {
+  struct SlotArray {
     SmallVector<Value> values;
   };
 
@@ -95,7 +95,7 @@ private:
     int64_t begin = 0;
     for (Value part : op.getOperands()) {
       begins.push_back(begin);
-      begin += arrayTypeOf(part).getDimSize(dim);
+      begin += typeOf(part).getDimSize(dim);
       if (!formulas.emplace_back(part, dim, op).match() || formulas.back().getSlots().empty())
         return false;
       unsigned place = formulas.size() - 1;
@@ -126,9 +126,9 @@ private:
   }
 
   /// The moves from the values to their ranges of the result.
-  SmallVector<ArrayMove> listMoves(const Joined &joined) const {
+  SmallVector<ArrayMove> listMoves(const SlotArray &slotArray) const {
     SmallVector<ArrayMove> moves;
-    for (auto [part, value] : llvm::enumerate(joined.values)) {
+    for (auto [part, value] : llvm::enumerate(slotArray.values)) {
       if (!value)
         continue;
       ArrayMove move{value, {}};
@@ -141,13 +141,13 @@ private:
   }
 
   /// Gives each slot a concatenated array: that of another group's slot if both together are one move of one array.
-  bool joinSlots() {
+  bool concatenateSlots() {
     for (Group &group : groups) {
       size_t count = formulas[group.parts.front()].getSlots().size();
       for (size_t slot = 0; slot < count; ++slot) {
         std::optional<unsigned> place;
         for (unsigned i = 0; i < arrays.size() && !place; ++i) {
-          Joined both = arrays[i];
+          SlotArray both = arrays[i];
           bool isFree = !llvm::is_contained(group.arrays, i);
           for (unsigned part : group.parts) {
             isFree = isFree && !both.values[part];
@@ -168,11 +168,11 @@ private:
       }
     }
     // The array is padded with zeros around the values, not between them.
-    return llvm::all_of(arrays, [](const Joined &joined) {
-      auto isThere = [](Value value) { return static_cast<bool>(value); };
-      auto first = llvm::find_if(joined.values, isThere);
-      auto last = std::find_if_not(first, joined.values.end(), isThere);
-      return std::none_of(last, joined.values.end(), isThere);
+    return llvm::all_of(arrays, [](const SlotArray &slotArray) {
+      auto isValid = [](Value value) { return static_cast<bool>(value); };
+      auto first = llvm::find_if(slotArray.values, isValid);
+      auto last = std::find_if_not(first, slotArray.values.end(), isValid);
+      return std::none_of(last, slotArray.values.end(), isValid);
     });
   }
 
@@ -195,16 +195,16 @@ private:
           slices.insert(slice);
     for (Operation *slice : slices) {
       ArrayMove move = cast<SliceOp>(slice).getMoves().parts[0];
-      add(before, arrayTypeOf(move.source), arrayTypeOf(slice->getResult(0)), move.dims);
+      add(before, typeOf(move.source), typeOf(slice->getResult(0)), move.dims);
     }
     for (const ArrayMove &part : op.getMoves().parts)
-      add(before, arrayTypeOf(part.source), result, part.dims);
-    for (const Joined &joined : arrays) {
-      SmallVector<ArrayMove> moves = listMoves(joined);
+      add(before, typeOf(part.source), result, part.dims);
+    for (const SlotArray &slotArray : arrays) {
+      SmallVector<ArrayMove> moves = listMoves(slotArray);
       if (std::optional<ConcatenatedSlices> all = matchConcatenatedSlices(moves, dim))
         moves = {all->move};
       for (const ArrayMove &move : moves) {
-        ArrayType from = arrayTypeOf(move.source);
+        ArrayType from = typeOf(move.source);
         add(behind, from, result.withElementType(from.getElementType()), move.dims);
       }
     }
@@ -218,17 +218,17 @@ private:
     return isLess && before.seconds - behind.seconds > beside * kBytesPerUnit / model.memoryPerSecond;
   }
 
-  Value build(OpBuilder &builder, const Joined &joined) const {
+  Value build(OpBuilder &builder, const SlotArray &slotArray) const {
     SmallVector<Value> values;
     SmallVector<int64_t> low(result.getRank()), high(result.getRank()), none(result.getRank());
-    for (auto [part, value] : llvm::enumerate(joined.values)) {
+    for (auto [part, value] : llvm::enumerate(slotArray.values)) {
       if (value)
         values.push_back(value);
       else
         (values.empty() ? low : high)[dim] += begins[part + 1] - begins[part];
     }
     Location loc = op.getLoc();
-    ArrayType type = result.withElementType(arrayTypeOf(values.front()).getElementType());
+    ArrayType type = result.withElementType(typeOf(values.front()).getElementType());
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] -= low[dim] + high[dim];
     ArrayType some = type.withShape(shape).withSharding(type.getSharding());
@@ -270,7 +270,7 @@ private:
   std::vector<OperandExpression> formulas; ///< By part.
   SmallVector<int64_t> begins;             ///< By part, and the dimension's size at the end.
   std::vector<Group> groups;
-  std::vector<Joined> arrays;
+  std::vector<SlotArray> arrays;
 };
 
 class ConcatenateFirstPass : public impl::ConcatenateFirstBase<ConcatenateFirstPass> {
@@ -279,7 +279,7 @@ class ConcatenateFirstPass : public impl::ConcatenateFirstBase<ConcatenateFirstP
     SmallVector<ConcatenateOp> ops;
     getOperation().walk([&](ConcatenateOp op) { ops.push_back(op); });
     for (ConcatenateOp op : ops)
-      PartJoiner(op, model).run();
+      ConcatenationRewriter(op, model).run();
     for (auto func : getOperation().getOps<func::FuncOp>())
       eraseUnused(func);
   }

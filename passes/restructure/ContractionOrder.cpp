@@ -32,25 +32,25 @@ namespace {
 using OperandSet = unsigned;
 
 /// The approximate number of products of two arrays that are priced for one einsum.
-constexpr size_t kMostWays = 1 << 12;
+constexpr size_t kMostPlans = 1 << 12;
 /// The least number of assignments that are tried for two arrays.
 constexpr size_t kLeastAssignments = 32;
 
 /// A plan for the product of a set of operands: the two sets that are multiplied, and the types that their products
 /// get.
-struct Way {
+struct ProductPlan {
   OperandSet left = 0, right = 0;
   ArrayType leftType, rightType;
   OperationPrice price; ///< Includes the price of both operands.
 };
 
 /// The cheapest plan for a set's product in a given type.
-struct Choice {
+struct ResolvedPlan {
   OperationPrice price;
-  Way way; ///< Without sets for a single operand.
+  ProductPlan productPlan; ///< Without sets for a single operand.
 };
 
-/// The dynamic program for one einsum. Tables are filled on demand (`choose`, `waysOf`).
+/// The dynamic program for one einsum. Tables are filled on demand (`choose`, `plansOf`).
 class OrderSearch {
 public:
   OrderSearch(ReshardPlanner &planner, EinsumOp op)
@@ -80,7 +80,7 @@ public:
     ArrayType wanted = result.withShape(shape);
     if (!isPlain)
       wanted = wanted.withSharding(ShardingAttr::get(op.getContext(), dims, {}));
-    const Choice *best = choose(all, wanted);
+    const ResolvedPlan *best = choose(all, wanted);
     if (!best)
       return std::nullopt;
     ContractionOrder order;
@@ -105,7 +105,7 @@ private:
     for (unsigned i = 0; i < op.getNumOperands(); ++i)
       splits *= 3;
     splits = (splits + 1) / 2 - (size_t(1) << op.getNumOperands());
-    size_t most = std::max(kLeastAssignments, kMostWays / std::max<size_t>(splits, 1));
+    size_t most = std::max(kLeastAssignments, kMostPlans / std::max<size_t>(splits, 1));
     if (assignments.size() > most)
       assignments.resize(most);
     assignments.emplace_back(rule.factors.size()); // Always expressible.
@@ -155,52 +155,54 @@ private:
   }
 
   /// The cheapest plan for the set's product in this type; null if every plan has an array that is too large.
-  const Choice *choose(OperandSet set, ArrayType wanted) {
-    auto [found, isNew] = choices.try_emplace({set, wanted.getAsOpaquePointer()});
-    std::optional<Choice> &best = found->second;
+  const ResolvedPlan *choose(OperandSet set, ArrayType wanted) {
+    auto [found, isNew] = resolvedPlans.try_emplace({set, wanted.getAsOpaquePointer()});
+    std::optional<ResolvedPlan> &best = found->second;
     if (isNew && llvm::isPowerOf2_32(set)) {
-      auto lies = cast<ArrayType>(op.getOperand(llvm::Log2_32(set)).getType());
-      best = Choice{priceOfMove(lies, wanted), {}};
+      auto present = cast<ArrayType>(op.getOperand(llvm::Log2_32(set)).getType());
+      best = ResolvedPlan{priceOfMove(present, wanted), {}};
     } else if (isNew) {
-      for (const auto &[made, way] : waysOf(set)) {
+      for (const auto &[made, productPlan] : plansOf(set)) {
         double most = best ? (1 + CostModel::kAlike) * best->price.seconds : INFINITY;
-        if (way.price.seconds > most)
+        if (productPlan.price.seconds > most)
           break; // All later ones are slower, too.
-        if (way.price.seconds + leastSecondsOfMove(made, wanted) > most)
+        if (productPlan.price.seconds + leastSecondsOfMove(made, wanted) > most)
           continue;
         OperationPrice move = priceOfMove(made, wanted);
-        Choice choice{{way.price.seconds + move.seconds, way.price.linkBytes + move.linkBytes}, way};
-        if (!best || choice.price.isBetterThan(best->price))
-          best = choice;
+        ResolvedPlan resolved{{productPlan.price.seconds + move.seconds, productPlan.price.linkBytes + move.linkBytes},
+                              productPlan};
+        if (!best || resolved.price.isBetterThan(best->price))
+          best = resolved;
       }
     }
     return best ? &*best : nullptr;
   }
 
   /// Sorted by price.
-  using Ways = std::vector<std::pair<ArrayType, Way>>;
+  using ProductPlans = std::vector<std::pair<ArrayType, ProductPlan>>;
 
   /// The cheapest plan for each type that the set's product can have; the cheapest first.
-  const Ways &waysOf(OperandSet set) {
-    if (auto found = ways.find(set); found != ways.end())
+  const ProductPlans &plansOf(OperandSet set) {
+    if (auto found = plans.find(set); found != plans.end())
       return found->second;
-    llvm::MapVector<ArrayType, Way> made;
+    llvm::MapVector<ArrayType, ProductPlan> made;
     SmallVector<int64_t> labels = labelsOf(set);
     if (typeOf(labels, FactorAxes(rule.factors.size()), {}).hasAllowedSize())
       for (OperandSet left = (set - 1) & set; left; left = (left - 1) & set)
         if (OperandSet right = set & ~left; left > right)
-          addWays(left, right, labels, made);
+          addPlans(left, right, labels, made);
     std::vector<std::pair<double, size_t>> order;
-    for (const auto &[type, way] : made)
-      order.emplace_back(way.price.seconds, order.size());
+    for (const auto &[type, productPlan] : made)
+      order.emplace_back(productPlan.price.seconds, order.size());
     llvm::sort(order);
-    Ways sorted;
+    ProductPlans sorted;
     for (auto [seconds, index] : order)
       sorted.push_back(*(made.begin() + static_cast<ptrdiff_t>(index)));
-    return ways[set] = std::move(sorted);
+    return plans[set] = std::move(sorted);
   }
 
-  void addWays(OperandSet left, OperandSet right, ArrayRef<int64_t> labels, llvm::MapVector<ArrayType, Way> &made) {
+  void addPlans(OperandSet left, OperandSet right, ArrayRef<int64_t> labels,
+                llvm::MapVector<ArrayType, ProductPlan> &made) {
     SmallVector<int64_t> leftLabels = labelsOf(left), rightLabels = labelsOf(right), all(leftLabels), summed;
     for (int64_t label : rightLabels)
       if (!llvm::is_contained(leftLabels, label))
@@ -210,27 +212,28 @@ private:
         summed.push_back(label);
     llvm::DenseSet<std::pair<Type, Type>> seen;
     for (const FactorAxes &axes : assignments) {
-      Way way{left, right, typeOf(leftLabels, axes, {}), typeOf(rightLabels, axes, {}), {}};
-      if (!seen.insert({way.leftType, way.rightType}).second)
+      ProductPlan productPlan{left, right, typeOf(leftLabels, axes, {}), typeOf(rightLabels, axes, {}), {}};
+      if (!seen.insert({productPlan.leftType, productPlan.rightType}).second)
         continue;
-      const Choice *leftChoice = choose(left, way.leftType), *rightChoice = choose(right, way.rightType);
-      if (!leftChoice || !rightChoice)
+      const ResolvedPlan *leftPlan = choose(left, productPlan.leftType),
+                         *rightPlan = choose(right, productPlan.rightType);
+      if (!leftPlan || !rightPlan)
         return;
       AxisRefs reduced;
       for (int64_t label : summed)
         llvm::append_range(reduced, axes[factorOf.at(label)]);
       sortAxes(mesh, reduced);
       ArrayType product = typeOf(labels, axes, reduced);
-      way.price.seconds = leftChoice->price.seconds + rightChoice->price.seconds +
-                          computeSeconds(all, !summed.empty(), axes, way, product);
-      way.price.linkBytes = leftChoice->price.linkBytes + rightChoice->price.linkBytes;
-      auto [best, isNew] = made.insert({product, way});
-      if (!isNew && way.price.isBetterThan(best->second.price))
-        best->second = way;
+      productPlan.price.seconds = leftPlan->price.seconds + rightPlan->price.seconds +
+                                  computeSeconds(all, !summed.empty(), axes, productPlan, product);
+      productPlan.price.linkBytes = leftPlan->price.linkBytes + rightPlan->price.linkBytes;
+      auto [best, isNew] = made.insert({product, productPlan});
+      if (!isNew && productPlan.price.isBetterThan(best->second.price))
+        best->second = productPlan;
     }
   }
 
-  double computeSeconds(ArrayRef<int64_t> all, bool isSum, const FactorAxes &axes, const Way &way,
+  double computeSeconds(ArrayRef<int64_t> all, bool isSum, const FactorAxes &axes, const ProductPlan &productPlan,
                         ArrayType product) const {
     double products = 1;
     for (int64_t label : all) {
@@ -241,7 +244,7 @@ private:
       products *= static_cast<double>(size);
     }
     double bytes = 0;
-    for (ArrayType type : {way.leftType, way.rightType, product})
+    for (ArrayType type : {productPlan.leftType, productPlan.rightType, product})
       bytes += static_cast<double>(type.getLocalBytes(planner.getMesh()));
     return model.computeSeconds(isSum ? 2 * products : 0, bytes);
   }
@@ -250,12 +253,12 @@ private:
   size_t append(OperandSet set, ArrayType wanted, ContractionOrder &order) {
     if (llvm::isPowerOf2_32(set))
       return llvm::Log2_32(set);
-    const Way way = choose(set, wanted)->way;
+    const ProductPlan productPlan = choose(set, wanted)->productPlan;
     ContractionStep step;
-    step.left = append(way.left, way.leftType, order);
-    step.right = append(way.right, way.rightType, order);
+    step.left = append(productPlan.left, productPlan.leftType, order);
+    step.right = append(productPlan.right, productPlan.rightType, order);
     // Operands keep the order in which the user wrote them.
-    if (llvm::countr_zero(way.right) < llvm::countr_zero(way.left))
+    if (llvm::countr_zero(productPlan.right) < llvm::countr_zero(productPlan.left))
       std::swap(step.left, step.right);
     step.labels = labelsOf(set);
     step.type = wanted;
@@ -271,8 +274,9 @@ private:
   const spmd::MeshShape mesh;
   std::map<int64_t, size_t> factorOf;  ///< By label.
   std::vector<FactorAxes> assignments; ///< Assignments of axes to the factors of all labels.
-  std::map<OperandSet, Ways> ways;
-  std::map<std::pair<OperandSet, const void *>, std::optional<Choice>> choices; ///< By set and type; never iterated.
+  std::map<OperandSet, ProductPlans> plans;
+  std::map<std::pair<OperandSet, const void *>, std::optional<ResolvedPlan>>
+      resolvedPlans; ///< By set and type; never iterated.
 };
 
 } // namespace

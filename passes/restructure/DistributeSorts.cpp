@@ -27,22 +27,22 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
   void runOnOperation() override {
     auto &planner = getAnalysis<ReshardPlanner>();
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<ArgsortOp> orders;
+      SmallVector<ArgsortOp> argsorts;
       SmallVector<ArgReduceOp> extremes;
       func.walk([&](Operation *op) {
         if (isPerDevice(op))
           return;
-        if (auto order = dyn_cast<ArgsortOp>(op))
-          orders.push_back(order);
+        if (auto argsort = dyn_cast<ArgsortOp>(op))
+          argsorts.push_back(argsort);
         else if (auto extreme = dyn_cast<ArgReduceOp>(op))
           extremes.push_back(extreme);
       });
       for (ArgReduceOp op : extremes)
         distributeMergedExtreme(op, planner.getMesh());
-      for (ArgsortOp op : orders)
+      for (ArgsortOp op : argsorts)
         if (!distributeTopK(op, planner.getMesh())) {
-          layAsRuns(op, planner.getMesh());
-          splitWhole(op, planner);
+          shardIntoRuns(op, planner.getMesh());
+          distributeSort(op, planner);
         }
       eraseUnused(func);
     }
@@ -50,14 +50,14 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
 
   /// If a reshape merges sharded dimensions, and only the sort uses the result, shards the result over the same axes
   /// into contiguous runs, which a gather would pass through as well.
-  static void layAsRuns(ArgsortOp op, const spmd::MeshShape &mesh) {
+  static void shardIntoRuns(ArgsortOp op, const spmd::MeshShape &mesh) {
     Value operand = op.getOperand();
     std::optional<MergedDim> dim = MergedDim::of(operand, static_cast<int64_t>(op.getDim()), mesh);
-    bool isForOrder = llvm::all_of(operand.getUsers(), [&](Operation *user) {
+    bool isForSort = llvm::all_of(operand.getUsers(), [&](Operation *user) {
       auto take = dyn_cast<TakeAlongOp>(user);
       return user == op || (take && take.getIndices() == op.getResult());
     });
-    if (!dim || !dim->isMerged() || !isForOrder)
+    if (!dim || !dim->isMerged() || !isForSort)
       return;
     OpBuilder b(op);
     Value before = buildBefore(b, operand, dim->getSource());
@@ -69,17 +69,17 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
   /// because it sends least, and bytes are predicted better than compute time. It works only for data that are spread
   /// over the shards: for other data its first steps are wasted, which may take half as long as the sort that runs
   /// instead, and send few bytes.
-  static void splitWhole(ArgsortOp op, ReshardPlanner &planner) {
-    std::optional<ShardedSort> order = ShardedSort::of(op, planner);
-    if (!order)
+  static void distributeSort(ArgsortOp op, ReshardPlanner &planner) {
+    std::optional<ShardedSort> argsort = ShardedSort::of(op, planner);
+    if (!argsort)
       return;
-    std::optional<ColumnSort> columns = findColumnSort(*order, planner);
-    const OperationPrice &otherwise = columns ? columns->price : order->apart;
+    std::optional<ColumnSort> columns = findColumnSort(*argsort, planner);
+    const OperationPrice &otherwise = columns ? columns->price : argsort->gatherPrice;
     // In a region that is manual along other axes, groups of devices may take different branches, so that all would
     // have to run both (spmdc-align-collectives).
     bool mayBranch = !op->getParentOfType<ManualOp>();
-    auto samples =
-        planSampleSort(*order, planner, [&](const SampleSort &sort) { return mayBranch && isBetter(sort, otherwise); });
+    auto samples = planSampleSort(*argsort, planner,
+                                  [&](const SampleSort &sort) { return mayBranch && isBetter(sort, otherwise); });
     if (samples) {
       if (std::optional<ShardedSort> others = ShardedSort::of(buildSampleSort(*samples), planner))
         if (std::optional<ColumnSort> ofOthers = findColumnSort(*others, planner))
@@ -91,16 +91,17 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
 
   static bool isBetter(const SampleSort &samples, const OperationPrice &otherwise) {
     constexpr double nearly = 1.1, hardlyMore = 1 + 1. / 64;
-    double gathered = samples.order.apart.linkBytes;
+    double gathered = samples.argsort.gatherPrice.linkBytes;
     return samples.price.seconds < nearly * otherwise.seconds && 2 * samples.toBranch.seconds < otherwise.seconds &&
            samples.price.linkBytes <= gathered &&
            samples.toBranch.linkBytes + otherwise.linkBytes <= hardlyMore * gathered;
   }
 
   /// Nothing if it is no better than a gather.
-  static std::optional<ColumnSort> findColumnSort(ShardedSort &order, ReshardPlanner &planner) {
-    std::optional<ColumnSort> sort = planColumnSort(order, planner);
-    bool isBetter = sort && sort->price.seconds < order.apart.seconds && sort->price.linkBytes <= order.apart.linkBytes;
+  static std::optional<ColumnSort> findColumnSort(ShardedSort &argsort, ReshardPlanner &planner) {
+    std::optional<ColumnSort> sort = planColumnSort(argsort, planner);
+    bool isBetter = sort && sort->price.seconds < argsort.gatherPrice.seconds &&
+                    sort->price.linkBytes <= argsort.gatherPrice.linkBytes;
     return isBetter ? std::move(sort) : std::nullopt;
   }
 };

@@ -26,20 +26,20 @@ struct Search {
 /// The candidates of all shards: their elements and their positions.
 class Candidates : IndexArithmetic {
 public:
-  /// `rank` returns the first or last places in each shard, `[pieces, count]`, of an array `[pieces, piece]`.
+  /// `rank` returns the first or last places in each shard, `[shards, count]`, of an array `[shards, shard]`.
   Candidates(const Search &search, OpBuilder &b, Location loc, function_ref<Value(Value)> rank)
       : IndexArithmetic(b, loc), search(search), dim(search.dim.getDim()), b(b), loc(loc) {
     MergedPositions places(search.dim, b, loc);
     Value before = search.operand;
     if (search.dim.isMerged())
       before = buildBefore(b, before, search.dim.getSource());
-    Value pieces = pack(search.dim.toPieces(b, loc, before, search.filler), places);
-    Value ranks = rank(pieces);
-    elements = search.dim.join(b, loc, take(pieces, ranks, dim + 1));
+    Value shards = pack(search.dim.toShards(b, loc, before, search.filler), places);
+    Value ranks = rank(shards);
+    elements = search.dim.join(b, loc, take(shards, ranks, dim + 1));
     MergedPositions::Found found = find(ranks, places);
-    if (found.isThere) {
+    if (found.isValid) {
       Value outside = like(ranks, search.isLast ? -1 : search.dim.getSize());
-      found.positions = select(found.isThere, found.positions, outside);
+      found.positions = select(found.isValid, found.positions, outside);
     }
     positions = search.dim.join(b, loc, found.positions);
   }
@@ -54,44 +54,44 @@ public:
     return {take(elements, order, dim), take(positions, order, dim)};
   }
 
-  /// `result` with `pieces * count` elements along the dimension, unsharded.
+  /// `result` with `shards * count` elements along the dimension, unsharded.
   ArrayType typeLike(ArrayType result) const {
     SmallVector<int64_t> shape(result.getShape());
-    shape[dim] = arrayTypeOf(elements).getDimSize(dim);
+    shape[dim] = typeOf(elements).getDimSize(dim);
     spmd::Sharding sharding = result.getShardingOrOpen().toValue();
     sharding.dims[dim].clear();
     return result.withShape(shape).withSharding(ShardingAttr::fromValue(b.getContext(), sharding));
   }
 
   Value take(Value x, Value indices, int64_t along) const {
-    ArrayType type = arrayTypeOf(indices).withElementType(arrayTypeOf(x).getElementType());
+    ArrayType type = typeOf(indices).withElementType(typeOf(x).getElementType());
     return b.create<TakeAlongOp>(loc, type, x, indices, along);
   }
 
 private:
   /// The elements with these ranks in packed shards.
   MergedPositions::Found find(Value ranks, const MergedPositions &places) const {
-    Value piece = b.create<IotaOp>(loc, ranks.getType(), dim);
+    Value shard = b.create<IotaOp>(loc, ranks.getType(), dim);
     if (!search.isLast || !search.dim.isPadded())
-      return places.find(piece, ranks);
-    Value ordinals = subtract(ranks, places.countMissing(piece));
-    MergedPositions::Found found = places.find(piece, ordinals);
-    found.isThere = compare(ordinals, ComparisonDirection::ge, like(ordinals, 0));
+      return places.find(shard, ranks);
+    Value ordinals = subtract(ranks, places.countMissing(shard));
+    MergedPositions::Found found = places.find(shard, ordinals);
+    found.isValid = compare(ordinals, ComparisonDirection::ge, like(ordinals, 0));
     return found;
   }
 
   /// Moves the filler of each shard behind its elements, or in front of them.
-  Value pack(Value pieces, const MergedPositions &places) const {
+  Value pack(Value shards, const MergedPositions &places) const {
     if (search.isLast ? !search.dim.isPadded() : search.dim.isPaddedAtEnd())
-      return pieces;
-    ArrayType type = arrayTypeOf(pieces).withElementType(search.positionType);
+      return shards;
+    ArrayType type = typeOf(shards).withElementType(search.positionType);
     MergedPositions::Found found = find(b.create<IotaOp>(loc, type, dim + 1), places);
-    Value filler = b.create<ConstantOp>(loc, arrayTypeOf(pieces), search.filler);
-    return select(found.isThere, take(pieces, found.places, dim + 1), filler);
+    Value filler = b.create<ConstantOp>(loc, typeOf(shards), search.filler);
+    return select(found.isValid, take(shards, found.places, dim + 1), filler);
   }
 
   bool isInOrder() const {
-    bool isFilledAtEnd = search.dim.isPaddedAtEnd() && search.dim.countCuts() == 1 && !search.isLast;
+    bool isFilledAtEnd = search.dim.isPaddedAtEnd() && search.dim.countAxes() == 1 && !search.isLast;
     return search.dim.hasRuns() && (isFilledAtEnd || !search.dim.isPadded());
   }
 
@@ -107,7 +107,7 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// Whether the slice takes elements from one end of the sorted dimension.
-bool takesEnd(SliceOp slice, int64_t dim, bool isLast) {
+bool slicesEnd(SliceOp slice, int64_t dim, bool isLast) {
   ArrayRef<int64_t> shape = slice.getOperand().getType().getShape();
   for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d)
     if (slice.getStrides()[d] != 1 || ((d != dim || !isLast) && slice.getStarts()[d] != 0) ||
@@ -121,7 +121,7 @@ std::optional<SmallVector<SliceOp>> listEnds(ArgsortOp op, bool isLast) {
   SmallVector<SliceOp> slices;
   for (Operation *user : op->getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
-    if (!slice || !takesEnd(slice, static_cast<int64_t>(op.getDim()), isLast))
+    if (!slice || !slicesEnd(slice, static_cast<int64_t>(op.getDim()), isLast))
       return std::nullopt;
     slices.push_back(slice);
   }
@@ -142,22 +142,21 @@ void replaceTaken(SliceOp user, Value x, Value elements, Value first, int64_t di
   }
 }
 
-void splitEnd(ArgsortOp op, ArrayRef<SliceOp> slices, const Search &search) {
+void buildTopK(ArgsortOp op, ArrayRef<SliceOp> slices, const Search &search) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   int64_t dim = search.dim.getDim();
   auto slice = [&](Value x, ArrayType type, int64_t along) -> Value {
     SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
     if (search.isLast)
-      starts[along] = arrayTypeOf(x).getDimSize(along) - type.getDimSize(along);
+      starts[along] = typeOf(x).getDimSize(along) - type.getDimSize(along);
     limits[along] += starts[along];
     return b.create<SliceOp>(loc, type, x, starts, limits, strides);
   };
-  Candidates candidates(search, b, loc, [&](Value pieces) {
+  Candidates candidates(search, b, loc, [&](Value shards) {
     Type index = search.positionType;
-    Value ranks =
-        b.create<ArgsortOp>(loc, arrayTypeOf(pieces).withElementType(index), pieces, dim + 1, op.getDescending());
-    return slice(ranks, search.dim.typeOfPieces(index, search.count), dim + 1);
+    Value ranks = b.create<ArgsortOp>(loc, typeOf(shards).withElementType(index), shards, dim + 1, op.getDescending());
+    return slice(ranks, search.dim.typeOfShards(index, search.count), dim + 1);
   });
   for (SliceOp user : slices) {
     ArrayType all = candidates.typeLike(user.getType());
@@ -192,16 +191,16 @@ bool distributeTopK(ArgsortOp op, const spmd::MeshShape &mesh) {
     int64_t count = 0;
     for (SliceOp slice : *slices)
       count = std::max(count, slice.getType().getDimSize(along));
-    count = std::min(count, dim->getPiece());
+    count = std::min(count, dim->getShardSize());
     // A candidate is an element and its position.
     ArrayType type = op.getOperand().getType();
     int64_t bytes = spmd::byteSize(type.getDType()), candidateBytes = bytes + spmd::byteSize(op.getType().getDType());
-    if (count == 0 || dim->getPieces() * count * candidateBytes >= type.getDimSize(along) * bytes)
+    if (count == 0 || dim->getNumShards() * count * candidateBytes >= type.getDimSize(along) * bytes)
       return false;
     auto endOf = isLast ? firstOf : lastOf;
-    splitEnd(op, *slices,
-             {op.getOperand(), *dim, count, isLast, op.getType().getElementType(),
-              endOf(type.getElementType(), op.getDescending())});
+    buildTopK(op, *slices,
+              {op.getOperand(), *dim, count, isLast, op.getType().getElementType(),
+               endOf(type.getElementType(), op.getDescending())});
     return true;
   }
   return false;
@@ -231,8 +230,8 @@ void distributeMergedExtreme(ArgReduceOp op, const spmd::MeshShape &mesh) {
     Value place = b.create<ArgReduceOp>(loc, found, x, op.getIsMax(), dimOfOne);
     return b.create<ReshapeOp>(loc, type, place);
   };
-  Candidates candidates(search, b, loc, [&](Value pieces) {
-    return find(pieces, dim->typeOfPieces(op.getType().getElementType(), 1), along + 1);
+  Candidates candidates(search, b, loc, [&](Value shards) {
+    return find(shards, dim->typeOfShards(op.getType().getElementType(), 1), along + 1);
   });
   SmallVector<int64_t> shape(op.getType().getShape());
   shape.insert(shape.begin() + along, 1);

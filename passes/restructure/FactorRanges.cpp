@@ -68,19 +68,19 @@ std::optional<DimRange> toDimRange(const ShardingRule &rule, const ValueFactors 
 }
 
 std::optional<ArrayType> getRangeType(const spmd::MeshShape &mesh, const ShardingRule &rule, FactorRange part,
-                                      const ValueFactors &value, ArrayType whole, const ValueFactors &other,
+                                      const ValueFactors &value, ArrayType full, const ValueFactors &other,
                                       ArrayType partOfOther) {
   std::optional<DimRange> range = toDimRange(rule, value, part);
   if (!range)
-    return whole;
+    return full;
   ShardingRule ofPart = rule;
   ofPart.factors[part.factor].size = part.size;
-  FactorAxes axes = projectToFactors(mesh, rule, value, whole.getShardingOrOpen().toValue());
+  FactorAxes axes = projectToFactors(mesh, rule, value, full.getShardingOrOpen().toValue());
   FactorAxes taken = projectToFactors(mesh, ofPart, other, partOfOther.getShardingOrOpen().toValue());
   const DimFactors &ofRange = value[range->dim];
   for (int64_t factor : ofRange)
     axes[factor].clear();
-  AxisRefs used = whole.getShardingOrOpen().toValue().unreduced;
+  AxisRefs used = full.getShardingOrOpen().toValue().unreduced;
   for (const DimFactors &dim : value)
     for (int64_t factor : dim)
       append_range(used, axes[factor]);
@@ -90,10 +90,10 @@ std::optional<ArrayType> getRangeType(const spmd::MeshShape &mesh, const Shardin
   std::optional<spmd::Sharding> sharding = shardingOf(mesh, ofPart, value, axes);
   if (!sharding)
     return std::nullopt;
-  sharding->unreduced = whole.getShardingOrOpen().toValue().unreduced;
-  SmallVector<int64_t> shape(whole.getShape());
+  sharding->unreduced = full.getShardingOrOpen().toValue().unreduced;
+  SmallVector<int64_t> shape(full.getShape());
   shape[range->dim] = range->size;
-  return whole.withShape(shape).withSharding(ShardingAttr::fromValue(whole.getContext(), *sharding));
+  return full.withShape(shape).withSharding(ShardingAttr::fromValue(full.getContext(), *sharding));
 }
 
 } // namespace spmdc

@@ -34,11 +34,11 @@ std::optional<FactorRange> toFactorRange(const ShardingRule &rule, const ValueFa
 /// The range of the dimension of a value that has the factor; nothing if no dimension has it.
 std::optional<DimRange> toDimRange(const ShardingRule &rule, const ValueFactors &value, FactorRange part);
 
-/// The type of the range `part` of a value of type `whole`. The range's dimension is sharded as in another value of the
+/// The type of the range `part` of a value of type `full`. The range's dimension is sharded as in another value of the
 /// operation, whose range has type `partOfOther`; other dimensions keep their sharding. Nothing if no sharding
 /// expresses that.
 std::optional<ArrayType> getRangeType(const spmd::MeshShape &mesh, const ShardingRule &rule, FactorRange part,
-                                      const ValueFactors &value, ArrayType whole, const ValueFactors &other,
+                                      const ValueFactors &value, ArrayType full, const ValueFactors &other,
                                       ArrayType partOfOther);
 
 } // namespace spmdc

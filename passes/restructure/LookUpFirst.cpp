@@ -18,8 +18,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 const AxisRefs &axesOf(const spmd::Sharding &sharding, int64_t dim) { return sharding.dims[dim]; }
 
 /// A slice of an array in which elements are looked up.
@@ -27,11 +25,11 @@ class LookedUpPart {
 public:
   LookedUpPart(SliceOp slice, ReshardPlanner &planner, RunCounts &runs)
       : slice(slice), planner(planner), runs(runs), source(slice.getOperand()), from(typeOf(source)),
-        cut(from.getShardingOrOpen().toValue()) {}
+        sourceSharding(from.getShardingOrOpen().toValue()) {}
 
   /// Looks up in the array instead, if that sends less.
   bool rewrite(SmallVectorImpl<Location> &places) {
-    if (!cut.unreduced.empty() || !isOfCutDims())
+    if (!sourceSharding.unreduced.empty() || !slicesShardedDim())
       return false;
     collect(slice);
     if (lookups.empty())
@@ -59,13 +57,13 @@ public:
   }
 
 private:
-  bool isWhole(int64_t dim) const {
+  bool isFullSize(int64_t dim) const {
     return slice.getStarts()[dim] == 0 && slice.getLimits()[dim] == from.getDimSize(dim) &&
            slice.getStrides()[dim] == 1;
   }
-  bool isOfCutDims() const {
+  bool slicesShardedDim() const {
     return llvm::any_of(llvm::seq<int64_t>(0, from.getRank()),
-                        [&](int64_t dim) { return !isWhole(dim) && !axesOf(cut, dim).empty(); });
+                        [&](int64_t dim) { return !isFullSize(dim) && !axesOf(sourceSharding, dim).empty(); });
   }
 
   /// Collects lookups in the slice itself, or in a reshape of it that drops dimensions of size 1, and the operations
@@ -95,10 +93,10 @@ private:
 
   bool isLookup(Operation *user, ArrayRef<int64_t> dims) const {
     if (auto take = dyn_cast<TakeOp>(user))
-      return isWhole(dims[take.getDim()]);
+      return isFullSize(dims[take.getDim()]);
     auto take = dyn_cast<TakeAlongOp>(user);
-    auto isOneOfMany = [&](int64_t dim) { return isWhole(dim) || slice.getType().getDimSize(dim) == 1; };
-    return take && isWhole(dims[take.getDim()]) && llvm::all_of(llvm::seq<int64_t>(0, from.getRank()), isOneOfMany);
+    auto isOneOfMany = [&](int64_t dim) { return isFullSize(dim) || slice.getType().getDimSize(dim) == 1; };
+    return take && isFullSize(dims[take.getDim()]) && llvm::all_of(llvm::seq<int64_t>(0, from.getRank()), isOneOfMany);
   }
 
   /// The dimensions of the slice that `shape` has, if it drops only dimensions of size 1.
@@ -120,19 +118,19 @@ private:
     SmallVector<int64_t> shape, starts, limits, strides, kept;
     spmd::Sharding found, wanted;
     for (int64_t dim = 0, next = 0; dim < from.getRank(); ++dim) {
-      bool isThere = llvm::is_contained(dims, dim);
+      bool isValid = llvm::is_contained(dims, dim);
       if (dim != taken) {
         shape.push_back(from.getDimSize(dim));
-        found.dims.push_back(cut.dims[dim]);
+        found.dims.push_back(sourceSharding.dims[dim]);
         starts.push_back(slice.getStarts()[dim]);
         limits.push_back(slice.getLimits()[dim]);
         strides.push_back(slice.getStrides()[dim]);
-        wanted.dims.push_back(isThere ? ofResult.dims[next++] : AxisRefs());
+        wanted.dims.push_back(isValid ? ofResult.dims[next++] : AxisRefs());
         continue;
       }
       for (auto [size, axes] : llvm::zip_equal(indices.getShape(), ofIndices.dims)) {
         shape.push_back(size);
-        bool isFree = llvm::none_of(cut.dims, [&](const AxisRefs &others) { return overlap(others, axes); });
+        bool isFree = llvm::none_of(sourceSharding.dims, [&](const AxisRefs &others) { return overlap(others, axes); });
         found.dims.push_back(isFree ? axes : AxisRefs());
         starts.push_back(0);
         limits.push_back(size);
@@ -147,7 +145,7 @@ private:
   Value lookUp(TakeAlongOp take, ArrayRef<int64_t> dims) {
     int64_t taken = dims[take.getDim()];
     ArrayType indices = take.getIndices().getType(), result = take.getType();
-    spmd::Sharding found = cut, wanted;
+    spmd::Sharding found = sourceSharding, wanted;
     SmallVector<int64_t> shape(from.getShape()), starts(slice.getStarts()), limits(slice.getLimits()),
         strides(slice.getStrides());
     wanted.dims.resize(from.getRank());
@@ -188,7 +186,7 @@ private:
   RunCounts &runs;
   Value source;
   ArrayType from;
-  spmd::Sharding cut; ///< The array's sharding.
+  spmd::Sharding sourceSharding; ///< The array's sharding.
   /// The lookups, each with the dimensions of the slice that the dimensions of its operand are.
   SmallVector<std::pair<Operation *, SmallVector<int64_t>>> lookups;
   SmallVector<Operation *> unused; ///< Operations that are not needed after the rewrite; operands come first.

@@ -19,30 +19,30 @@ ArrayType typeOf(ArrayType like, ArrayRef<int64_t> shape, const spmd::Sharding &
 
 } // namespace
 
-std::optional<FactorForm> FactorForm::of(ArrayType type, const ShardingRule &rule, const ValueFactors &value,
-                                         const spmd::MeshShape &mesh) {
+std::optional<FactorizedType> FactorizedType::of(ArrayType type, const ShardingRule &rule, const ValueFactors &value,
+                                                 const spmd::MeshShape &mesh) {
   spmd::Sharding sharding = type.getShardingOrOpen().toValue(), apart;
   if (type.getNumElements() == 0 || !sharding.unreduced.empty())
     return std::nullopt;
-  FactorForm form;
-  form.axes = projectToFactors(mesh, rule, value, sharding);
-  std::optional<spmd::Sharding> projected = shardingOf(mesh, rule, value, form.axes);
+  FactorizedType factorized;
+  factorized.axes = projectToFactors(mesh, rule, value, sharding);
+  std::optional<spmd::Sharding> projected = shardingOf(mesh, rule, value, factorized.axes);
   if (!projected || !type.getShardingOrOpen().hasSameAxes(ShardingAttr::fromValue(type.getContext(), *projected)))
     return std::nullopt;
   SmallVector<int64_t> shape;
   for (const DimFactors &factors : value)
     for (int64_t factor : factors) {
-      form.order.push_back(factor);
+      factorized.order.push_back(factor);
       shape.push_back(rule.factors[factor].size);
-      llvm::copy_if(form.axes[factor], std::back_inserter(apart.dims.emplace_back()),
+      llvm::copy_if(factorized.axes[factor], std::back_inserter(apart.dims.emplace_back()),
                     [&](const spmd::AxisRef &axis) { return axis.sizeIn(mesh) > 1; });
     }
-  form.type = typeOf(type, shape, apart);
-  return form;
+  factorized.type = typeOf(type, shape, apart);
+  return factorized;
 }
 
 std::optional<MergedDim> MergedDim::of(Value value, int64_t dim, const spmd::MeshShape &mesh) {
-  ArrayType type = arrayTypeOf(value);
+  ArrayType type = typeOf(value);
   if (ReshapeOp reshape = findReshape(value)) {
     ShardingRule rule = reshape.getShardingRule();
     auto found = find(reshape.getOperand().getType(), type, rule, rule.operands[0], rule.results[0], dim, mesh);
@@ -65,10 +65,10 @@ std::optional<MergedDim> MergedDim::ofSplit(ReshapeOp reshape, int64_t dim, cons
   return found;
 }
 
-std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, const ShardingRule &rule,
+std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType unsharded, const ShardingRule &rule,
                                          const ValueFactors &before, const ValueFactors &behind, int64_t dim,
                                          const spmd::MeshShape &mesh) {
-  std::optional<FactorForm> apart = FactorForm::of(source, rule, before, mesh);
+  std::optional<FactorizedType> apart = FactorizedType::of(source, rule, before, mesh);
   if (!apart)
     return std::nullopt;
   ArrayRef<int64_t> shape = apart->type.getShape(), order = apart->order;
@@ -87,7 +87,7 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
   std::optional<spmd::Sharding> others = shardingOf(mesh, rule, behind, othersOf);
   if (!others)
     return std::nullopt;
-  merged.whole = typeOf(whole, whole.getShape(), *others);
+  merged.unsharded = typeOf(unsharded, unsharded.getShape(), *others);
   merged.steps.push_back({source, source, {}});
   spmd::Sharding sharding = apart->type.getShardingOrOpen().toValue();
   merged.step(shape, sharding);
@@ -95,18 +95,18 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
   merged.parts.resize(count);
   for (int64_t i = count - 1; i >= 0; --i) {
     merged.parts[i].size = shape[first + i];
-    merged.cutApart(first + i, merged.parts[i], mesh);
+    merged.splitDim(first + i, merged.parts[i], mesh);
   }
-  bool isWhole = true; // Whether all parts before are sharded into single elements.
+  bool areSingleElements = true; // Whether all parts before are sharded into single elements.
   for (auto [i, part] : llvm::enumerate(merged.parts)) {
     llvm::append_range(merged.axes, sharding.dims[first + static_cast<int64_t>(i)]);
-    merged.runs &= isWhole || part.cuts.empty();
-    isWhole &= part.getPiece() == 1;
-    for (const Cut &cut : part.cuts)
-      merged.pieces *= cut.count;
-    merged.piece *= part.getPiece();
+    merged.runs &= areSingleElements || part.splits.empty();
+    areSingleElements &= part.getShardSize() == 1;
+    for (const AxisSplit &cut : part.splits)
+      merged.shards *= cut.count;
+    merged.shardSize *= part.getShardSize();
   }
-  if (merged.pieces == 1 || merged.pieces * merged.piece > std::numeric_limits<int32_t>::max())
+  if (merged.shards == 1 || merged.shards * merged.shardSize > std::numeric_limits<int32_t>::max())
     return std::nullopt;
 
   // The dimensions that count shards come first.
@@ -117,7 +117,7 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
   for (; next < first; ++next)
     perm.push_back(next);
   for (const Part &part : merged.parts) {
-    for (size_t i = 0; i < part.cuts.size(); ++i)
+    for (size_t i = 0; i < part.splits.size(); ++i)
       perm.push_back(next++);
     inside.push_back(next++);
   }
@@ -130,7 +130,7 @@ std::optional<MergedDim> MergedDim::find(ArrayType source, ArrayType whole, cons
   }
   if (!llvm::is_sorted(perm))
     merged.step(sizes, moved, perm);
-  ArrayType result = merged.typeOfPieces(whole.getElementType(), merged.piece);
+  ArrayType result = merged.typeOfShards(unsharded.getElementType(), merged.shardSize);
   merged.step(result.getShape(), result.getShardingOrOpen().toValue());
   return merged;
 }
@@ -142,11 +142,11 @@ void MergedDim::step(ArrayRef<int64_t> shape, const spmd::Sharding &sharding, Ar
   steps.push_back({from, typeOf(source, shape, sharding), SmallVector<int64_t>(perm)});
 }
 
-void MergedDim::cutApart(int64_t at, Part &part, const spmd::MeshShape &mesh) {
+void MergedDim::splitDim(int64_t at, Part &part, const spmd::MeshShape &mesh) {
   spmd::Sharding sharding = steps.back().to.getShardingOrOpen().toValue();
   SmallVector<int64_t> shape(steps.back().to.getShape());
-  std::vector<spmd::AxisRef> cuts = sharding.dims[at];
-  for (const spmd::AxisRef &axis : cuts) {
+  std::vector<spmd::AxisRef> splits = sharding.dims[at];
+  for (const spmd::AxisRef &axis : splits) {
     int64_t count = axis.sizeIn(mesh), above = shape[at], size = (above + count - 1) / count;
     part.isPadded |= count * size != above;
     shape[at] = count * size;
@@ -158,12 +158,12 @@ void MergedDim::cutApart(int64_t at, Part &part, const spmd::MeshShape &mesh) {
     sharding.dims[at] = {axis};
     sharding.dims.insert(sharding.dims.begin() + at + 1, left);
     step(shape, sharding);
-    part.cuts.push_back({count, size});
+    part.splits.push_back({count, size});
     ++at;
   }
 }
 
-int64_t MergedDim::getSize() const { return whole.getDimSize(dim); }
+int64_t MergedDim::getSize() const { return unsharded.getDimSize(dim); }
 
 bool MergedDim::isPadded() const {
   return llvm::any_of(parts, [](const Part &part) { return part.isPadded; });
@@ -174,36 +174,36 @@ bool MergedDim::isPaddedAtEnd() const {
   for (const Part &part : parts) {
     if (part.isPadded && rows > 1)
       return false;
-    rows *= part.getPiece();
+    rows *= part.getShardSize();
   }
   return true;
 }
 
-ArrayType MergedDim::typeOfPieces(Type elementType, int64_t count) const {
-  SmallVector<int64_t> shape(whole.getShape());
-  shape[dim] = pieces;
+ArrayType MergedDim::typeOfShards(Type elementType, int64_t count) const {
+  SmallVector<int64_t> shape(unsharded.getShape());
+  shape[dim] = shards;
   shape.insert(shape.begin() + dim + 1, count);
-  spmd::Sharding sharding = whole.getShardingOrOpen().toValue();
+  spmd::Sharding sharding = unsharded.getShardingOrOpen().toValue();
   sharding.dims[dim] = axes;
   sharding.dims.insert(sharding.dims.begin() + dim + 1, {{}});
-  return typeOf(whole.withElementType(elementType), shape, sharding);
+  return typeOf(unsharded.withElementType(elementType), shape, sharding);
 }
 
 ArrayType MergedDim::typeAsRuns(Type elementType) const {
-  spmd::Sharding sharding = whole.getShardingOrOpen().toValue();
+  spmd::Sharding sharding = unsharded.getShardingOrOpen().toValue();
   sharding.dims[dim] = axes;
-  return typeOf(whole.withElementType(elementType), whole.getShape(), sharding);
+  return typeOf(unsharded.withElementType(elementType), unsharded.getShape(), sharding);
 }
 
 ArrayType MergedDim::typeOfJoined(Type elementType, int64_t count) const {
-  SmallVector<int64_t> shape(whole.getShape());
-  shape[dim] = pieces * count;
+  SmallVector<int64_t> shape(unsharded.getShape());
+  shape[dim] = shards * count;
   ArrayType runs = typeAsRuns(elementType);
   return runs.withShape(shape).withSharding(runs.getSharding());
 }
 
-Value MergedDim::toPieces(OpBuilder &b, Location loc, Value before, Scalar filler) const {
-  Type elementType = arrayTypeOf(before).getElementType();
+Value MergedDim::toShards(OpBuilder &b, Location loc, Value before, Scalar filler) const {
+  Type elementType = typeOf(before).getElementType();
   Value value = before;
   for (const Step &step : ArrayRef(steps).drop_front()) {
     ArrayType to = step.to.withElementType(elementType);
@@ -222,9 +222,9 @@ Value MergedDim::toPieces(OpBuilder &b, Location loc, Value before, Scalar fille
   return value;
 }
 
-Value MergedDim::fromPieces(OpBuilder &b, Location loc, Value pieces) const {
-  Type elementType = arrayTypeOf(pieces).getElementType();
-  Value value = pieces;
+Value MergedDim::fromShards(OpBuilder &b, Location loc, Value shards) const {
+  Type elementType = typeOf(shards).getElementType();
+  Value value = shards;
   for (const Step &step : llvm::reverse(ArrayRef(steps).drop_front())) {
     ArrayType to = step.from.withElementType(elementType);
     if (!step.perm.empty()) {
@@ -243,13 +243,13 @@ Value MergedDim::fromPieces(OpBuilder &b, Location loc, Value pieces) const {
 }
 
 Value MergedDim::join(OpBuilder &b, Location loc, Value value) const {
-  ArrayType type = arrayTypeOf(value);
+  ArrayType type = typeOf(value);
   return b.create<ReshapeOp>(loc, typeOfJoined(type.getElementType(), type.getDimSize(dim + 1)), value);
 }
 
 Value MergedDim::unjoin(OpBuilder &b, Location loc, Value value) const {
-  ArrayType type = arrayTypeOf(value);
-  return b.create<ReshapeOp>(loc, typeOfPieces(type.getElementType(), type.getDimSize(dim) / pieces), value);
+  ArrayType type = typeOf(value);
+  return b.create<ReshapeOp>(loc, typeOfShards(type.getElementType(), type.getDimSize(dim) / shards), value);
 }
 
 } // namespace spmdc

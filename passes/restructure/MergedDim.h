@@ -28,30 +28,30 @@ namespace spmdc {
 
 /// An array with a dimension for each factor of an operation's sharding rule, and with the same elements on each
 /// device.
-struct FactorForm {
+struct FactorizedType {
   ArrayType type;
   llvm::SmallVector<int64_t> order; ///< The factor of each dimension.
   FactorAxes axes;                  ///< By factor.
 
   /// Nothing if the sharding of a dimension with several factors is not expressible by its factors.
-  static std::optional<FactorForm> of(ArrayType type, const ShardingRule &rule, const ValueFactors &value,
-                                      const spmd::MeshShape &mesh);
+  static std::optional<FactorizedType> of(ArrayType type, const ShardingRule &rule, const ValueFactors &value,
+                                          const spmd::MeshShape &mesh);
 };
 
 /// A merged dimension, with the steps that turn an array with the original dimensions into shards, and back.
 class MergedDim {
 public:
   /// One axis that divides a dimension: `count` shards of `size` elements each.
-  struct Cut {
+  struct AxisSplit {
     int64_t count = 1, size = 1;
   };
   /// One of the dimensions that are merged.
   struct Part {
     int64_t size = 1;
-    llvm::SmallVector<Cut, 2> cuts;
+    llvm::SmallVector<AxisSplit, 2> splits;
     bool isPadded = false;
 
-    int64_t getPiece() const { return cuts.empty() ? size : cuts.back().size; }
+    int64_t getShardSize() const { return splits.empty() ? size : splits.back().size; }
   };
 
   /// For a dimension of an array: behind a reshape that merges others into it, if no device has contiguous elements of
@@ -62,10 +62,10 @@ public:
 
   int64_t getDim() const { return dim; }
   int64_t getSize() const;
-  int64_t getPieces() const { return pieces; }
-  int64_t getPiece() const { return piece; }
+  int64_t getNumShards() const { return shards; }
+  int64_t getShardSize() const { return shardSize; }
   /// The number of axes that shard the dimension.
-  size_t countCuts() const { return axes.size(); }
+  size_t countAxes() const { return axes.size(); }
   llvm::ArrayRef<Part> getParts() const { return parts; }
   bool isMerged() const { return merged; }
   /// The array that has the shards: the operand of a merging reshape, or the array itself.
@@ -76,18 +76,19 @@ public:
   /// Whether a shard's padding is behind all of its elements.
   bool isPaddedAtEnd() const;
 
-  /// Replaces the dimension of `before`, which is sharded as the source, by `[pieces, piece]`; `filler` is the padding.
-  mlir::Value toPieces(mlir::OpBuilder &b, mlir::Location loc, mlir::Value before, Scalar filler) const;
-  /// The inverse of toPieces.
-  mlir::Value fromPieces(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pieces) const;
-  /// Merges `[pieces, count]` into one dimension.
-  mlir::Value join(mlir::OpBuilder &b, mlir::Location loc, mlir::Value pieces) const;
+  /// Replaces the dimension of `before`, which is sharded as the source, by `[shards, shardSize]`; `filler` is the
+  /// padding.
+  mlir::Value toShards(mlir::OpBuilder &b, mlir::Location loc, mlir::Value before, Scalar filler) const;
+  /// The inverse of toShards.
+  mlir::Value fromShards(mlir::OpBuilder &b, mlir::Location loc, mlir::Value shards) const;
+  /// Merges `[shards, count]` into one dimension.
+  mlir::Value join(mlir::OpBuilder &b, mlir::Location loc, mlir::Value shards) const;
   mlir::Value unjoin(mlir::OpBuilder &b, mlir::Location loc, mlir::Value joined) const;
-  /// The type of an array with `[pieces, count]` in place of the dimension, sharded along the first of both.
-  ArrayType typeOfPieces(mlir::Type elementType, int64_t count) const;
+  /// The type of an array with `[shards, count]` in place of the dimension, sharded along the first of both.
+  ArrayType typeOfShards(mlir::Type elementType, int64_t count) const;
   /// The type of the array with the dimension in its original order, sharded into runs by the same axes.
   ArrayType typeAsRuns(mlir::Type elementType) const;
-  /// The type of an array with `pieces * count` elements in the dimension.
+  /// The type of an array with `shards * count` elements in the dimension.
   ArrayType typeOfJoined(mlir::Type elementType, int64_t count) const;
 
 private:
@@ -97,18 +98,18 @@ private:
     llvm::SmallVector<int64_t> perm;
   };
 
-  static std::optional<MergedDim> find(ArrayType source, ArrayType whole, const ShardingRule &rule,
+  static std::optional<MergedDim> find(ArrayType source, ArrayType unsharded, const ShardingRule &rule,
                                        const ValueFactors &before, const ValueFactors &behind, int64_t dim,
                                        const spmd::MeshShape &mesh);
   void step(llvm::ArrayRef<int64_t> shape, const spmd::Sharding &sharding, llvm::ArrayRef<int64_t> perm = {});
   /// Splits dimension `at` of the last step's array by the axes that shard it.
-  void cutApart(int64_t at, Part &part, const spmd::MeshShape &mesh);
+  void splitDim(int64_t at, Part &part, const spmd::MeshShape &mesh);
 
-  ArrayType source, whole; ///< The array that has the shards, and the merged array with an unsharded dimension.
+  ArrayType source, unsharded; ///< The array that has the shards, and the merged array with an unsharded dimension.
   int64_t dim = 0;
   std::vector<spmd::AxisRef> axes;
   llvm::SmallVector<Part> parts;
-  int64_t pieces = 1, piece = 1;
+  int64_t shards = 1, shardSize = 1;
   bool merged = false, runs = true;
   std::vector<Step> steps;
 };

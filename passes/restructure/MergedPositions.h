@@ -24,13 +24,13 @@ public:
   struct Found {
     mlir::Value places;    ///< In the shard.
     mlir::Value positions; ///< In the merged dimension.
-    mlir::Value isThere;   ///< Whether the shard has so many elements; null if no shard has padding.
+    mlir::Value isValid;   ///< Whether the shard has so many elements; null if no shard has padding.
   };
-  /// `pieces` has the number of the shard for each ordinal.
-  Found find(mlir::Value pieces, mlir::Value ordinals) const;
+  /// `shards` has the number of the shard for each ordinal.
+  Found find(mlir::Value shards, mlir::Value ordinals) const;
 
   /// The number of padding elements of each of these shards.
-  mlir::Value countMissing(mlir::Value pieces) const;
+  mlir::Value countMissing(mlir::Value shards) const;
 
 private:
   mlir::Value sum(mlir::Value x, mlir::Value y) const { return x ? add(x, y) : y; }
@@ -40,7 +40,7 @@ private:
   struct Extent {
     mlir::Value start, size;
   };
-  llvm::SmallVector<Extent> listExtents(mlir::Value pieces) const;
+  llvm::SmallVector<Extent> listExtents(mlir::Value shards) const;
   /// The number of elements without padding; null if no shard has padding.
   mlir::Value countAll(llvm::ArrayRef<Extent> extents) const;
 

@@ -15,7 +15,7 @@ constexpr size_t kMostNodes = 64;
 
 bool isElementwise(Operation *op) { return isa<ElementwiseOpInterface>(op); }
 
-Type getElementType(Value value) { return arrayTypeOf(value).getElementType(); }
+Type getElementType(Value value) { return typeOf(value).getElementType(); }
 
 } // namespace
 
@@ -88,7 +88,7 @@ bool OperandExpression::isUniform(Operation *op) const {
   if (auto broadcast = dyn_cast<BroadcastInDimOp>(op)) {
     auto place = llvm::find(broadcast.getDims(), dim);
     return place == broadcast.getDims().end() ||
-           arrayTypeOf(broadcast.getOperand()).getDimSize(place - broadcast.getDims().begin()) == 1;
+           typeOf(broadcast.getOperand()).getDimSize(place - broadcast.getDims().begin()) == 1;
   }
   auto iota = dyn_cast<IotaOp>(op);
   return iota && static_cast<int64_t>(iota.getDim()) != dim;

@@ -19,8 +19,6 @@ namespace spmdc {
 
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// The sharding of each label of an array; none within a manual region, where values are per device.
 class LabelShardings {
 public:
@@ -128,7 +126,7 @@ void build(EinsumOp op, const ContractionOrder &order) {
   OpBuilder builder(op);
   SmallVector<Labelled> arrays = operandsOf(op);
   for (const ContractionStep &step : order.steps) {
-    LabelShardings lies(step.labels, step.type);
+    LabelShardings labelShardings(step.labels, step.type);
     auto isKept = [&](int64_t label) { return llvm::is_contained(step.labels, label); };
     // The last product takes its operands in the order that saves the final transpose, if there is one.
     size_t left = step.left, right = step.right;
@@ -139,11 +137,11 @@ void build(EinsumOp op, const ContractionOrder &order) {
     if (isLast && !isResult(arrays[left], arrays[right]) && isResult(arrays[right], arrays[left]))
       std::swap(left, right);
     arrays.push_back(contractPair(builder, op.getLoc(), arrays[left], arrays[right], isKept,
-                                  [&](ArrayRef<int64_t> labels) { return lies.typeOf(labels); }));
+                                  [&](ArrayRef<int64_t> labels) { return labelShardings.typeOf(labels); }));
   }
-  LabelShardings lies(op.getResultLabels(), op.getType());
+  LabelShardings labelShardings(op.getResultLabels(), op.getType());
   Value result = transposeTo(builder, op.getLoc(), arrays.back(), op.getResultLabels(),
-                             [&](ArrayRef<int64_t> labels) { return lies.typeOf(labels); });
+                             [&](ArrayRef<int64_t> labels) { return labelShardings.typeOf(labels); });
   result.getDefiningOp()->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op.replaceAllUsesWith(result);
   op.erase();

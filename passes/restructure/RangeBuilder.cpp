@@ -11,8 +11,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 bool isBefore(Operation *op, Operation *place) {
   Operation *around = op->getBlock()->findAncestorOpInBlock(*place);
   return around && op->isBeforeInBlock(around);

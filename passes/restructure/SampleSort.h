@@ -27,24 +27,24 @@ namespace spmdc {
 
 /// The parameters of one sample sort, and its predicted price.
 struct SampleSort {
-  ShardedSort &order;
+  ShardedSort &shardedSort;
   int64_t samples = 0;          ///< Of each shard.
   OperationPrice price = {};    ///< For data that are spread over the shards.
   OperationPrice toBranch = {}; ///< The part of the price in front of the branch.
 
-  int64_t getPiece() const { return order.piece; }
+  int64_t getShardSize() const { return shardedSort.shardSize; }
   /// The largest distance of two samples.
-  int64_t getStep() const { return (getPiece() + samples - 1) / samples; }
+  int64_t getStep() const { return (getShardSize() + samples - 1) / samples; }
   /// The largest error of a splitter.
-  int64_t getEdge() const { return order.pieces * getPiece() / (2 * samples); }
+  int64_t getHalo() const { return shardedSort.numShards * getShardSize() / (2 * samples); }
   /// The most elements that a device can have received.
-  int64_t getMost() const { return getPiece() + 2 * getEdge(); }
+  int64_t getMost() const { return getShardSize() + 2 * getHalo(); }
   /// The number of elements that one device can send to another one.
-  int64_t getRoom() const;
+  int64_t getCapacity() const;
 };
 
 /// The cheapest sample sort of the acceptable ones, over the number of samples; nothing if shards are too small.
-std::optional<SampleSort> planSampleSort(ShardedSort &order, ReshardPlanner &planner,
+std::optional<SampleSort> planSampleSort(ShardedSort &shardedSort, ReshardPlanner &planner,
                                          llvm::function_ref<bool(const SampleSort &)> isAcceptable);
 
 /// Replaces the sort, and the operations that take elements by it. Returns the sort that runs for data that are not

@@ -12,12 +12,12 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-bool liesAs(Value value, ArrayType type) {
-  return arrayTypeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
+bool isShardedAs(Value value, ArrayType type) {
+  return typeOf(value).getShardingOrOpen().hasSameAxes(type.getShardingOrOpen());
 }
 
 /// Whether the value is defined before the operation.
-bool isThereBefore(Value value, Operation *op) {
+bool isDefinedBefore(Value value, Operation *op) {
   Operation *around = value.getParentBlock()->findAncestorOpInBlock(*op);
   Operation *source = value.getDefiningOp();
   return around && (!source || source->isBeforeInBlock(around));
@@ -33,7 +33,7 @@ void moveToFirstUse(ArgsortOp op) {
     op->moveBefore(first);
 }
 
-/// Replaces `x[order]` of one dimension by a take_along, which is equivalent.
+/// Replaces `x[shardedSort]` of one dimension by a take_along, which is equivalent.
 void takeAlong(ArgsortOp op) {
   for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
     if (auto take = dyn_cast<TakeOp>(user); take && take.getIndices() == op.getResult() &&
@@ -65,50 +65,50 @@ SmallVector<TakeAlongOp> listTakesOfSlice(SliceOp slice, ArgsortOp op) {
 } // namespace
 
 std::optional<ShardedSort> ShardedSort::of(ArgsortOp op, ReshardPlanner &planner) {
-  ShardedSort order;
-  order.op = op;
-  ArrayType type = order.getType();
+  ShardedSort shardedSort;
+  shardedSort.op = op;
+  ArrayType type = shardedSort.getType();
   spmd::Sharding sharding = type.getShardingOrOpen().toValue();
   std::vector<int64_t> sizes;
-  order.pieces = 1;
-  for (const spmd::AxisRef &axis : sharding.dims[order.getDim()]) {
+  shardedSort.numShards = 1;
+  for (const spmd::AxisRef &axis : sharding.dims[shardedSort.getDim()]) {
     sizes.push_back(axis.sizeIn(planner.getMesh()));
-    order.pieces *= sizes.back();
+    shardedSort.numShards *= sizes.back();
   }
-  order.piece = spmd::localDimSize(order.getSize(), sizes);
-  if (order.pieces == 1 || type.getNumElements() == 0 || !sharding.unreduced.empty() || op->use_empty() ||
-      !holdsPositions(order.positionType(), order.pieces * order.piece))
+  shardedSort.shardSize = spmd::localDimSize(shardedSort.getSize(), sizes);
+  if (shardedSort.numShards == 1 || type.getNumElements() == 0 || !sharding.unreduced.empty() || op->use_empty() ||
+      !holdsPositions(shardedSort.positionType(), shardedSort.numShards * shardedSort.shardSize))
     return std::nullopt;
   moveToFirstUse(op);
   takeAlong(op);
-  order.apart = chooseStrategy(planner, cast<ShardingRuleOpInterface>(op.getOperation())).price;
+  shardedSort.gatherPrice = chooseStrategy(planner, cast<ShardingRuleOpInterface>(op.getOperation())).price;
   for (Operation *user : op->getUsers()) {
     if (auto slice = dyn_cast<SliceOp>(user)) {
       SmallVector<TakeAlongOp> takes = listTakesOfSlice(slice, op);
       for (TakeAlongOp take : takes)
-        order.uses.push_back({take.getResult(), op.getOperand(), type, slice});
-      order.isAsked |= !llvm::hasNItems(slice->getUsers(), static_cast<unsigned>(takes.size()));
+        shardedSort.uses.push_back({take.getResult(), op.getOperand(), type, slice});
+      shardedSort.usesPositions |= !llvm::hasNItems(slice->getUsers(), static_cast<unsigned>(takes.size()));
       continue;
     }
     auto take = dyn_cast<TakeAlongOp>(user);
     bool isLike = takesBy(take, op.getResult(), op) && take.getOperand().getType().getShape() == type.getShape() &&
-                  liesAs(take.getOperand(), type) && isThereBefore(take.getOperand(), op);
+                  isShardedAs(take.getOperand(), type) && isDefinedBefore(take.getOperand(), op);
     if (!isLike) {
-      order.isAsked = true;
+      shardedSort.usesPositions = true;
       continue;
     }
     Value array = take.getOperand();
-    order.uses.push_back({take.getResult(), array, take.getType()});
-    if (array != op.getOperand() && !llvm::is_contained(order.taken, array)) {
-      order.taken.push_back(array);
+    shardedSort.uses.push_back({take.getResult(), array, take.getType()});
+    if (array != op.getOperand() && !llvm::is_contained(shardedSort.taken, array)) {
+      shardedSort.taken.push_back(array);
       OperationPrice price = chooseStrategy(planner, cast<ShardingRuleOpInterface>(user)).price;
-      order.apart.seconds += price.seconds;
-      order.apart.linkBytes += price.linkBytes;
+      shardedSort.gatherPrice.seconds += price.seconds;
+      shardedSort.gatherPrice.linkBytes += price.linkBytes;
     }
   }
-  if (order.isAsked)
-    order.uses.push_back({op.getResult(), Value(), op.getType()});
-  return order;
+  if (shardedSort.usesPositions)
+    shardedSort.uses.push_back({op.getResult(), Value(), op.getType()});
+  return shardedSort;
 }
 
 SmallVector<Value> ShardedSort::listArrays() {
@@ -141,9 +141,9 @@ void ShardedSort::replace(ArrayRef<Value> values) {
 // Prices
 //===----------------------------------------------------------------------===//
 
-SortPrice::SortPrice(ShardedSort &order, ReshardPlanner &planner) : order(order), planner(planner) {
-  ArrayType type = order.getType();
-  for (AxisRefAttr axis : type.getShardingOrOpen().getDims()[order.getDim()].getAxes())
+SortPrice::SortPrice(ShardedSort &shardedSort, ReshardPlanner &planner) : shardedSort(shardedSort), planner(planner) {
+  ArrayType type = shardedSort.getType();
+  for (AxisRefAttr axis : type.getShardingOrOpen().getDims()[shardedSort.getDim()].getAxes())
     axes.push_back(axis.getName().str());
   lines = bytesOf(type, 1) / static_cast<double>(spmd::byteSize(type.getDType()));
 }
@@ -155,7 +155,7 @@ double SortPrice::bytesOf(ArrayType type, double count) const {
     std::vector<int64_t> sizes;
     for (const spmd::AxisRef &axis : shape.sharding.dims[d])
       sizes.push_back(axis.sizeIn(planner.getMesh()));
-    if (d != order.getDim())
+    if (d != shardedSort.getDim())
       bytes *= static_cast<double>(spmd::localDimSize(type.getDimSize(d), sizes));
   }
   return bytes;
@@ -167,12 +167,12 @@ void SortPrice::send(std::string_view collective, double bytes) {
 }
 
 void SortPrice::sort(double count, double line) {
-  sorting += planner.getModel().orderSeconds(lines * count * line, line);
+  sorting += planner.getModel().sortSeconds(lines * count * line, line);
 }
 
-void SortPrice::resize(ArrayType array, int64_t piece) {
+void SortPrice::resize(ArrayType array, int64_t shardSize) {
   SmallVector<int64_t> padded(array.getShape());
-  padded[order.getDim()] = order.pieces * piece;
+  padded[shardedSort.getDim()] = shardedSort.numShards * shardSize;
   ArrayType to = array.withShape(padded).withSharding(array.getSharding());
   std::vector<spmd::DimMove> moves;
   for (auto [before, after] : llvm::zip(array.getShape(), to.getShape()))
@@ -181,10 +181,10 @@ void SortPrice::resize(ArrayType array, int64_t piece) {
     cost = cost + planner.getModel().costOf("exchange", axes, bytes, 0);
 }
 
-void SortPrice::deliver(int64_t piece) {
-  for (const SortUse &use : order.uses) {
-    ArrayType made = use.type.withSharding(order.getType().getSharding());
-    resize(made, piece);
+void SortPrice::deliver(int64_t shardSize) {
+  for (const SortUse &use : shardedSort.uses) {
+    ArrayType made = use.type.withSharding(shardedSort.getType().getSharding());
+    resize(made, shardSize);
     cost = cost + planner.plan(made, use.type).cost;
   }
 }
@@ -199,11 +199,11 @@ OperationPrice SortPrice::get() const {
 // Building
 //===----------------------------------------------------------------------===//
 
-SortBuilder::SortBuilder(ShardedSort &order, OpBuilder builder)
-    : order(order), dim(order.getDim()), descending(order.op.getDescending()), b(std::move(builder)),
-      loc(order.op.getLoc()), original(order.getType()) {}
+SortBuilder::SortBuilder(ShardedSort &shardedSort, OpBuilder builder)
+    : shardedSort(shardedSort), dim(shardedSort.getDim()), descending(shardedSort.op.getDescending()),
+      b(std::move(builder)), loc(shardedSort.op.getLoc()), original(shardedSort.getType()) {}
 
-ArrayType SortBuilder::typeOf(Type elementType, ArrayRef<int64_t> sizes, bool isCut) const {
+ArrayType SortBuilder::typeOf(Type elementType, ArrayRef<int64_t> sizes, bool isSharded) const {
   SmallVector<int64_t> shape(original.getShape());
   shape.erase(shape.begin() + dim);
   shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
@@ -211,30 +211,30 @@ ArrayType SortBuilder::typeOf(Type elementType, ArrayRef<int64_t> sizes, bool is
   auto axes = sharding.dims[dim];
   sharding.dims.erase(sharding.dims.begin() + dim);
   sharding.dims.insert(sharding.dims.begin() + dim, sizes.size(), {});
-  if (isCut)
+  if (isSharded)
     sharding.dims[dim] = axes;
   return original.withElementType(elementType)
       .withShape(shape)
       .withSharding(ShardingAttr::fromValue(original.getContext(), sharding));
 }
 
-ArrayType SortBuilder::typeLike(Value x, ArrayRef<int64_t> sizes, bool isCut) const {
-  return typeOf(arrayTypeOf(x).getElementType(), sizes, isCut);
+ArrayType SortBuilder::typeLike(Value x, ArrayRef<int64_t> sizes, bool isSharded) const {
+  return typeOf(typeOf(x).getElementType(), sizes, isSharded);
 }
 
-Value SortBuilder::reshape(Value x, ArrayRef<int64_t> sizes, bool isCut) {
-  return b.create<ReshapeOp>(loc, typeLike(x, sizes, isCut), x);
+Value SortBuilder::reshape(Value x, ArrayRef<int64_t> sizes, bool isSharded) {
+  return b.create<ReshapeOp>(loc, typeLike(x, sizes, isSharded), x);
 }
 
-Value SortBuilder::transpose(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes, bool isCut) {
+Value SortBuilder::transpose(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes, bool isSharded) {
   SmallVector<int64_t> perm;
   for (int64_t d = 0; d < dim; ++d)
     perm.push_back(d);
   for (int64_t place : places)
     perm.push_back(dim + place);
-  for (auto d = dim + static_cast<int64_t>(places.size()); d < arrayTypeOf(x).getRank(); ++d)
+  for (auto d = dim + static_cast<int64_t>(places.size()); d < typeOf(x).getRank(); ++d)
     perm.push_back(d);
-  return b.create<TransposeOp>(loc, typeLike(x, sizes, isCut), x, perm);
+  return b.create<TransposeOp>(loc, typeLike(x, sizes, isSharded), x, perm);
 }
 
 Value SortBuilder::pad(Value x, int64_t along, ArrayType type, int64_t low, int64_t high, Scalar filler) {
@@ -257,22 +257,23 @@ Value SortBuilder::concatenate(ArrayRef<Value> parts, int64_t along, ArrayType t
 }
 
 Value SortBuilder::argsort(Value x, int64_t along, bool isDescending) {
-  return b.create<ArgsortOp>(loc, arrayTypeOf(x).withElementType(order.positionType()), x, dim + along, isDescending);
+  return b.create<ArgsortOp>(loc, typeOf(x).withElementType(shardedSort.positionType()), x, dim + along, isDescending);
 }
 
 Value SortBuilder::take(Value x, Value indices, int64_t along) {
-  ArrayType type = arrayTypeOf(indices).withElementType(arrayTypeOf(x).getElementType());
+  ArrayType type = typeOf(indices).withElementType(typeOf(x).getElementType());
   return b.create<TakeAlongOp>(loc, type, x, indices, dim + along);
 }
 
-Value SortBuilder::split(Value x, int64_t piece, Scalar filler) {
-  int64_t size = order.pieces * piece, missing = size - order.getSize();
-  return reshape(missing == 0 ? x : pad(x, 0, typeLike(x, {size}), 0, missing, filler), {order.pieces, piece});
+Value SortBuilder::split(Value x, int64_t shardSize, Scalar filler) {
+  int64_t size = shardedSort.numShards * shardSize, missing = size - shardedSort.getSize();
+  return reshape(missing == 0 ? x : pad(x, 0, typeLike(x, {size}), 0, missing, filler),
+                 {shardedSort.numShards, shardSize});
 }
 
 Value SortBuilder::join(Value x, ArrayType type) {
-  int64_t size = order.pieces * arrayTypeOf(x).getDimSize(dim + 1);
-  if (order.getSize() == size)
+  int64_t size = shardedSort.numShards * typeOf(x).getDimSize(dim + 1);
+  if (shardedSort.getSize() == size)
     return b.create<ReshapeOp>(loc, type, x);
   return slice(reshape(x, {size}), 0, type, 0);
 }

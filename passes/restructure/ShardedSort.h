@@ -1,8 +1,8 @@
 //===- ShardedSort.h - a sort along a sharded dimension ---------*- C++ -*-===//
 //
 // The properties of an argsort along a sharded dimension, and a builder, for both distributed sorts (ColumnSort.h,
-// SampleSort.h). These work on arrays whose sorted dimension is split into `[pieces, piece]`: every device sorts its
-// shard along the second.
+// SampleSort.h). These work on arrays whose sorted dimension is split into `[numShards, shardSize]`: every device sorts
+// its shard along the second.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -26,14 +26,14 @@ struct SortUse {
 /// An argsort along a sharded dimension, with its uses.
 struct ShardedSort {
   ArgsortOp op;
-  int64_t pieces = 0; ///< Number of devices along all axes that shard the dimension.
-  int64_t piece = 0;  ///< Elements of the largest shard.
+  int64_t numShards = 0; ///< Number of devices along all axes that shard the dimension.
+  int64_t shardSize = 0; ///< Elements of the largest shard.
   llvm::SmallVector<SortUse> uses;
   /// Arrays other than the operand whose elements are taken by the sort; they are sharded like the operand.
   llvm::SmallVector<mlir::Value> taken;
-  bool isAsked = false; ///< Whether positions themselves are used.
+  bool usesPositions = false; ///< Whether positions themselves are used.
   /// The price of a gather of the dimension, and sorts on every device.
-  OperationPrice apart;
+  OperationPrice gatherPrice;
 
   /// Nothing if the dimension is not sharded, is empty, or padded positions would not fit their type.
   static std::optional<ShardedSort> of(ArgsortOp op, ReshardPlanner &planner);
@@ -54,7 +54,7 @@ struct ShardedSort {
 /// Adds up the price of a sort: collectives, memory traffic, and local sorts.
 class SortPrice {
 public:
-  SortPrice(ShardedSort &order, ReshardPlanner &planner);
+  SortPrice(ShardedSort &shardedSort, ReshardPlanner &planner);
 
   /// Bytes of one device's shard of an array like this, with `count` elements in the sorted dimension.
   double bytesOf(ArrayType type, double count) const;
@@ -64,15 +64,15 @@ public:
   void sort(double lines, double line);
   /// Adds reads and writes of so many bytes.
   void touch(double bytes) { touched += 2 * bytes; }
-  /// Adds the exchange from an array to shards of `piece` elements.
-  void resize(ArrayType array, int64_t piece);
+  /// Adds the exchange from an array to shards of `shardSize` elements.
+  void resize(ArrayType array, int64_t shardSize);
   /// Adds the reshards of the results, of shards of this size, to their wanted types.
-  void deliver(int64_t piece);
+  void deliver(int64_t shardSize);
 
   OperationPrice get() const;
 
 private:
-  ShardedSort &order;
+  ShardedSort &shardedSort;
   ReshardPlanner &planner;
   std::vector<std::string> axes;
   CollectiveCost cost;
@@ -82,18 +82,18 @@ private:
 /// Builds operations of the global view; the partitioner finds the collectives as for any other operation.
 class SortBuilder {
 public:
-  SortBuilder(ShardedSort &order, mlir::OpBuilder builder);
+  SortBuilder(ShardedSort &shardedSort, mlir::OpBuilder builder);
 
 protected:
   /// The operand's type with dimensions of these sizes in place of the sorted one. The first of them is sharded if
-  /// `isCut`.
-  ArrayType typeOf(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
-  ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true) const;
+  /// `isSharded`.
+  ArrayType typeOf(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
+  ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
 
   // `along` counts dimensions from the sorted one.
-  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isCut = true);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isSharded = true);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> places, llvm::ArrayRef<int64_t> sizes,
-                        bool isCut = true);
+                        bool isSharded = true);
   mlir::Value pad(mlir::Value x, int64_t along, ArrayType type, int64_t low, int64_t high, Scalar filler);
   /// The elements from `begin` on, as many as `type` has.
   mlir::Value slice(mlir::Value x, int64_t along, ArrayType type, int64_t begin);
@@ -101,12 +101,12 @@ protected:
   mlir::Value argsort(mlir::Value x, int64_t along, bool isDescending);
   mlir::Value take(mlir::Value x, mlir::Value indices, int64_t along);
 
-  /// `[pieces, piece]` of an array of the operand's shape, padded at its end.
-  mlir::Value split(mlir::Value x, int64_t piece, Scalar filler);
+  /// `[numShards, shardSize]` of an array of the operand's shape, padded at its end.
+  mlir::Value split(mlir::Value x, int64_t shardSize, Scalar filler);
   /// Merges both dimensions, and removes the padding.
   mlir::Value join(mlir::Value x, ArrayType type);
 
-  ShardedSort &order;
+  ShardedSort &shardedSort;
   int64_t dim;
   bool descending;
   mlir::OpBuilder b;

@@ -37,13 +37,13 @@ namespace spmdc {
 namespace {
 
 /// Whether all users of an array can be computed in front of reshapes.
-bool isOnlyLookedAt(Value value) {
+bool canSkipReshapes(Value value) {
   return llvm::all_of(value.getUses(), [](OpOperand &use) {
     Operation *user = use.getOwner();
     if (isa<TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp>(user))
       return use.getOperandNumber() == 0;
     if (isa<ElementwiseOpInterface>(user))
-      return isOnlyLookedAt(user->getResult(0));
+      return canSkipReshapes(user->getResult(0));
     return isa<ReduceOp, DotGeneralOp, ReshapeOp>(user);
   });
 }
@@ -66,7 +66,7 @@ public:
   /// The array in front of the reshape, with all shards joined to one dimension.
   Value toJoined(Value value) {
     Value before = buildBefore(b, value, dim.getSource());
-    return dim.join(b, loc, dim.toPieces(b, loc, before, Scalar()));
+    return dim.join(b, loc, dim.toShards(b, loc, before, Scalar()));
   }
 
 private:
@@ -80,7 +80,7 @@ private:
 template <typename Op> bool skipForTake(Op op, const spmd::MeshShape &mesh) {
   Value operand = op.getOperand();
   std::optional<MergedDim> dim = MergedDim::of(operand, static_cast<int64_t>(op.getDim()), mesh);
-  if (!dim || !dim->isMerged() || !isOnlyLookedAt(operand))
+  if (!dim || !dim->isMerged() || !canSkipReshapes(operand))
     return false;
   OpBuilder b(op);
   Places places(*dim, b, op.getLoc());
@@ -109,10 +109,10 @@ template <typename Op> bool skipForScatter(Op op, const spmd::MeshShape &mesh) {
   Value operand = op.getOperand();
   auto along = static_cast<int64_t>(op.getDim());
   std::optional<MergedDim> dim = MergedDim::of(operand, along, mesh);
-  if (!dim || !dim->isMerged() || !isOnlyLookedAt(operand)) {
+  if (!dim || !dim->isMerged() || !canSkipReshapes(operand)) {
     ReshapeOp reshape = findOnlyReshape(op.getResult());
     dim = reshape ? MergedDim::ofSplit(reshape, along, mesh) : std::nullopt;
-    if (!dim || !isThereBefore(operand, dim->getSource()))
+    if (!dim || !canBuildBefore(operand, dim->getSource()))
       return false;
   }
   OpBuilder b(op);
@@ -120,7 +120,7 @@ template <typename Op> bool skipForScatter(Op op, const spmd::MeshShape &mesh) {
   Places places(*dim, b, loc);
   Value joined = places.toJoined(operand), indices = places.orOutside(op.getIndices());
   Value added = b.create<Op>(loc, joined.getType(), joined, indices, op.getUpdates(), op.getDim());
-  Value before = dim->fromPieces(b, loc, dim->unjoin(b, loc, added));
+  Value before = dim->fromShards(b, loc, dim->unjoin(b, loc, added));
   op.replaceAllUsesWith(b.create<ReshapeOp>(loc, op.getType(), before).getResult());
   op.erase();
   return true;
@@ -136,28 +136,28 @@ bool skipForReduce(ReduceOp op, const spmd::MeshShape &mesh) {
     return false;
   ShardingRule rule = reshape.getShardingRule();
   ArrayType source = reshape.getOperand().getType();
-  std::optional<FactorForm> form = FactorForm::of(source, rule, rule.operands[0], mesh);
+  std::optional<FactorizedType> factorized = FactorizedType::of(source, rule, rule.operands[0], mesh);
   llvm::SmallDenseSet<int64_t> reduced;
   for (int64_t dim : op.getDims())
     reduced.insert(rule.results[0][dim].begin(), rule.results[0][dim].end());
   spmd::Sharding left;
   SmallVector<int64_t> dims, shape;
   int64_t elements = 1;
-  for (auto [dim, factor] : llvm::enumerate(form->order)) {
+  for (auto [dim, factor] : llvm::enumerate(factorized->order)) {
     if (reduced.contains(factor)) {
       dims.push_back(static_cast<int64_t>(dim));
       continue;
     }
     shape.push_back(rule.factors[factor].size);
     elements *= shape.back();
-    left.dims.push_back(form->type.getShardingOrOpen().toValue().dims[dim]);
+    left.dims.push_back(factorized->type.getShardingOrOpen().toValue().dims[dim]);
   }
   if (elements != op.getType().getNumElements())
     return false;
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto typed = [&](ArrayType type) { return type.withElementType(op.getType().getElementType()); };
-  Value apart = b.createOrFold<ReshapeOp>(loc, typed(form->type), buildBefore(b, operand, source));
+  Value apart = b.createOrFold<ReshapeOp>(loc, typed(factorized->type), buildBefore(b, operand, source));
   ArrayType type = typed(source.withShape(shape).withSharding(ShardingAttr::fromValue(b.getContext(), left)));
   bool isDone = type.getShape() == op.getType().getShape();
   Value result = b.create<ReduceOp>(loc, isDone ? op.getType() : type, apart, op.getKind(), dims);
@@ -173,7 +173,7 @@ bool skipForDot(DotGeneralOp op, const spmd::MeshShape &mesh) {
   if (op.getLhs().getType().getRank() != 1 || op.getLhsContract().size() != 1 || op.getType().getRank() != 0)
     return false;
   std::optional<MergedDim> dim = MergedDim::of(op.getLhs(), 0, mesh);
-  if (!dim || !dim->isMerged() || !isThereBefore(op.getRhs(), dim->getSource()))
+  if (!dim || !dim->isMerged() || !canBuildBefore(op.getRhs(), dim->getSource()))
     return false;
   OpBuilder b(op);
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, dim->getSource().getRank()));

@@ -38,23 +38,21 @@ struct InOrder {
   bool operator()(Operation *a, Operation *b) const { return a->isBeforeInBlock(b); }
 };
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 void annotateLike(Operation *op, Value value) {
   if (op->hasAttr(kAnnotatedAttrName) && value.getDefiningOp())
     value.getDefiningOp()->setAttr(kAnnotatedAttrName, UnitAttr::get(op->getContext()));
 }
 
 /// A value whose users are all slices.
-class TakenParts {
+class SlicedProduct {
 public:
-  TakenParts(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
+  SlicedProduct(Value value, RangeBuilder &parts) : value(value), parts(parts) {}
 
   /// Slices the operands of the operations that compute the value instead, if that sends less.
   bool rewrite() {
     if (!match() || !collect())
       return false;
-    parts.start(cone);
+    parts.start(producers);
     SmallVector<Value> taken;
     for (SliceOp slice : slices) {
       taken.push_back(parts.take(value, *getDimRange(slice), slice.getType(), slice));
@@ -68,7 +66,7 @@ public:
       slice.replaceAllUsesWith(part);
       slice.erase();
     }
-    for (Operation *op : llvm::reverse(cone))
+    for (Operation *op : llvm::reverse(producers))
       op->erase();
     return true;
   }
@@ -103,27 +101,27 @@ private:
         open.insert(op);
     };
     add(value);
-    while (!open.empty() && cone.size() < kMostOperations) {
+    while (!open.empty() && producers.size() < kMostOperations) {
       Operation *op = *std::prev(open.end()); // All of its users have been visited.
       open.erase(op);
       bool isForSlices = llvm::all_of(op->getUsers(), [&](Operation *user) { return members.contains(user); });
       if (!isForSlices || !canTakeRanges(op))
         continue;
-      cone.push_back(op);
+      producers.push_back(op);
       members.insert(op);
       hasProduct |= isa<DotGeneralOp>(op);
       if (!isa<DotGeneralOp, ReduceOp>(op))
         for (Value operand : op->getOperands())
           add(operand);
     }
-    std::reverse(cone.begin(), cone.end());
+    std::reverse(producers.begin(), producers.end());
     return hasProduct;
   }
 
   Value value;
   RangeBuilder &parts;
   SmallVector<SliceOp> slices;
-  SmallVector<Operation *> cone; ///< Operations that only the slices use, in program order.
+  SmallVector<Operation *> producers; ///< Operations that only the slices use, in program order.
 };
 
 /// A concatenated value whose users are products and sums.
@@ -157,11 +155,11 @@ public:
 
 private:
   /// Computes all users of a value from its parts; false if that is not possible for one of them.
-  bool push(Value whole, ArrayRef<Value> ofWhole, int64_t dim) {
-    return llvm::all_of(whole.getUses(), [&](OpOperand &use) { return pushThrough(use, ofWhole, dim); });
+  bool push(Value concatenated, ArrayRef<Value> operandParts, int64_t dim) {
+    return llvm::all_of(concatenated.getUses(), [&](OpOperand &use) { return pushThrough(use, operandParts, dim); });
   }
 
-  bool pushThrough(OpOperand &use, ArrayRef<Value> ofWhole, int64_t dim) {
+  bool pushThrough(OpOperand &use, ArrayRef<Value> operandParts, int64_t dim) {
     Operation *op = use.getOwner();
     bool isEnd = isa<DotGeneralOp, ReduceOp>(op);
     // An operation that is reached twice (a product of an array with its own transpose) depends on two parts at once.
@@ -179,7 +177,7 @@ private:
     SmallVector<Value> made;
     std::optional<DimRange> ofResult;
     int64_t start = 0;
-    for (Value part : ofWhole) {
+    for (Value part : operandParts) {
       int64_t size = typeOf(part).getDimSize(dim);
       std::optional<FactorRange> range = toFactorRange(rule, own, *factor, {dim, start, size});
       Value result = range ? multiply(use, rule, *range, part) : Value();
@@ -270,7 +268,7 @@ public:
       : block(block), parts(parts), places(places) {}
 
   /// From the last value to the first, since a rewrite may create slices of an earlier value.
-  void splitTaken() {
+  void splitSliced() {
     std::set<Operation *, InOrder> open;
     auto add = [&](Value value) {
       if (Operation *op = value.getDefiningOp(); op && op->getBlock() == &block && !isPerDevice(op))
@@ -282,14 +280,14 @@ public:
       Operation *op = *std::prev(open.end());
       open.erase(op);
       Location loc = op->getLoc();
-      if (op->getNumResults() != 1 || !TakenParts(op->getResult(0), parts).rewrite())
+      if (op->getNumResults() != 1 || !SlicedProduct(op->getResult(0), parts).rewrite())
         continue;
       llvm::for_each(parts.getSources(), add);
       places.push_back(loc);
     }
   }
 
-  void splitJoined() {
+  void splitConcatenated() {
     SmallVector<Value> joins;
     for (Operation &op : block)
       if (isa<ConcatenateOp, AddOp>(op) && !isPerDevice(&op) && matchConcatenation(op.getResult(0)))
@@ -317,8 +315,8 @@ SmallVector<Location> splitProducts(func::FuncOp func, ReshardPlanner &planner) 
   SmallVector<Location> places;
   for (Block *block : blocks) {
     BlockSplitter splitter(*block, parts, places);
-    splitter.splitTaken();
-    splitter.splitJoined();
+    splitter.splitSliced();
+    splitter.splitConcatenated();
   }
   return places;
 }

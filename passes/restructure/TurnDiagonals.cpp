@@ -42,7 +42,7 @@ void turn(SliceOp op) {
   if (!merged || isPerDevice(op) || op.getType().getNumElements() == 0)
     return;
   Value matrix = reshape.getOperand();
-  ArrayType type = arrayTypeOf(matrix);
+  ArrayType type = typeOf(matrix);
   ShardingAttr sharding = type.getSharding();
   int64_t row = *merged, rows = type.getDimSize(row), columns = type.getDimSize(row + 1);
   if (!sharding || !sharding.getUnreduced().empty() || !sharding.getDims()[row].getAxes().empty() ||

@@ -81,7 +81,7 @@ std::optional<AxisPart> MeshAxes::find(AxisRefAttr axis) const {
   for (auto [index, meshAxis] : llvm::enumerate(mesh.getAxes())) {
     if (meshAxis.getName() != axis.getName())
       continue;
-    if (axis.isWholeAxis())
+    if (axis.isFullAxis())
       return AxisPart{static_cast<unsigned>(index), 1, meshAxis.getSize()};
     AxisPart part{static_cast<unsigned>(index), axis.getPreSize(), axis.getSize()};
     bool isPartOfAxis = meshAxis.getSize() % part.end() == 0 && (part.size > 1 || meshAxis.getSize() == 1);

@@ -27,7 +27,7 @@ int64_t sizeOf(const spmd::MeshShape &mesh, const AxisRefs &axes) {
 static bool fitTogether(const spmd::AxisRef &x, const spmd::AxisRef &y) {
   if (x.name != y.name)
     return true;
-  if (x.isWholeAxis() || y.isWholeAxis())
+  if (x.isFullAxis() || y.isFullAxis())
     return false;
   return y.preSize % (x.preSize * x.size) == 0 || x.preSize % (y.preSize * y.size) == 0;
 }
@@ -103,14 +103,14 @@ std::optional<spmd::Sharding> shardingOf(const spmd::MeshShape &mesh, const Shar
         isFull = isFull && rule.factors[factor].size == 1;
         continue;
       }
-      int64_t pieces = sizeOf(mesh, axes[factor]), size = rule.factors[factor].size;
-      if (factors.size() > 1 && (!isFull || size % pieces != 0))
+      int64_t shards = sizeOf(mesh, axes[factor]), size = rule.factors[factor].size;
+      if (factors.size() > 1 && (!isFull || size % shards != 0))
         return std::nullopt;
-      isFull = pieces == size;
+      isFull = shards == size;
       for (const spmd::AxisRef &axis : axes[factor]) {
         // Parts of an axis are merged only if they divide the factor, since merging would otherwise change the shards.
-        bool continues = size % pieces == 0 && !dim.empty() && dim.back().name == axis.name &&
-                         !dim.back().isWholeAxis() && !axis.isWholeAxis() &&
+        bool continues = size % shards == 0 && !dim.empty() && dim.back().name == axis.name &&
+                         !dim.back().isFullAxis() && !axis.isFullAxis() &&
                          dim.back().preSize * dim.back().size == axis.preSize;
         if (continues)
           dim.back().size *= axis.size;

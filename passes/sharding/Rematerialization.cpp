@@ -39,14 +39,14 @@ bool isGenerator(ShardingRuleOpInterface op) {
 
 /// Whether a value is rematerializable with at most `operationsLeft` operations; counts these down.
 bool isSmallTree(Value origin, int &operationsLeft) {
-  auto maker = origin.getDefiningOp<ShardingRuleOpInterface>();
-  if (!maker || !isPure(maker) || --operationsLeft < 0)
+  auto definingOp = origin.getDefiningOp<ShardingRuleOpInterface>();
+  if (!definingOp || !isPure(definingOp) || --operationsLeft < 0)
     return false;
-  if (maker->getNumOperands() == 0)
-    return isGenerator(maker);
-  bool isBroadcast = isa<BroadcastInDimOp>(maker.getOperation());
-  return (isBroadcast || isa<ElementwiseOpInterface>(maker.getOperation())) &&
-         llvm::all_of(maker->getOperands(), [&](Value operand) {
+  if (definingOp->getNumOperands() == 0)
+    return isGenerator(definingOp);
+  bool isBroadcast = isa<BroadcastInDimOp>(definingOp.getOperation());
+  return (isBroadcast || isa<ElementwiseOpInterface>(definingOp.getOperation())) &&
+         llvm::all_of(definingOp->getOperands(), [&](Value operand) {
            // Scalars are replicated, so they are available.
            if (cast<ArrayType>(operand.getType()).getRank() == 0)
              return true;
@@ -84,25 +84,25 @@ bool isZero(Value value) {
 ShardingRuleOpInterface findRematerializableOp(Value value) {
   if (isRematerializable(value))
     return getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
-  auto maker = value.getDefiningOp<ShardingRuleOpInterface>();
-  return maker && isOfOneArray(maker) ? maker : ShardingRuleOpInterface();
+  auto definingOp = value.getDefiningOp<ShardingRuleOpInterface>();
+  return definingOp && isOfOneArray(definingOp) ? definingOp : ShardingRuleOpInterface();
 }
 
-std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
+std::optional<SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface definingOp,
                                                        ArrayType wanted) {
-  ShardingRule rule = maker.getShardingRule();
+  ShardingRule rule = definingOp.getShardingRule();
   spmd::Sharding sharding = wanted.getShardingOrOpen().toValue();
   FactorAxes axes = projectToFactors(mesh, rule, rule.results[0], sharding);
   std::optional<spmd::Sharding> made = shardingOf(mesh, rule, rule.results[0], axes);
   if (!made || made->dims != sharding.dims)
     return std::nullopt;
   SmallVector<ArrayType> types;
-  for (auto [operand, factors] : llvm::zip(maker->getOperands(), rule.operands)) {
+  for (auto [operand, factors] : llvm::zip(definingOp->getOperands(), rule.operands)) {
     std::optional<spmd::Sharding> needed = shardingOf(mesh, rule, factors, axes);
     if (!needed)
       return std::nullopt;
     types.push_back(
-        cast<ArrayType>(operand.getType()).withSharding(ShardingAttr::fromValue(maker->getContext(), *needed)));
+        cast<ArrayType>(operand.getType()).withSharding(ShardingAttr::fromValue(definingOp->getContext(), *needed)));
   }
   return types;
 }
@@ -114,12 +114,12 @@ std::optional<SmallVector<ShardingPair>> listReshardsToRematerialize(const spmd:
     return SmallVector<ShardingPair>();
   if (!type.getShardingOrOpen().getUnreduced().empty() || !isRematerializable(value))
     return std::nullopt;
-  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
-  std::optional<SmallVector<ArrayType>> types = listOperandTypes(mesh, maker, wanted);
+  auto definingOp = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  std::optional<SmallVector<ArrayType>> types = listOperandTypes(mesh, definingOp, wanted);
   if (!types)
     return std::nullopt;
   SmallVector<ShardingPair> moves;
-  for (auto [operand, needed] : llvm::zip_equal(maker->getOperands(), *types)) {
+  for (auto [operand, needed] : llvm::zip_equal(definingOp->getOperands(), *types)) {
     if (std::optional<SmallVector<ShardingPair>> ofOperand = listReshardsToRematerialize(mesh, operand, needed))
       moves.append(*ofOperand);
     else // The operand of a broadcast.
@@ -132,22 +132,23 @@ Value rematerialize(OpBuilder &builder, const spmd::MeshShape &mesh, Value value
   auto type = cast<ArrayType>(value.getType());
   if (type.getShardingOrOpen().hasSameAxes(wanted.getShardingOrOpen()))
     return value;
-  auto maker = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
-  SmallVector<ArrayType> types = *listOperandTypes(mesh, maker, wanted);
+  auto definingOp = getOrigin(value).getDefiningOp<ShardingRuleOpInterface>();
+  SmallVector<ArrayType> types = *listOperandTypes(mesh, definingOp, wanted);
   IRMapping operands;
-  for (auto [index, operand, needed] : llvm::enumerate(maker->getOperands(), types)) {
+  for (auto [index, operand, needed] : llvm::enumerate(definingOp->getOperands(), types)) {
     if (listReshardsToRematerialize(mesh, operand, needed)) {
       operands.map(operand, rematerialize(builder, mesh, operand, needed));
       continue;
     }
-    std::string why = ("operand " + Twine(index) + " of " + maker->getName().stripDialect() + " is " +
+    std::string why = ("operand " + Twine(index) + " of " + definingOp->getName().stripDialect() + " is " +
                        cast<ArrayType>(operand.getType()).str() + "; for use with partial sums it is " + needed.str())
                           .str();
-    operands.map(operand,
-                 builder.create<ReshardOp>(getUnmarkedLoc(maker.getLoc()), needed, operand, builder.getStringAttr(why))
-                     .getResult());
+    operands.map(
+        operand,
+        builder.create<ReshardOp>(getUnannotatedLoc(definingOp.getLoc()), needed, operand, builder.getStringAttr(why))
+            .getResult());
   }
-  Operation *made = builder.clone(*maker, operands);
+  Operation *made = builder.clone(*definingOp, operands);
   made->getResult(0).setType(wanted);
   return made->getResult(0);
 }

@@ -29,9 +29,10 @@ bool isZero(mlir::Value value);
 /// two, reshards are not looked through: the user may have written them so that devices hold no more until here.
 ShardingRuleOpInterface findRematerializableOp(mlir::Value value);
 
-/// The operand types with which `maker` computes its result in the wanted sharding; none if no assignment of axes does.
-std::optional<llvm::SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh, ShardingRuleOpInterface maker,
-                                                             ArrayType wanted);
+/// The operand types with which `definingOp` computes its result in the wanted sharding; none if no assignment of axes
+/// does.
+std::optional<llvm::SmallVector<ArrayType>> listOperandTypes(const spmd::MeshShape &mesh,
+                                                             ShardingRuleOpInterface definingOp, ArrayType wanted);
 
 /// A change of a value's sharding.
 struct ShardingPair {

@@ -11,11 +11,9 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// Whether the dimension has no annotated sharding. A member of a sharding group keeps its shape, because all members
 /// have the same shape.
-bool isFree(DimOfValue dim) {
+bool isUnannotated(DimOfValue dim) {
   auto isGroup = [](Operation *user) { return isa<ShardingGroupOp>(user); };
   if (llvm::any_of(dim.value.getUsers(), isGroup))
     return false;
@@ -26,13 +24,13 @@ bool isFree(DimOfValue dim) {
   return !written.getIsClosed() && written.empty() && written.getPriority() < 0 && sharding.getUnreduced().empty();
 }
 
-std::optional<DimGroup> ifFree(DimGroup group) {
-  return llvm::all_of(group.values, isFree) ? std::optional(std::move(group)) : std::nullopt;
+std::optional<DimGroup> ifUnannotated(DimGroup group) {
+  return llvm::all_of(group.values, isUnannotated) ? std::optional(std::move(group)) : std::nullopt;
 }
 
 /// Whether the operation reads or writes elements along a dimension of an operand (the result: `array` is -1) by
 /// position.
-bool isPicked(Operation *op, int64_t array, int64_t dim) {
+bool isIndexed(Operation *op, int64_t array, int64_t dim) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](TakeOp take) { return array == 0 && dim == static_cast<int64_t>(take.getDim()); })
       .Case([&](ScatterAddOp add) { return array <= 0 && dim == static_cast<int64_t>(add.getDim()); })
@@ -62,7 +60,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
   // The elements of a constant are in row-major order for any shape; its rule has no factors that could be split.
   if (isa<ConstantOp>(op)) {
     group.values.push_back({result, dim});
-    return ifFree(std::move(group));
+    return ifUnannotated(std::move(group));
   }
   ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
   const DimFactors &factors = operand < 0 ? rule.results[0][dim] : rule.operands[operand][dim];
@@ -72,7 +70,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
       group.values.push_back({result, dim});
     else
       group.uses.push_back({&op->getOpOperand(operand), dim});
-    return ifFree(std::move(group));
+    return ifUnannotated(std::move(group));
   }
   if (factors.size() != 1)
     return std::nullopt;
@@ -85,7 +83,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
     for (auto [index, list] : llvm::enumerate(dims)) {
       if (!llvm::is_contained(list, factor))
         continue;
-      isAlone &= list.size() == 1 && !isPicked(op, array, static_cast<int64_t>(index));
+      isAlone &= list.size() == 1 && !isIndexed(op, array, static_cast<int64_t>(index));
       if (array < 0)
         group.values.push_back({result, static_cast<int64_t>(index)});
       else
@@ -96,7 +94,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
     collect(static_cast<int64_t>(array), dims);
   collect(-1, rule.results[0]);
   if (isAlone)
-    return ifFree(std::move(group));
+    return ifUnannotated(std::move(group));
   // The reshape merges or splits the dimension.
   if (!isa<ReshapeOp>(op))
     return std::nullopt;
@@ -106,7 +104,7 @@ std::optional<DimGroup> getGroupByRule(Operation *op, int64_t operand, int64_t d
     end.values.push_back({result, dim});
   else
     end.uses.push_back({&op->getOpOperand(operand), dim});
-  return ifFree(std::move(end));
+  return ifUnannotated(std::move(end));
 }
 
 /// The group of a carry of a loop, or of a result of a branch; `number` is the number of the operation's result.
@@ -133,7 +131,7 @@ std::optional<DimGroup> getGroupOfFlow(Operation *op, unsigned number, int64_t d
   } else {
     return std::nullopt;
   }
-  return ifFree(std::move(group));
+  return ifUnannotated(std::move(group));
 }
 
 } // namespace

@@ -11,8 +11,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// Reads through the reshape in front of this one, and replaces the uses of this one if it changes nothing.
 void foldReshape(ReshapeOp op) {
   auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
@@ -142,7 +140,7 @@ void DimSplitter::adaptOperand(OpOperand &use) {
   if (!reshaped) {
     OpBuilder b(value.getContext());
     b.setInsertionPointAfterValue(value);
-    made.push_back(b.create<ReshapeOp>(getUnmarkedLoc(getUnnamedLoc(value.getLoc())), type, value));
+    made.push_back(b.create<ReshapeOp>(getUnannotatedLoc(getUnnamedLoc(value.getLoc())), type, value));
     reshaped = made.back();
   }
   use.set(reshaped);

@@ -34,8 +34,6 @@ namespace {
 /// concatenation), and an exchange if devices lack the elements; a lookup is one load.
 constexpr size_t kMostParts = 8;
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// Builds a lookup along one dimension at positions that are an affine function of several counters.
 class AffineLookup {
 public:

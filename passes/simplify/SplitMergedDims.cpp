@@ -29,8 +29,6 @@ namespace {
 /// program of the tests needs a third.
 constexpr int kMaxRounds = 3;
 
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 /// A dimension, or its part in a merged dimension: `size` elements at distance `stride`, repeated.
 struct SubDim {
   Value value;

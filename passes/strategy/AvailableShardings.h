@@ -50,7 +50,7 @@ public:
     /// If `value` is a copy of another value: the permutation that transposes it to this one; empty otherwise.
     llvm::SmallVector<int64_t> perm;
     /// If the value is rematerialized: the operation to repeat; null otherwise.
-    ShardingRuleOpInterface maker;
+    ShardingRuleOpInterface producer;
     double readBytes = 0; ///< Bytes that the rematerializing kernel reads.
   };
 
@@ -65,9 +65,9 @@ public:
   mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
 
   /// The share of `user` in the cost of the reshard to the propagated sharding, if no user has paid for it yet.
-  CollectiveCost getDebt(mlir::Value value, mlir::Operation *user) const;
-  /// Marks `form` as used: its cost is paid.
-  void pay(mlir::Value form) { debts.erase(form); }
+  CollectiveCost getUnpaidCost(mlir::Value value, mlir::Operation *user) const;
+  /// Marks `copy` as used: its cost is paid.
+  void pay(mlir::Value copy) { unpaidCosts.erase(copy); }
 
   /// Inserts the reshard of an operation's result to its propagated sharding; all users use that.
   void addPropagated(mlir::Value result, ArrayType propagated, llvm::StringRef why);
@@ -81,28 +81,28 @@ public:
 private:
   /// The available copies that `user` can use, without `value` itself.
   llvm::SmallVector<mlir::Value, 2> getOthers(mlir::Value value, mlir::Operation *user) const;
-  /// Calls visit(form, type, perm) for the copies of values that this one is a transpose of, or that are transposes of
+  /// Calls visit(copy, type, perm) for the copies of values that this one is a transpose of, or that are transposes of
   /// it; `type` is that of the transposed copy.
   void visitTransposed(mlir::Value value, mlir::Operation *user,
                        llvm::function_ref<void(mlir::Value, ArrayType, llvm::ArrayRef<int64_t>)> visit) const;
   /// The transposes of copies of this value, cached because the copies may have very many other users.
   llvm::SmallVector<mlir::Operation *, 1> &getTransposes(mlir::Value root) const;
   /// Registers a new copy of the value with this root, and returns it.
-  mlir::Value keep(mlir::Value root, mlir::Value form);
+  mlir::Value keep(mlir::Value root, mlir::Value copy);
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
-  /// Calls visit(operand, type) for each operand from which `maker`, which it sets, rematerializes `value` in the
+  /// Calls visit(operand, type) for each operand from which `producer`, which it sets, rematerializes `value` in the
   /// wanted sharding. Returns false without a call if the value cannot be rematerialized, or `chainLeft` is used up.
-  bool visitMaking(mlir::Value value, ArrayType wanted, ShardingRuleOpInterface &maker,
-                   llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
-  mlir::Value makeAgain(ShardingRuleOpInterface maker, mlir::Value value, ArrayType wanted, mlir::Operation *user,
-                        llvm::StringRef why);
+  bool visitProducer(mlir::Value value, ArrayType wanted, ShardingRuleOpInterface &producer,
+                     llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
+  mlir::Value rematerialize(ShardingRuleOpInterface producer, mlir::Value value, ArrayType wanted,
+                            mlir::Operation *user, llvm::StringRef why);
 
   ReshardPlanner &planner;
   const unsigned longestChain;
   mutable unsigned chainLeft;                     ///< Operations that may still be repeated in this search.
   llvm::DenseMap<mlir::Value, mlir::Value> roots; ///< Of the copies of this object.
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> made;
-  llvm::DenseMap<mlir::Value, CollectiveCost> debts;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> copies;
+  llvm::DenseMap<mlir::Value, CollectiveCost> unpaidCosts;
   mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, on demand.
   std::vector<ReshardOp> reshards; ///< In program order of creation: operands come first.
 };

@@ -11,16 +11,14 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 bool savesMemory(Operation *op) { return op->getParentOfType<ModuleOp>()->hasAttr(kLowMemoryAttrName); }
 
 double getRunsPerReshard(Operation *op, unsigned index, ArrayType now, ArrayType wanted, const spmd::MeshShape &mesh) {
-  double trips = getRunsPerReshard(op->getOperand(index), op);
+  double iterations = getRunsPerReshard(op->getOperand(index), op);
   bool isPart = index == 0 && readsRange(op);
   if (!isPart || wanted.getLocalBytes(mesh) <= now.getLocalBytes(mesh))
-    return trips;
-  return savesMemory(op) ? 1 : std::max(1.0, trips / kWorthHolding);
+    return iterations;
+  return savesMemory(op) ? 1 : std::max(1.0, iterations / kWorthHolding);
 }
 
 ComputeTime::ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
@@ -35,14 +33,14 @@ double ComputeTime::atLeast(const FactorAxes &axes) const {
     return dotSeconds(axes);
   if (isa<ArgsortOp>(op.getOperation()) || op.getUpdateOperandNumber())
     return 0;
-  std::vector<double> pieces;
+  std::vector<double> shards;
   for (const AxisRefs &list : axes)
-    pieces.push_back(static_cast<double>(sizeOf(mesh, list)));
+    shards.push_back(static_cast<double>(sizeOf(mesh, list)));
   auto bytesOf = [&](ArrayType type, const ValueFactors &factors) {
     auto bytes = static_cast<double>(type.getBytes());
     for (const DimFactors &dim : factors)
       for (unsigned factor : dim)
-        bytes /= pieces[factor];
+        bytes /= shards[factor];
     return bytes;
   };
   double written = bytesOf(result, rule.results[0]), bytes = written;
@@ -63,19 +61,19 @@ double ComputeTime::dotSeconds(const FactorAxes &axes) const {
   return work / model.flopsPerSecond;
 }
 
-double ComputeTime::of(const Strategy &candidate) const {
+double ComputeTime::of(const Strategy &option) const {
   if (isa<DotGeneralOp>(op.getOperation()))
-    return dotSeconds(candidate.axes);
-  if (auto order = dyn_cast<ArgsortOp>(op.getOperation())) {
-    auto elements = static_cast<double>(
-        candidate.result.getLocal(MeshAttr::fromValue(op->getContext(), "", mesh)).getNumElements());
-    return model.orderSeconds(elements, static_cast<double>(result.getDimSize(order.getDim())));
+    return dotSeconds(option.axes);
+  if (auto sort = dyn_cast<ArgsortOp>(op.getOperation())) {
+    auto elements =
+        static_cast<double>(option.result.getLocal(MeshAttr::fromValue(op->getContext(), "", mesh)).getNumElements());
+    return model.sortSeconds(elements, static_cast<double>(result.getDimSize(sort.getDim())));
   }
   // An update in place reads and writes only the elements of the update.
   if (std::optional<unsigned> update = op.getUpdateOperandNumber())
-    return 2 * static_cast<double>(candidate.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
-  auto written = static_cast<double>(candidate.result.getLocalBytes(mesh)), bytes = written;
-  for (auto [index, type] : llvm::enumerate(candidate.operands)) {
+    return 2 * static_cast<double>(option.operands[*update].getLocalBytes(mesh)) / model.memoryPerSecond;
+  auto written = static_cast<double>(option.result.getLocalBytes(mesh)), bytes = written;
+  for (auto [index, type] : llvm::enumerate(option.operands)) {
     // An operation that reads a range of its first operand reads as many elements as it writes, also if rows repeat.
     bool isTaken = index == 0 && op.readsRange();
     bytes += isCheap[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));

@@ -30,7 +30,7 @@ public:
   ComputeTime(const spmd::MeshShape &mesh, const CostModel &model, ShardingRuleOpInterface op,
               const ShardingRule &rule);
 
-  double of(const Strategy &candidate) const;
+  double of(const Strategy &option) const;
   /// A lower bound on `of` that needs the factors alone, not the types.
   double atLeast(const FactorAxes &axes) const;
 

@@ -11,8 +11,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
-
 std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best) {
   SmallVector<Operation *> skipped;
   ArrayMoves moves = getNearestMoves(op, &skipped);
@@ -24,7 +22,7 @@ std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best
     auto from = cast<ArrayType>(part.source.getType());
     if (!from.getShardingOrOpen().getUnreduced().empty())
       return std::nullopt;
-    cost = cost + getExchangeCost(from, result, part.dims) + forms.getDebt(part.source, op);
+    cost = cost + getExchangeCost(from, result, part.dims) + available.getUnpaidCost(part.source, op);
   }
   // Each part is written; with several parts the result is also selected from them.
   bool isChosen = moves.parts.size() > 1 || moves.outside;
@@ -42,7 +40,7 @@ std::optional<OperationPrice> ExchangePrices::ofWindow() {
     return std::nullopt;
   bool isBuilt = !windowsOf(op)->isSkipped(op);
   auto touched = isBuilt ? static_cast<double>(result.getLocalBytes(mesh)) : 0;
-  return priceOf(*share + forms.getDebt(op->getOperand(0), op), touched, CollectiveCost());
+  return priceOf(*share + available.getUnpaidCost(op->getOperand(0), op), touched, CollectiveCost());
 }
 
 /// The share of `payer`, this or another operation, in the cost of a window.
@@ -65,12 +63,12 @@ std::optional<OperationPrice> ExchangePrices::ofReshape(const OperationPrice &be
     return std::nullopt;
   SmallVector<Operation *> skipped;
   auto priceOfExchange = [&](ArrayType before, ArrayType behind, const std::vector<spmd::DimMove> &moves, int copies) {
-    CollectiveCost cost = getExchangeCost(before, behind, moves) + forms.getDebt(from, op);
+    CollectiveCost cost = getExchangeCost(before, behind, moves) + available.getUnpaidCost(from, op);
     return priceOf(cost, copies * static_cast<double>(result.getLocalBytes(mesh)), getMoveCosts(skipped));
   };
   if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped)) {
     from = regrouping->source;
-    if (regrouping->isWhole && isLocalReshape(mesh, reshape, typeOf(from), result))
+    if (regrouping->isComplete && isLocalReshape(mesh, reshape, typeOf(from), result))
       return std::nullopt;
     return priceOfExchange(regrouping->from, regrouping->to, regrouping->moves, /*copies=*/2);
   }
@@ -97,7 +95,7 @@ CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
   auto to = cast<ArrayType>(other->getResult(0).getType());
   if (auto reshard = dyn_cast<ReshardOp>(other)) {
     // An unpaid cost is already in the price of the strategy.
-    bool isOwed = forms.getDebt(reshard, op).wireBytes > 0;
+    bool isOwed = available.getUnpaidCost(reshard, op).wireBytes > 0;
     return isOwed ? CollectiveCost() : planner.plan(reshard.getOperand().getType(), to).cost;
   }
   CollectiveCost cost;

@@ -9,9 +9,10 @@ namespace spmdc {
 /// result's wanted sharding, not by its sharding rule.
 class ExchangePrices {
 public:
-  ExchangePrices(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op)
-      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), forms(forms), windowsOf(windowsOf),
-        op(op), result(mlir::cast<ArrayType>(op->getResult(0).getType())) {}
+  ExchangePrices(ReshardPlanner &planner, AvailableShardings &available, WindowsOf windowsOf,
+                 ShardingRuleOpInterface op)
+      : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), available(available),
+        windowsOf(windowsOf), op(op), result(mlir::cast<ArrayType>(op->getResult(0).getType())) {}
 
   /// The price of one exchange for each part, less the cost of the operations that are skipped then. Nothing if the
   /// operation also computes, or `best` sends as little.
@@ -34,7 +35,7 @@ private:
   const spmd::MeshShape &mesh;
   const CostModel &model;
   ReshardPlanner &planner;
-  AvailableShardings &forms;
+  AvailableShardings &available;
   WindowsOf windowsOf;
   ShardingRuleOpInterface op;
   ArrayType result;

@@ -48,7 +48,7 @@ namespace {
 class Placement {
 public:
   Placement(const ShardingRule &rule, const Atoms &atoms)
-      : rule(rule), atoms(atoms), placed(rule.factors.size()), pieces(rule.factors.size(), 1) {
+      : rule(rule), atoms(atoms), placed(rule.factors.size()), shards(rule.factors.size(), 1) {
     for (size_t f = 0; f < rule.factors.size(); ++f)
       if (canShard(rule.factors[f]) && rule.factors[f].size > 1)
         factors.push_back(f);
@@ -65,18 +65,18 @@ public:
         return;
       FactorAxes &axes = result.emplace_back();
       for (const AtomList &list : placed)
-        axes.push_back(atoms.join(list));
+        axes.push_back(atoms.merge(list));
       return;
     }
     Atom atom = order[depth++];
     run(order, result);
     for (size_t f : factors) {
-      if (pieces[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Some devices would have no elements.
+      if (shards[f] * atoms.sizeOf(atom) > rule.factors[f].size) // Some devices would have no elements.
         continue;
       placed[f].push_back(atom);
-      pieces[f] *= atoms.sizeOf(atom);
+      shards[f] *= atoms.sizeOf(atom);
       run(order, result);
-      pieces[f] /= atoms.sizeOf(atom);
+      shards[f] /= atoms.sizeOf(atom);
       placed[f].pop_back();
     }
     --depth;
@@ -87,7 +87,7 @@ private:
   const Atoms &atoms;
   std::vector<size_t> factors;
   std::vector<AtomList> placed;                              ///< By factor: its atoms,
-  std::vector<int64_t> pieces;                               ///< and the number of shards that they make.
+  std::vector<int64_t> shards;                               ///< and the number of shards that they make.
   std::unordered_set<ReshardState, ReshardState::Hash> seen; ///< Factors take the place of dimensions.
   size_t depth = 0;
 };

@@ -27,14 +27,14 @@ std::vector<std::string> namesOf(const AxisRefs &axes) {
 }
 
 /// Prices the strategies of one operation.
-class Chooser {
+class StrategySearch {
 public:
-  Chooser(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf, ShardingRuleOpInterface op,
-          const OperationRule &traits)
+  StrategySearch(ReshardPlanner &planner, AvailableShardings &available, WindowsOf windowsOf,
+                 ShardingRuleOpInterface op, const OperationRule &operationRule)
       : mesh(planner.getMesh()), model(planner.getModel()), meshAttr(MeshAttr::fromValue(op->getContext(), "", mesh)),
-        planner(planner), forms(forms), windowsOf(windowsOf), op(op), rule(traits.rule),
-        result(cast<ArrayType>(op->getResult(0).getType())), reductionDiscount(traits.reductionDiscount),
-        computeTime(mesh, model, op, rule), candidates(mesh, op, traits, computeTime) {
+        planner(planner), available(available), windowsOf(windowsOf), op(op), rule(operationRule.rule),
+        result(cast<ArrayType>(op->getResult(0).getType())), reductionDiscount(operationRule.reductionDiscount),
+        computeTime(mesh, model, op, rule), options(mesh, op, operationRule, computeTime) {
     for (ShardingRuleOpInterface sharer : reductionDiscount.sharers)
       sharersAxes.push_back(findPartialAxes(mesh, sharer, sharer.getShardingRule()));
   }
@@ -43,7 +43,7 @@ public:
     std::vector<spmd::Sharding> operands, roots;
     for (size_t i = 0; i < rule.operands.size(); ++i) {
       operands.push_back(operandType(i).getShardingOrOpen().toValue());
-      roots.push_back(typeOf(forms.getRoot(op->getOperand(i))).getShardingOrOpen().toValue());
+      roots.push_back(typeOf(available.getRoot(op->getOperand(i))).getShardingOrOpen().toValue());
     }
     spmd::Sharding wanted = result.getShardingOrOpen().toValue();
     compare(listSuggestedFactorAxes(mesh, rule, operands, wanted));
@@ -51,10 +51,10 @@ public:
       if (roots != operands)
         compare(listSuggestedFactorAxes(mesh, rule, roots, wanted));
       llvm::append_range(operands, roots);
-      candidates.visitAll(operands, wanted, [&](auto &listed) { compare(MutableArrayRef(listed)); });
+      options.visitAll(operands, wanted, [&](auto &listed) { compare(MutableArrayRef(listed)); });
     }
     bool isNotBuilt = windowsOf(op) && windowsOf(op)->isSkipped(op);
-    ExchangePrices moves(planner, forms, windowsOf, op);
+    ExchangePrices moves(planner, available, windowsOf, op);
     for (const std::optional<OperationPrice> &price : {moves.ofMoves(best->price), moves.ofWindow()})
       if (price && (price->seconds < best->price.seconds || isNotBuilt)) {
         best->movesDirectly = true;
@@ -71,7 +71,7 @@ public:
     return std::move(*best);
   }
 
-  std::optional<std::vector<SolverStrategy>> listWays(size_t most) {
+  std::optional<std::vector<SolverStrategy>> listStrategies(size_t most) {
     std::vector<spmd::Sharding> operands;
     for (size_t i = 0; i < rule.operands.size(); ++i)
       operands.push_back(operandType(i).getShardingOrOpen().toValue());
@@ -81,32 +81,31 @@ public:
       return std::nullopt;
     // These include assignments that make more shards of a dimension than it has elements.
     llvm::append_range(listed, listSuggestedFactorAxes(mesh, rule, operands, wanted));
-    std::vector<SolverStrategy> ways;
+    std::vector<SolverStrategy> strategies;
     std::map<std::vector<const void *>, size_t> known; // Never iterated.
     for (FactorAxes &axes : listed) {
-      Strategy choice;
-      choice.axes = std::move(axes);
-      if (!candidates.tryAssign(choice))
+      Strategy strategy;
+      strategy.axes = std::move(axes);
+      if (!options.tryAssign(strategy))
         continue;
-      std::vector<const void *> types = {choice.result.getAsOpaquePointer()};
-      for (ArrayType type : choice.operands)
+      std::vector<const void *> types = {strategy.result.getAsOpaquePointer()};
+      for (ArrayType type : strategy.operands)
         types.push_back(type.getAsOpaquePointer());
-      double seconds = model.seconds(getCombiningCost(choice), mesh.deviceCount()) + computeTime.of(choice);
-      auto [entry, isNew] = known.try_emplace(std::move(types), ways.size());
+      double seconds = model.seconds(getCombiningCost(strategy), mesh.deviceCount()) + computeTime.of(strategy);
+      auto [entry, isNew] = known.try_emplace(std::move(types), strategies.size());
       if (isNew)
-        ways.push_back({choice.operands, choice.result, seconds, shareOf(choice) * ownerShare()});
+        strategies.push_back({strategy.operands, strategy.result, seconds, fractionOf(strategy) * ownerReadFraction()});
       else
-        ways[entry->second].seconds = std::min(ways[entry->second].seconds, seconds);
+        strategies[entry->second].seconds = std::min(strategies[entry->second].seconds, seconds);
     }
-    return ways;
+    return strategies;
   }
 
 private:
-  static ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
   ArrayType operandType(size_t index) const { return typeOf(op->getOperand(index)); }
 
   void compare(std::vector<FactorAxes> listed) {
-    std::vector<StrategyEntry> suggested = candidates.of(std::move(listed));
+    std::vector<StrategyEntry> suggested = options.of(std::move(listed));
     compare(suggested);
   }
 
@@ -114,15 +113,15 @@ private:
     assignments += static_cast<int64_t>(listed.size());
     // A strategy with a lower bound on its time.
     struct Bounded {
-      const StrategyEntry *candidate;
+      const StrategyEntry *option;
       double leastSeconds = 0;
     };
     // A lower bound rejects most strategies without a reshard plan, and many without types.
     double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
     std::vector<Bounded> bounded;
-    for (StrategyEntry &candidate : listed)
-      if (!(candidate.leastComputeSeconds > bound * (1 + CostModel::kAlike)) && candidates.tryAssign(candidate))
-        bounded.push_back({&candidate, leastSeconds(candidate)});
+    for (StrategyEntry &option : listed)
+      if (!(option.leastComputeSeconds > bound * (1 + CostModel::kAlike)) && options.tryAssign(option))
+        bounded.push_back({&option, leastSeconds(option)});
     if (bounded.empty())
       return;
     // The price of the strategy with the least lower bound is a bound for the others.
@@ -130,7 +129,7 @@ private:
         *llvm::min_element(bounded, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
     std::optional<OperationPrice> ofFirst;
     if (!(first.leastSeconds > bound * (1 + CostModel::kAlike))) {
-      ofFirst = getPrice(*first.candidate, std::numeric_limits<double>::infinity());
+      ofFirst = getPrice(*first.option, std::numeric_limits<double>::infinity());
       bound = std::min(bound, ofFirst->seconds);
     }
     for (Bounded &each : bounded) {
@@ -138,14 +137,14 @@ private:
         return;
       double limit = bound * (1 + CostModel::kAlike);
       std::optional<OperationPrice> price = &each == &first              ? ofFirst
-                                            : each.leastSeconds <= limit ? getPrice(*each.candidate, limit)
+                                            : each.leastSeconds <= limit ? getPrice(*each.option, limit)
                                                                          : std::nullopt;
       if (!price)
         continue;
       bound = std::min(bound, price->seconds);
       if (best && !price->isBetterThan(best->price))
         continue;
-      best = each.candidate->choice;
+      best = each.option->strategy;
       best->price = *price;
     }
   }
@@ -155,13 +154,13 @@ private:
     auto [entry, isNew] = costs.try_emplace({operand, wanted});
     if (isNew)
       entry->second =
-          forms.find(op->getOperand(operand), wanted, op).cost.scaledBy(1 / getRunsPerReshard(operand, wanted));
+          available.find(op->getOperand(operand), wanted, op).cost.scaledBy(1 / getRunsPerReshard(operand, wanted));
     return entry->second;
   }
   double getLeastBytes(size_t operand, ArrayType wanted) {
     auto [entry, isNew] = leastBytes.try_emplace({operand, wanted});
     if (isNew)
-      entry->second = forms.getLeastBytes(op->getOperand(operand), wanted, op) / getRunsPerReshard(operand, wanted);
+      entry->second = available.getLeastBytes(op->getOperand(operand), wanted, op) / getRunsPerReshard(operand, wanted);
     return entry->second;
   }
   double getRunsPerReshard(size_t operand, ArrayType wanted) const {
@@ -169,71 +168,72 @@ private:
   }
 
   /// A lower bound on the time of the strategy.
-  double leastSeconds(const StrategyEntry &candidate) {
-    const Strategy &choice = candidate.choice;
-    CollectiveCost cost{.linkBytes = getLeastResultBytes(choice)};
-    for (size_t i = 0; i < choice.operands.size(); ++i)
-      cost.linkBytes += getLeastBytes(i, choice.operands[i]);
-    return model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds;
+  double leastSeconds(const StrategyEntry &option) {
+    const Strategy &strategy = option.strategy;
+    CollectiveCost cost{.linkBytes = getLeastResultBytes(strategy)};
+    for (size_t i = 0; i < strategy.operands.size(); ++i)
+      cost.linkBytes += getLeastBytes(i, strategy.operands[i]);
+    return model.seconds(cost, mesh.deviceCount()) + option.computeSeconds;
   }
 
   /// A lower bound on the bytes of the reshard of the result.
-  double getLeastResultBytes(const Strategy &candidate) {
-    return planner.getLeastBytes(candidate.result, result) * shareOf(candidate) * ownerShare();
+  double getLeastResultBytes(const Strategy &option) {
+    return planner.getLeastBytes(option.result, result) * fractionOf(option) * ownerReadFraction();
   }
 
   /// The fraction of the bytes of an all_reduce that an owner read sends instead (OwnerRead.h), as a lower bound.
-  double ownerShare() { return isa<TakeOp, DynamicSliceOp>(op.getOperation()) ? 0.5 : 1; }
+  double ownerReadFraction() { return isa<TakeOp, DynamicSliceOp>(op.getOperation()) ? 0.5 : 1; }
 
-  double shareOf(const Strategy &candidate) {
-    if (candidate.result.getShardingOrOpen().getUnreduced().empty())
+  double fractionOf(const Strategy &option) {
+    if (option.result.getShardingOrOpen().getUnreduced().empty())
       return 1;
-    auto [entry, isNew] = shares.try_emplace(candidate.result);
+    auto [entry, isNew] = fractions.try_emplace(option.result);
     if (isNew)
-      entry->second = reductionDiscount.of(candidate.result, sharersAxes);
+      entry->second = reductionDiscount.of(option.result, sharersAxes);
     return entry->second;
   }
 
   /// Nothing if the price exceeds `bound` seconds.
-  std::optional<OperationPrice> getPrice(const StrategyEntry &candidate, double bound) {
-    const Strategy &choice = candidate.choice;
+  std::optional<OperationPrice> getPrice(const StrategyEntry &option, double bound) {
+    const Strategy &strategy = option.strategy;
     // Replaces the lower bounds by prices, one after the other, until the sum exceeds `bound`.
-    double seconds = leastSeconds(candidate);
+    double seconds = leastSeconds(option);
     auto know = [&](double leastBytes, const CollectiveCost &cost) {
       seconds += model.seconds(cost, mesh.deviceCount()) - model.seconds({.linkBytes = leastBytes}, mesh.deviceCount());
       return seconds <= bound;
     };
-    std::optional<OwnerRead> read = OwnerRead::find(planner, op, choice.operands, choice.result, result);
-    CollectiveCost cost = (read ? read->cost : planner.plan(choice.result, result).cost).scaledBy(shareOf(choice));
-    if (!know(getLeastResultBytes(choice), cost))
+    std::optional<OwnerRead> read = OwnerRead::find(planner, op, strategy.operands, strategy.result, result);
+    CollectiveCost cost =
+        (read ? read->cost : planner.plan(strategy.result, result).cost).scaledBy(fractionOf(strategy));
+    if (!know(getLeastResultBytes(strategy), cost))
       return std::nullopt;
-    for (size_t i = 0; i < choice.operands.size(); ++i) {
-      double least = getLeastBytes(i, choice.operands[i]);
-      CollectiveCost ofOperand = getCost(i, choice.operands[i]);
+    for (size_t i = 0; i < strategy.operands.size(); ++i) {
+      double least = getLeastBytes(i, strategy.operands[i]);
+      CollectiveCost ofOperand = getCost(i, strategy.operands[i]);
       cost = cost + ofOperand;
       if (!know(least, ofOperand))
         return std::nullopt;
     }
-    cost = cost + getCombiningCost(choice);
-    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + candidate.computeSeconds, cost.linkBytes};
+    cost = cost + getCombiningCost(strategy);
+    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + option.computeSeconds, cost.linkBytes};
   }
 
   /// The cost of reductions other than sums, and of combining the devices' results.
-  CollectiveCost getCombiningCost(const Strategy &candidate) {
+  CollectiveCost getCombiningCost(const Strategy &option) {
     CollectiveCost cost;
     int64_t devices = mesh.deviceCount();
-    if (op.getReductionKind() != ReductionKind::sum && !candidate.reduced.empty()) {
-      auto group = static_cast<double>(sizeOf(mesh, candidate.reduced));
-      ArrayType partial = combinesElements(op) ? withPartialSums(op, candidate.result) : candidate.result;
+    if (op.getReductionKind() != ReductionKind::sum && !option.reduced.empty()) {
+      auto group = static_cast<double>(sizeOf(mesh, option.reduced));
+      ArrayType partial = combinesElements(op) ? withPartialSums(op, option.result) : option.result;
       auto bytes = static_cast<double>(partial.getLocalBytes(mesh));
       double sent = 2 * (group - 1) * (static_cast<double>(devices) / group) * bytes;
-      cost = cost + model.costOf("all_reduce", namesOf(candidate.reduced), sent, bytes);
+      cost = cost + model.costOf("all_reduce", namesOf(option.reduced), sent, bytes);
     }
     for (size_t f = 0; f < rule.factors.size(); ++f) {
-      const AxisRefs &axes = candidate.axes[f];
+      const AxisRefs &axes = option.axes[f];
       if (rule.factors[f].kind != FactorKind::Combined || axes.empty())
         continue;
-      double combined = op.getCombiningBytes(sizeOf(mesh, axes), candidate.result.getLocal(meshAttr));
+      double combined = op.getCombiningBytes(sizeOf(mesh, axes), option.result.getLocal(meshAttr));
       if (combined > 0)
         cost = cost + model.costOf("all_gather", namesOf(axes), combined * static_cast<double>(devices), combined);
     }
@@ -249,7 +249,7 @@ private:
   const MeshAttr meshAttr;
   ReshardPlanner &planner;
   const int64_t exploredBefore = planner.getExplored();
-  AvailableShardings &forms;
+  AvailableShardings &available;
   WindowsOf windowsOf;
   ShardingRuleOpInterface op;
   const ShardingRule &rule;
@@ -257,12 +257,12 @@ private:
   const ReductionDiscount &reductionDiscount;
   std::vector<AxisRefs> sharersAxes;
   const ComputeTime computeTime;
-  StrategyTable candidates;
+  StrategyTable options;
   int64_t assignments = 0;
   std::optional<Strategy> best;
   llvm::DenseMap<std::pair<size_t, Type>, CollectiveCost> costs;
   llvm::DenseMap<std::pair<size_t, Type>, double> leastBytes;
-  llvm::DenseMap<Type, double> shares; ///< By type of an unreduced result.
+  llvm::DenseMap<Type, double> fractions; ///< By type of an unreduced result.
 };
 
 } // namespace
@@ -274,9 +274,9 @@ ReshardOp getOwnReshard(Value value) {
   return isOwn ? reshard : ReshardOp();
 }
 
-Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf,
-                        ShardingRuleOpInterface op, const OperationRule &traits) {
-  return Chooser(planner, forms, windowsOf, op, traits).run();
+Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &available, WindowsOf windowsOf,
+                        ShardingRuleOpInterface op, const OperationRule &operationRule) {
+  return StrategySearch(planner, available, windowsOf, op, operationRule).run();
 }
 
 OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs, ArrayRef<Operation *> ops) {
@@ -291,9 +291,9 @@ OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &run
 }
 
 std::optional<std::vector<SolverStrategy>> listSolverStrategies(ReshardPlanner &planner, ShardingRuleOpInterface op,
-                                                                const OperationRule &traits, size_t most) {
+                                                                const OperationRule &operationRule, size_t most) {
   AvailableShardings none(planner, /*longestChain=*/0);
-  return Chooser(planner, none, [](Operation *) { return nullptr; }, op, traits).listWays(most);
+  return StrategySearch(planner, none, [](Operation *) { return nullptr; }, op, operationRule).listStrategies(most);
 }
 
 } // namespace spmdc

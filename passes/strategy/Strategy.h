@@ -60,7 +60,7 @@ using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
 
 /// A strategy, and the properties that do not depend on the shardings around the operation.
 struct StrategyEntry {
-  Strategy choice;                     ///< Without a price; only the axes until `tryAssign`.
+  Strategy strategy;                   ///< Without a price; only the axes until `tryAssign`.
   double leastComputeSeconds = 0;      ///< A lower bound, from the factors alone.
   std::optional<bool> isPossible = {}; ///< Whether shardings express the assignment; set by `tryAssign`.
   double computeSeconds = 0;
@@ -75,17 +75,18 @@ struct OperationRule {
   ReductionDiscount reductionDiscount;
   /// Every assignment of full axes, once listed, with the properties that have been computed. Equal operations share
   /// them.
-  std::shared_ptr<std::vector<StrategyEntry>> candidates = std::make_shared<std::vector<StrategyEntry>>();
+  std::shared_ptr<std::vector<StrategyEntry>> options = std::make_shared<std::vector<StrategyEntry>>();
 };
 
 /// The cheapest strategy of an operation of one result, for the present types of its operands and result, the available
 /// shardings of its operands, and the windows that operations share.
-Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &forms, WindowsOf windowsOf,
-                        ShardingRuleOpInterface op, const OperationRule &traits);
+Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &available, WindowsOf windowsOf,
+                        ShardingRuleOpInterface op, const OperationRule &operationRule);
 /// The same if each value is available only in its present sharding, and without windows.
-inline Strategy chooseStrategy(ReshardPlanner &planner, ShardingRuleOpInterface op, const OperationRule &traits) {
+inline Strategy chooseStrategy(ReshardPlanner &planner, ShardingRuleOpInterface op,
+                               const OperationRule &operationRule) {
   AvailableShardings none(planner, /*longestChain=*/0);
-  return chooseStrategy(planner, none, [](mlir::Operation *) { return nullptr; }, op, traits);
+  return chooseStrategy(planner, none, [](mlir::Operation *) { return nullptr; }, op, operationRule);
 }
 inline Strategy chooseStrategy(ReshardPlanner &planner, ShardingRuleOpInterface op) {
   return chooseStrategy(planner, op, OperationRule(op));
@@ -98,14 +99,14 @@ OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &run
 /// A strategy with only the parts of the price that do not depend on other operations.
 struct SolverStrategy {
   llvm::SmallVector<ArrayType> operands;
-  ArrayType result;       ///< With unreduced axes if the operation leaves partial sums.
-  double seconds = 0;     ///< Of computing, and of reductions that are not sums.
-  double resultShare = 1; ///< The fraction of the cost of the result's reshard that is paid.
+  ArrayType result;          ///< With unreduced axes if the operation leaves partial sums.
+  double seconds = 0;        ///< Of computing, and of reductions that are not sums.
+  double resultFraction = 1; ///< The fraction of the cost of the result's reshard that is paid.
 };
 
 /// All strategies of an operation by its sharding rule, no two with the same types; nothing if there are more than
 /// `most`.
 std::optional<std::vector<SolverStrategy>> listSolverStrategies(ReshardPlanner &planner, ShardingRuleOpInterface op,
-                                                                const OperationRule &traits, size_t most);
+                                                                const OperationRule &operationRule, size_t most);
 
 } // namespace spmdc

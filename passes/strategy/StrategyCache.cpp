@@ -12,23 +12,22 @@ namespace {
 /// The work to price a strategy again if only the rematerialization of operands differs: the reshard plans are cached.
 constexpr double kWorkOfRecipe = 0.1;
 
-double getWork(const Strategy &choice) {
-  return std::max(1.0, static_cast<double>(choice.assignments) / StrategyCache::kStrategiesPerWork);
+double getWork(const Strategy &strategy) {
+  return std::max(1.0, static_cast<double>(strategy.assignments) / StrategyCache::kStrategiesPerWork);
 }
-
-ArrayType typeOf(Value value) { return cast<ArrayType>(value.getType()); }
 
 const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
 
 /// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `ingredients`
 /// the values that they read.
 void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &ingredients) {
-  ShardingRuleOpInterface maker = isRematerializable(value) ? findRematerializableOp(value) : ShardingRuleOpInterface();
-  recipe.push_back(maker ? maker->getName().getAsOpaquePointer() : nullptr);
-  if (!maker)
+  ShardingRuleOpInterface producer =
+      isRematerializable(value) ? findRematerializableOp(value) : ShardingRuleOpInterface();
+  recipe.push_back(producer ? producer->getName().getAsOpaquePointer() : nullptr);
+  if (!producer)
     return;
-  recipe.push_back(maker->getAttrDictionary().getAsOpaquePointer());
-  for (Value operand : maker->getOperands()) {
+  recipe.push_back(producer->getAttrDictionary().getAsOpaquePointer());
+  for (Value operand : producer->getOperands()) {
     ingredients.push_back(operand);
     appendRecipe(operand, recipe, ingredients);
   }
@@ -37,8 +36,8 @@ void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImp
 } // namespace
 
 const OperationFacts *StrategyCache::find(Operation *op) const {
-  auto entry = signatures.find(op);
-  return entry == signatures.end() ? nullptr : &entry->second;
+  auto entry = factsByOp.find(op);
+  return entry == factsByOp.end() ? nullptr : &entry->second;
 }
 
 const void *StrategyCache::numberOf(std::vector<const void *> parts) {
@@ -46,37 +45,37 @@ const void *StrategyCache::numberOf(std::vector<const void *> parts) {
 }
 
 void StrategyCache::add(ShardingRuleOpInterface op) {
-  OperationFacts signature{OperationRule(op), !op.getMoves().parts.empty()};
+  OperationFacts facts{OperationRule(op), !op.getMoves().parts.empty()};
   auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
-  signature.takesEach = llvm::all_of(signature.traits.rule.factors, isOf(FactorKind::PassThrough));
-  signature.reduces = llvm::any_of(signature.traits.rule.factors, isOf(FactorKind::Reduction));
-  const ReductionDiscount &reductionDiscount = signature.traits.reductionDiscount;
+  facts.takesEach = llvm::all_of(facts.operationRule.rule.factors, isOf(FactorKind::PassThrough));
+  facts.reduces = llvm::any_of(facts.operationRule.rule.factors, isOf(FactorKind::Reduction));
+  const ReductionDiscount &reductionDiscount = facts.operationRule.reductionDiscount;
   std::vector<const void *> fixed = {
       op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
       // The manual axes around the operation cannot shard it.
       op->getParentOfType<ManualOp>().getAsOpaquePointer(), asPart(std::bit_cast<uintptr_t>(reductionDiscount.share)),
-      asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareOfCut)), asPart(reductionDiscount.whole.size())};
-  for (int64_t dim : reductionDiscount.whole)
+      asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareIfSharded)), asPart(reductionDiscount.fullDims.size())};
+  for (int64_t dim : reductionDiscount.fullDims)
     fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
   fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
   std::vector<const void *> recipes;
   for (Value operand : op->getOperands()) {
     fixed.push_back(typeOf(operand).withoutSharding().getAsOpaquePointer());
     fixed.push_back(asPart(static_cast<uintptr_t>(getRunsPerReshard(operand, op))));
-    appendRecipe(operand, recipes, signature.ingredients);
+    appendRecipe(operand, recipes, facts.ingredients);
   }
-  signature.fixed = numberOf(std::move(fixed));
-  signature.recipes = numberOf(std::move(recipes));
-  signature.traits.candidates =
-      candidates.try_emplace({signature.fixed, signature.recipes}, signature.traits.candidates).first->second;
-  signatures.try_emplace(op, std::move(signature));
+  facts.fixed = numberOf(std::move(fixed));
+  facts.recipes = numberOf(std::move(recipes));
+  facts.operationRule.options =
+      options.try_emplace({facts.fixed, facts.recipes}, facts.operationRule.options).first->second;
+  factsByOp.try_emplace(op, std::move(facts));
 }
 
-OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &signature) const {
-  OperationKey key{{signature.fixed, op->getResult(0).getType().getAsOpaquePointer()}};
-  for (ShardingRuleOpInterface sharer : signature.traits.reductionDiscount.sharers) {
+OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const {
+  OperationKey key{{facts.fixed, op->getResult(0).getType().getAsOpaquePointer()}};
+  for (ShardingRuleOpInterface sharer : facts.operationRule.reductionDiscount.sharers) {
     spmd::Sharding summed;
-    summed.unreduced = findPartialAxes(planner.getMesh(), sharer, signatures.at(sharer).traits.rule);
+    summed.unreduced = findPartialAxes(planner.getMesh(), sharer, factsByOp.at(sharer).operationRule.rule);
     key.parts.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
   }
   for (Value operand : op->getOperands())
@@ -84,34 +83,34 @@ OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const Oper
   return key;
 }
 
-void StrategyCache::addRecipes(const OperationFacts &signature, OperationKey &key) {
-  key.parts.push_back(signature.recipes);
-  for (Value value : signature.ingredients)
+void StrategyCache::addRecipes(const OperationFacts &facts, OperationKey &key) {
+  key.parts.push_back(facts.recipes);
+  for (Value value : facts.ingredients)
     key.parts.push_back(value.getType().getAsOpaquePointer());
 }
 
 OperationKey StrategyCache::getKey(ShardingRuleOpInterface op) const {
-  const OperationFacts &signature = signatures.find(op)->second;
-  OperationKey key = getKeyOfTypes(op, signature);
-  addRecipes(signature, key);
+  const OperationFacts &facts = factsByOp.find(op)->second;
+  OperationKey key = getKeyOfTypes(op, facts);
+  addRecipes(facts, key);
   return key;
 }
 
 const Strategy &StrategyCache::choose(ShardingRuleOpInterface op, double &work) {
-  const OperationFacts &signature = signatures.find(op)->second;
+  const OperationFacts &facts = factsByOp.find(op)->second;
   // An operation that moves elements also depends on the operations before it, and on others that share its windows.
-  if (signature.movesElements) {
+  if (facts.movesElements) {
     AvailableShardings none(planner, /*longestChain=*/0);
     auto windowsOf = [&](Operation *other) { return families.getWindows(other); };
-    uncached = chooseStrategy(planner, none, windowsOf, op, signature.traits);
+    uncached = chooseStrategy(planner, none, windowsOf, op, facts.operationRule);
     work += getWork(uncached);
     return uncached;
   }
-  OperationKey ofTypes = getKeyOfTypes(op, signature), key = ofTypes;
-  addRecipes(signature, key);
-  auto [entry, isNew] = choices.try_emplace(std::move(key));
+  OperationKey ofTypes = getKeyOfTypes(op, facts), key = ofTypes;
+  addRecipes(facts, key);
+  auto [entry, isNew] = strategies.try_emplace(std::move(key));
   if (isNew) {
-    entry->second = chooseStrategy(planner, op, signature.traits);
+    entry->second = chooseStrategy(planner, op, facts.operationRule);
     work += (seen.insert(std::move(ofTypes)).second ? 1 : kWorkOfRecipe) * getWork(entry->second);
   }
   return entry->second;

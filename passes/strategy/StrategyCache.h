@@ -18,7 +18,7 @@ namespace spmdc {
 
 /// The properties of an operation with a sharding rule that do not depend on the shardings around it.
 struct OperationFacts {
-  OperationRule traits;
+  OperationRule operationRule;
   bool movesElements = false;
   bool takesEach = false; ///< Maps each element to one element,
   bool reduces = false;   ///< or several to one.
@@ -66,16 +66,16 @@ private:
   /// A unique number for each list of parts, to be a part of other keys.
   const void *numberOf(std::vector<const void *> parts);
   /// The parts of a key without the recipes.
-  OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &signature) const;
-  static void addRecipes(const OperationFacts &signature, OperationKey &key);
+  OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const;
+  static void addRecipes(const OperationFacts &facts, OperationKey &key);
 
   ReshardPlanner &planner;
   WindowFamilies &families;
-  llvm::DenseMap<mlir::Operation *, OperationFacts> signatures;
+  llvm::DenseMap<mlir::Operation *, OperationFacts> factsByOp;
   std::map<std::vector<const void *>, uintptr_t> numbers;
   /// By `fixed` and `recipes` of OperationFacts.
-  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::candidates)> candidates;
-  std::unordered_map<OperationKey, Strategy, OperationKey::Hash> choices; ///< Never iterated.
+  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
+  std::unordered_map<OperationKey, Strategy, OperationKey::Hash> strategies; ///< Never iterated.
   /// Keys without recipes; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;
   Strategy uncached;

@@ -9,79 +9,79 @@ using namespace mlir;
 
 namespace spmdc {
 
-static bool isOfWholeAxes(const spmd::Sharding &sharding) {
-  auto areWhole = [](const AxisRefs &axes) {
-    return llvm::all_of(axes, [](const spmd::AxisRef &axis) { return axis.isWholeAxis(); });
+static bool namesFullAxes(const spmd::Sharding &sharding) {
+  auto areFull = [](const AxisRefs &axes) {
+    return llvm::all_of(axes, [](const spmd::AxisRef &axis) { return axis.isFullAxis(); });
   };
-  return areWhole(sharding.unreduced) && llvm::all_of(sharding.dims, areWhole);
+  return areFull(sharding.unreduced) && llvm::all_of(sharding.dims, areFull);
 }
 
-bool mayRememberFactorAxes(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result) {
-  return isOfWholeAxes(result) && llvm::all_of(operands, isOfWholeAxes);
+bool canCacheFactorAxes(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result) {
+  return namesFullAxes(result) && llvm::all_of(operands, namesFullAxes);
 }
 
 std::vector<StrategyEntry> StrategyTable::of(std::vector<FactorAxes> listed) const {
-  std::vector<StrategyEntry> candidates;
-  candidates.reserve(listed.size());
+  std::vector<StrategyEntry> options;
+  options.reserve(listed.size());
   for (FactorAxes &axes : listed) {
-    StrategyEntry &candidate = candidates.emplace_back();
-    candidate.leastComputeSeconds = computeTime.atLeast(axes);
-    candidate.choice.axes = std::move(axes);
+    StrategyEntry &option = options.emplace_back();
+    option.leastComputeSeconds = computeTime.atLeast(axes);
+    option.strategy.axes = std::move(axes);
   }
-  return candidates;
+  return options;
 }
 
 void StrategyTable::visitAll(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result,
                              llvm::function_ref<void(std::vector<StrategyEntry> &)> visit) const {
-  bool mayRemember = mayRememberFactorAxes(operands, result);
-  if (!mayRemember || traits.candidates->empty()) {
-    std::vector<StrategyEntry> all = of(listAllFactorAxes(getAutomaticMesh(op), traits.rule, operands, result));
-    if (!mayRemember)
+  bool canCache = canCacheFactorAxes(operands, result);
+  if (!canCache || operationRule.options->empty()) {
+    std::vector<StrategyEntry> all = of(listAllFactorAxes(getAutomaticMesh(op), operationRule.rule, operands, result));
+    if (!canCache)
       return visit(all);
-    *traits.candidates = std::move(all);
+    *operationRule.options = std::move(all);
   }
-  visit(*traits.candidates);
+  visit(*operationRule.options);
 }
 
-bool StrategyTable::tryAssign(StrategyEntry &candidate) const {
-  if (!candidate.isPossible) {
-    candidate.isPossible = tryAssign(candidate.choice);
-    candidate.computeSeconds = *candidate.isPossible ? computeTime.of(candidate.choice) : 0;
+bool StrategyTable::tryAssign(StrategyEntry &option) const {
+  if (!option.isPossible) {
+    option.isPossible = tryAssign(option.strategy);
+    option.computeSeconds = *option.isPossible ? computeTime.of(option.strategy) : 0;
   }
-  return *candidate.isPossible;
+  return *option.isPossible;
 }
 
-bool StrategyTable::tryAssign(Strategy &choice) const {
-  const FactorAxes &axes = choice.axes;
+bool StrategyTable::tryAssign(Strategy &strategy) const {
+  const FactorAxes &axes = strategy.axes;
   for (size_t f = 0; f < axes.size(); ++f)
-    if (traits.rule.factors[f].kind == FactorKind::Reduction)
-      choice.reduced.insert(choice.reduced.end(), axes[f].begin(), axes[f].end());
-  sortAxes(mesh, choice.reduced);
+    if (operationRule.rule.factors[f].kind == FactorKind::Reduction)
+      strategy.reduced.insert(strategy.reduced.end(), axes[f].begin(), axes[f].end());
+  sortAxes(mesh, strategy.reduced);
   MLIRContext *context = op->getContext();
   auto typeOfPartials = [&](ArrayType type) {
-    bool areWide = !choice.reduced.empty() && combinesElements(op);
+    bool areWide = !strategy.reduced.empty() && combinesElements(op);
     return areWide ? withPartialSums(op, type) : type;
   };
-  for (size_t i = 0; i < traits.rule.operands.size(); ++i) {
-    std::optional<spmd::Sharding> sharding = shardingOf(mesh, traits.rule, traits.rule.operands[i], axes);
+  for (size_t i = 0; i < operationRule.rule.operands.size(); ++i) {
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, operationRule.rule, operationRule.rule.operands[i], axes);
     if (!sharding)
       return false;
     auto type = cast<ArrayType>(op->getOperand(i).getType());
     if (op.isAddedTo(i)) {
-      sharding->unreduced = choice.reduced;
+      sharding->unreduced = strategy.reduced;
       type = typeOfPartials(type);
     }
-    choice.operands.push_back(type.withSharding(ShardingAttr::fromValue(context, *sharding)));
+    strategy.operands.push_back(type.withSharding(ShardingAttr::fromValue(context, *sharding)));
   }
-  std::optional<spmd::Sharding> sharding = shardingOf(mesh, traits.rule, traits.rule.results[0], axes);
+  std::optional<spmd::Sharding> sharding = shardingOf(mesh, operationRule.rule, operationRule.rule.results[0], axes);
   if (!sharding)
     return false;
   auto type = cast<ArrayType>(op->getResult(0).getType());
   if (op.getReductionKind() == ReductionKind::sum) {
-    sharding->unreduced = choice.reduced;
+    sharding->unreduced = strategy.reduced;
     type = typeOfPartials(type);
   }
-  choice.result = type.withSharding(ShardingAttr::fromValue(context, *sharding));
+  strategy.result = type.withSharding(ShardingAttr::fromValue(context, *sharding));
   return true;
 }
 

@@ -67,7 +67,7 @@ ArrayImpl::ArrayImpl(const ArrayImpl &other)
 
 PartsRef ArrayImpl::getParts() const {
   std::lock_guard lock(mutex);
-  if (!takenBy.empty())
+  if (!deletionReason.empty())
     failDeleted();
   return parts;
 }
@@ -76,35 +76,35 @@ void ArrayImpl::checkUsable() const {
   if (!isDeleted())
     return;
   std::lock_guard lock(mutex);
-  if (!takenBy.empty()) // Another thread may have called takeBack meanwhile.
+  if (!deletionReason.empty()) // Another thread may have called undoDonation meanwhile.
     failDeleted();
 }
 
 void ArrayImpl::failDeleted() const {
-  throw Error(describe() + " is used after " + takenBy +
+  throw Error(describe() + " is used after " + deletionReason +
                   ": its memory went to that call's results; use them, or do not donate the argument",
               Error::Kind::Usage);
 }
 
-bool ArrayImpl::giveUp(const std::string &why, const PartsRef &own) const {
+bool ArrayImpl::deleteDonated(const std::string &why, const PartsRef &own) const {
   std::lock_guard lock(mutex);
-  if (!takenBy.empty())
+  if (!deletionReason.empty())
     failDeleted();
   // Two references to the parts: the array's and the caller's. Other sharing of the memory shows in `use`.
   bool isSole = parts.use_count() == 2 &&
                 std::all_of(own->begin(), own->end(), [](const LocalPart &part) { return part.use.use_count() == 1; });
   // Makes visible what other threads did before they released the memory.
   std::atomic_thread_fence(std::memory_order_acquire);
-  takenBy = why;
+  deletionReason = why;
   parts = std::make_shared<std::vector<LocalPart>>();
   deleted.store(true, std::memory_order_release);
   return isSole;
 }
 
-void ArrayImpl::takeBack(PartsRef own) const {
+void ArrayImpl::undoDonation(PartsRef own) const {
   std::lock_guard lock(mutex);
   parts = std::make_shared<std::vector<LocalPart>>(*own);
-  takenBy.clear();
+  deletionReason.clear();
   deleted.store(false, std::memory_order_release);
 }
 

@@ -89,9 +89,9 @@ public:
   /// Deletes the array, because it is donated, and releases the memory. Returns whether the memory may be written: no
   /// other array, shard, tensor of another library or reader shares it, except `own`, the caller's parts. Messages
   /// quote `why`: `it was donated to 'main' at train.cpp:20`. Throws the usage error if the array is deleted already.
-  bool giveUp(const std::string &why, const PartsRef &own) const;
-  /// Undoes giveUp: the call that should have taken the array failed.
-  void takeBack(PartsRef own) const;
+  bool deleteDonated(const std::string &why, const PartsRef &own) const;
+  /// Undoes deleteDonated: the call that should have taken the array failed.
+  void undoDonation(PartsRef own) const;
 
 private:
   [[noreturn]] void failDeleted() const; ///< Called with `mutex` locked.
@@ -99,7 +99,7 @@ private:
   mutable std::mutex mutex;
   // These change once, when the array is donated. `mutex` guards them as soon as other code has the array.
   mutable std::shared_ptr<std::vector<LocalPart>> parts = std::make_shared<std::vector<LocalPart>>();
-  mutable std::string takenBy; ///< Why the array was deleted; empty: it is not.
+  mutable std::string deletionReason; ///< Why the array was deleted; empty: it is not.
   mutable std::atomic<bool> deleted{false};
 };
 

@@ -1,7 +1,7 @@
 //===- CheckpointWriter.cpp - writing the arrays of a job -----------------===//
 
 #include "runtime/api/Checkpoint.h"
-#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/checkpoint/ShardFile.h"
 #include "runtime/io/BoxCopy.h"
 
 #include <nlohmann/json.hpp>
@@ -38,7 +38,7 @@ Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<Checkpoi
     Sharding sharding = shardingOf(impl.sharding.spec(), impl.shape.size());
     // The processes of the devices that hold a shard, by the shard's start.
     std::map<std::vector<int64_t>, std::vector<size_t>> holders;
-    std::vector<CheckpointPiece> pieces;
+    std::vector<CheckpointShard> pieces;
     for (int64_t position = 0; position < impl.sharding.mesh().size(); ++position) {
       std::vector<ShardRange> ranges = ownedRanges(mesh, impl.shape, sharding, position);
       if (elementCount(sizesOf(ranges)) == 0)
@@ -49,7 +49,7 @@ Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<Checkpoi
         pieces.push_back({0, startsOf(ranges), sizesOf(ranges)});
       list.push_back(static_cast<size_t>(job.getDevice(device).process_index));
     }
-    for (CheckpointPiece &piece : pieces) {
+    for (CheckpointShard &piece : pieces) {
       const std::vector<size_t> &list = holders[piece.start];
       piece.file = list[turn++ % list.size()];
       entry.pieces.push_back(std::move(piece));
@@ -63,7 +63,7 @@ Manifest planCheckpoint(const Job &job, int64_t step, const std::vector<Checkpoi
 void dropUnusedFiles(Manifest &manifest) {
   std::vector<bool> isUsed(manifest.files.size());
   for (const CheckpointArray &array : manifest.arrays)
-    for (const CheckpointPiece &piece : array.pieces)
+    for (const CheckpointShard &piece : array.pieces)
       isUsed[piece.file] = true;
   std::vector<size_t> place(manifest.files.size());
   std::vector<CheckpointFile> files;
@@ -74,7 +74,7 @@ void dropUnusedFiles(Manifest &manifest) {
     }
   manifest.files = std::move(files);
   for (CheckpointArray &array : manifest.arrays)
-    for (CheckpointPiece &piece : array.pieces)
+    for (CheckpointShard &piece : array.pieces)
       piece.file = place[piece.file];
 }
 
@@ -181,7 +181,7 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
   std::vector<NamedArray> pieces;
   std::vector<std::vector<char>> copies;
   for (size_t i = 0; i < manifest.arrays.size(); ++i)
-    for (const CheckpointPiece &piece : manifest.arrays[i].pieces) {
+    for (const CheckpointShard &piece : manifest.arrays[i].pieces) {
       if (piece.file != process)
         continue;
       const ArrayImpl &impl = *request.arrays[i].impl;
@@ -197,11 +197,11 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
         impl.copyPart(*part, copies.back().data());
         data = copies.back().data();
       }
-      pieces.push_back({pieceKey(manifest.arrays[i], piece), impl.dtype, piece.size, data});
+      pieces.push_back({shardKey(manifest.arrays[i], piece), impl.dtype, piece.size, data});
     }
   if (pieces.empty())
     return {};
-  return writePieceFile(folder, manifest.files[process].name, request.step, pieces);
+  return writeShardFile(folder, manifest.files[process].name, request.step, pieces);
 }
 
 void CheckpointWriter::follow(const Request &request, const Manifest &manifest, const std::string &keys) {
@@ -260,7 +260,7 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
   if (problem.empty())
     attempt(0, [&] {
       if (request.restored)
-        own->goOnFrom(*request.restored);
+        own->continueFrom(*request.restored);
       own->commit(std::move(manifest));
       own->keepNewest(request.options.keep);
     });

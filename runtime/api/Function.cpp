@@ -146,12 +146,12 @@ public:
   Donations &operator=(const Donations &) = delete;
   ~Donations() {
     for (auto &[array, parts] : taken)
-      array->takeBack(std::move(parts));
+      array->undoDonation(std::move(parts));
   }
 
   /// Takes an array. Returns whether the call may write to the memory.
   bool take(const std::shared_ptr<const ArrayImpl> &array, const PartsRef &parts, const std::string &why) {
-    bool isFree = array->giveUp(why, parts);
+    bool isFree = array->deleteDonated(why, parts);
     taken.push_back({array, parts});
     return isFree;
   }

@@ -158,8 +158,8 @@ std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, 
 std::shared_ptr<Job> Job::join(JoinOptions options) {
   std::shared_ptr<Job> job(new Job());
   job->timeout = options.initializationTimeout;
-  options.vitals = [self = job.get()] { return self->vitals(); };
-  NetworkPlace network;
+  options.statistics = [self = job.get()] { return self->statistics(); };
+  NetworkAddresses network;
   network.tls = options.tls;
   job->client = Client::join(options);
   try {
@@ -194,7 +194,7 @@ std::vector<int32_t> Job::gpusOf(const Topology &topology, const ProcessInfo &se
   return gpus;
 }
 
-void Job::makeDevices(const JoinOptions &options, NetworkPlace network) {
+void Job::makeDevices(const JoinOptions &options, NetworkAddresses network) {
   const Topology &topology = client->topology();
   const ProcessInfo &self = topology.processes[static_cast<size_t>(getProcess())];
   ShmOptions shm;
@@ -238,13 +238,13 @@ void Job::makeDevices(const JoinOptions &options, NetworkPlace network) {
 void Job::connectGpus(const JoinOptions &options) {
   std::string whyNot;
   std::shared_ptr<const cuda::Nccl> nccl = cuda::Nccl::load(&whyNot);
-  cuda::GpuPlaces own;
+  cuda::GpuInventory own;
   own.nccl = nccl ? nccl->getVersion() : "";
   for (const DeviceRef &device : localDevices)
     own.gpus.push_back(static_cast<CudaDevice &>(*device).getGpu().getUuid());
-  std::vector<cuda::GpuPlaces> places;
+  std::vector<cuda::GpuInventory> places;
   for (const std::string &text : exchangeAll("gpus", own.str()))
-    places.push_back(cuda::GpuPlaces::parse(text));
+    places.push_back(cuda::GpuInventory::parse(text));
   if (whyNot.empty())
     whyNot = cuda::whyNoNccl(places, options.forcesNccl);
   if (!whyNot.empty()) {
@@ -260,8 +260,8 @@ void Job::connectGpus(const JoinOptions &options) {
       cuda::GpuTransportOptions{nccl, getProcess(), std::move(processOf), client.get(), client.get()});
 }
 
-Vitals Job::vitals() const {
-  Vitals result;
+ProcessStatistics Job::statistics() const {
+  ProcessStatistics result;
   result.launches = counters.launches.load(std::memory_order_relaxed);
   result.launchNanoseconds = counters.launchNanoseconds.load(std::memory_order_relaxed);
   result.wireBytes = counters.wireBytes.load(std::memory_order_relaxed);

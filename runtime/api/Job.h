@@ -34,7 +34,7 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
 std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, const Environment &environment);
 
 class CheckpointWriter;
-struct NetworkPlace;
+struct NetworkAddresses;
 
 /// An error that all processes know of, and each throws.
 class SharedError : public Error {
@@ -118,8 +118,8 @@ private:
   /// The following functions need the topology.
   void connectGpus(const JoinOptions &options);
   std::vector<int32_t> gpusOf(const Topology &topology, const ProcessInfo &self) const;
-  void makeDevices(const JoinOptions &options, NetworkPlace network);
-  Vitals vitals() const;
+  void makeDevices(const JoinOptions &options, NetworkAddresses network);
+  ProcessStatistics statistics() const;
 
   std::chrono::milliseconds timeout{300'000};
   // The client's thread reads these, so they must outlive the client.

@@ -50,30 +50,30 @@ void checkSameEverywhere(Job &job, const NamedSharding &sharding, const ArrayVie
 
 /// The part of one dimension that this process's devices hold.
 struct LocalDim {
-  std::vector<ShardRange> pieces; ///< The distinct shards, in global order.
-  int64_t cuts = 1;               ///< The number of shards of the dimension.
-  int64_t indices = 1;            ///< The number of shards on this process, empty ones included.
+  std::vector<ShardRange> shards; ///< The distinct shards, in global order.
+  int64_t shardCount = 1;         ///< The number of shards of the dimension.
+  int64_t localShardCount = 1;    ///< The number of shards on this process, empty ones included.
 };
 
 /// Returns the shards of one dimension at these mesh positions.
 LocalDim localDim(const MeshShape &mesh, const Sharding &sharding, size_t dim, int64_t size,
                   const std::vector<int64_t> &positions) {
   LocalDim result;
-  std::map<std::vector<int64_t>, ShardRange> pieces; // By coordinates over the dimension's axes, major first.
+  std::map<std::vector<int64_t>, ShardRange> shards; // By coordinates over the dimension's axes, major first.
   std::vector<int64_t> sizes;
   for (const AxisRef &axis : sharding.dims[dim]) {
     sizes.push_back(axis.sizeIn(mesh));
-    result.cuts *= sizes.back();
+    result.shardCount *= sizes.back();
   }
   for (int64_t position : positions) {
     std::vector<int64_t> coordinates = mesh.coordinates(position), own;
     for (const AxisRef &axis : sharding.dims[dim])
       own.push_back(axis.coordinateIn(mesh, coordinates));
-    pieces[own] = shardRange(size, sizes, own);
+    shards[own] = shardRange(size, sizes, own);
   }
-  result.indices = static_cast<int64_t>(pieces.size());
-  for (const auto &[coordinates, range] : pieces)
-    result.pieces.push_back(range);
+  result.localShardCount = static_cast<int64_t>(shards.size());
+  for (const auto &[coordinates, range] : shards)
+    result.shards.push_back(range);
   return result;
 }
 
@@ -258,10 +258,10 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
   if (!globalShape)
     for (size_t d = 0; d < rank; ++d) {
       LocalDim dim = localDim(mesh, layout, d, 0, positions);
-      if (local.shape[d] % dim.indices != 0)
+      if (local.shape[d] % dim.localShardCount != 0)
         problem = "dimension " + std::to_string(d) + " of " + countText(local.shape[d], "element") +
-                  " does not divide among " + std::to_string(dim.indices) + " shards of this process";
-      shape.push_back(local.shape[d] / dim.indices * dim.cuts);
+                  " does not divide among " + std::to_string(dim.localShardCount) + " shards of this process";
+      shape.push_back(local.shape[d] / dim.localShardCount * dim.shardCount);
     }
   std::vector<int32_t> processes = processesOf(*job, sharding.mesh());
   std::string type = std::string(dtypeName(local.dtype));
@@ -287,8 +287,8 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
   for (size_t d = 0; d < rank; ++d) {
     dims.push_back(localDim(mesh, layout, d, shape[d], positions));
     int64_t size = 0;
-    for (const ShardRange &piece : dims.back().pieces)
-      size += piece.size;
+    for (const ShardRange &shard : dims.back().shards)
+      size += shard.size;
     // If the data has all elements of a dimension, it is accepted even if this process holds only a part of them.
     expected.push_back(local.shape[d] == shape[d] ? shape[d] : size);
   }
@@ -303,8 +303,8 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
                        int64_t offset = ranges[d].start;
                        if (local.shape[d] != shape[d]) {
                          offset = 0;
-                         for (const ShardRange &piece : dims[d].pieces)
-                           offset += piece.start < ranges[d].start ? piece.size : 0;
+                         for (const ShardRange &shard : dims[d].shards)
+                           offset += shard.start < ranges[d].start ? shard.size : 0;
                        }
                        start.push_back(offset);
                      }

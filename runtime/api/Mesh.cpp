@@ -104,11 +104,11 @@ NamedSharding::NamedSharding(Mesh mesh, P spec) : grid(std::move(mesh)), partiti
       if (index < 0)
         throw usage(partition.str() + " uses axis '" + axis.name + "', which " + grid.str() + " does not have");
       int64_t whole = shape.axes[static_cast<size_t>(index)].size;
-      if (!axis.isWholeAxis() && (axis.preSize < 1 || axis.size < 1 || axis.preSize > whole || axis.size > whole ||
-                                  whole % (axis.preSize * axis.size) != 0))
+      if (!axis.isFullAxis() && (axis.preSize < 1 || axis.size < 1 || axis.preSize > whole || axis.size > whole ||
+                                 whole % (axis.preSize * axis.size) != 0))
         throw usage(partition.str() + " uses " + axis.str() + ", which is not a part of an axis of size " +
                     std::to_string(whole));
-      auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
+      auto end = [&](const AxisRef &ref) { return ref.isFullAxis() ? whole : ref.preSize * ref.size; };
       for (const AxisRef &other : used)
         if (other.name == axis.name && other.preSize < end(axis) && axis.preSize < end(other))
           throw usage(partition.str() + " uses axis '" + axis.name + "' twice; an array may use an axis once");

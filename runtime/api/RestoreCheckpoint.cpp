@@ -5,7 +5,7 @@
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
-#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/checkpoint/ShardFile.h"
 #include "runtime/coordinator/Describe.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/support/NameList.h"
@@ -60,7 +60,7 @@ public:
   /// Reads the elements of `ranges` to the beginning of a row-major array of shape `padded`.
   void read(const CheckpointArray &array, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &padded,
             void *target) {
-    for (const CheckpointPiece &piece : array.pieces) {
+    for (const CheckpointShard &piece : array.pieces) {
       size_t rank = ranges.size();
       std::vector<int64_t> inPiece(rank), inTarget(rank), size(rank);
       bool isEmpty = false;
@@ -74,9 +74,9 @@ public:
       }
       if (isEmpty)
         continue;
-      std::unique_ptr<PieceFile> &file = files[piece.file];
+      std::unique_ptr<ShardFile> &file = files[piece.file];
       if (!file)
-        file = std::make_unique<PieceFile>(folder, manifest.files[piece.file]);
+        file = std::make_unique<ShardFile>(folder, manifest.files[piece.file]);
       file->read(array, piece, inPiece, size, target, padded, inTarget);
     }
   }
@@ -96,7 +96,7 @@ private:
 
   std::string folder;
   Manifest manifest;
-  std::vector<std::unique_ptr<PieceFile>> files;
+  std::vector<std::unique_ptr<ShardFile>> files;
 };
 
 std::vector<Array> readArrays(const std::shared_ptr<Job> &job, Reader &reader, const std::vector<WantedArray> &wanted) {

@@ -10,7 +10,7 @@
 namespace spmd {
 namespace {
 
-template <typename T, typename Print> std::string joined(const std::vector<T> &values, Print print) {
+template <typename T, typename Print> std::string commaSeparated(const std::vector<T> &values, Print print) {
   std::string text;
   for (size_t i = 0; i < values.size(); ++i)
     text += (i ? ", " : "") + print(values[i]);
@@ -18,7 +18,7 @@ template <typename T, typename Print> std::string joined(const std::vector<T> &v
 }
 
 std::string ref(BufferId id) { return "%" + std::to_string(id); }
-std::string refs(const std::vector<BufferId> &ids) { return joined(ids, ref); }
+std::string refs(const std::vector<BufferId> &ids) { return commaSeparated(ids, ref); }
 
 /// Returns a string literal as the language writes it.
 std::string quoted(const std::string &text) {
@@ -43,10 +43,12 @@ public:
     if (!plan.target.cpu.empty())
       out << ":" << plan.target.cpu;
     out << "\n  mesh ("
-        << joined(plan.mesh.axes, [](const MeshAxis &axis) { return axis.name + "=" + std::to_string(axis.size); })
+        << commaSeparated(plan.mesh.axes,
+                          [](const MeshAxis &axis) { return axis.name + "=" + std::to_string(axis.size); })
         << "), arena " << plan.arenaBytes << " bytes\n";
     if (!plan.target.features.empty())
-      out << "  features " << joined(plan.target.features, [](const std::string &name) { return name; }) << "\n";
+      out << "  features " << commaSeparated(plan.target.features, [](const std::string &name) { return name; })
+          << "\n";
     printValues("params", plan.params);
     printValues("results", plan.results);
     printBuffers();
@@ -184,7 +186,8 @@ private:
 } // namespace
 
 std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
-  return std::string(dtypeName(dtype)) + "[" + joined(shape, [](int64_t size) { return std::to_string(size); }) + "]";
+  return std::string(dtypeName(dtype)) + "[" +
+         commaSeparated(shape, [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
 namespace {
@@ -212,7 +215,7 @@ std::string moveText(const CollectiveDesc &desc) {
     if (move.dilation != 1)
       text += " dilated by " + std::to_string(move.dilation);
   }
-  return " shifted by [" + joined(texts, [](const std::string &text) { return text; }) + "] to " +
+  return " shifted by [" + commaSeparated(texts, [](const std::string &text) { return text; }) + "] to " +
          typeText(desc.dtype, desc.targetShape);
 }
 
@@ -225,13 +228,13 @@ std::string collectiveText(const CollectiveDesc &desc) {
   if (desc.kind == CollectiveKind::Exchange)
     return text + " from " + desc.source.str() + " to " + desc.target.str() + " of " +
            typeText(desc.dtype, desc.globalShape) + moveText(desc);
-  text += " over (" + joined(desc.axes, [](const AxisRef &axis) { return axis.str(); }) + ")";
+  text += " over (" + commaSeparated(desc.axes, [](const AxisRef &axis) { return axis.str(); }) + ")";
   if (desc.splitDim >= 0)
     text += " split " + std::to_string(desc.splitDim);
   if (desc.concatDim >= 0)
     text += " concat " + std::to_string(desc.concatDim);
   if (desc.kind == CollectiveKind::CollectivePermute)
-    text += " pairs " + joined(desc.pairs, [](const std::pair<int64_t, int64_t> &pair) {
+    text += " pairs " + commaSeparated(desc.pairs, [](const std::pair<int64_t, int64_t> &pair) {
               return std::to_string(pair.first) + "->" + std::to_string(pair.second);
             });
   return text;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kMaxDevices = int64_t(1) << 24;
 constexpr size_t kMaxRank = 256;
-constexpr int64_t kMostTurns = int64_t(1) << 16; ///< How often a periodic move may pass over an array.
+constexpr int64_t kMostWraps = int64_t(1) << 16; ///< How often a periodic move may pass over an array.
 
 std::string quoted(const std::string &text) { return "'" + text + "'"; }
 
@@ -102,14 +102,14 @@ private:
       if (index < 0)
         fail(what + " uses axis " + quoted(axis.name) + ", which the mesh does not have");
       int64_t whole = plan.mesh.axes[index].size;
-      bool fits = axis.isWholeAxis() ? axis.preSize == 1
-                                     : axis.preSize >= 1 && axis.size >= 1 && axis.preSize <= whole &&
-                                           axis.size <= whole && whole % (axis.preSize * axis.size) == 0;
+      bool fits = axis.isFullAxis() ? axis.preSize == 1
+                                    : axis.preSize >= 1 && axis.size >= 1 && axis.preSize <= whole &&
+                                          axis.size <= whole && whole % (axis.preSize * axis.size) == 0;
       if (!fits)
         fail(what + " uses " + quoted(axis.str()) + ", which is not a part of an axis of size " +
              std::to_string(whole));
       auto begin = [&](const AxisRef &ref) { return ref.preSize; };
-      auto end = [&](const AxisRef &ref) { return ref.isWholeAxis() ? whole : ref.preSize * ref.size; };
+      auto end = [&](const AxisRef &ref) { return ref.isFullAxis() ? whole : ref.preSize * ref.size; };
       for (const AxisRef &other : used)
         if (other.name == axis.name && begin(other) < end(axis) && begin(axis) < end(other))
           fail(what + " uses axis " + quoted(axis.name) + " twice");
@@ -440,7 +440,7 @@ private:
                 move.dilation < (int64_t(1) << 61) / std::max<int64_t>(1, desc.globalShape[d]) &&
                 std::gcd(move.stride, move.dilation) == 1 &&
                 (!move.wraps || (move.stride == 1 && move.block == 1 && move.dilation == 1 &&
-                                 desc.targetShape[d] / std::max<int64_t>(1, desc.globalShape[d]) < kMostTurns));
+                                 desc.targetShape[d] / std::max<int64_t>(1, desc.globalShape[d]) < kMostWraps));
       if (!isValid || move.length == 0)
         continue;
       int64_t size = desc.targetShape[d], windows = 1;

@@ -176,7 +176,7 @@ void CheckpointDirectory::endUnfinished() {
     fs::remove_all(directory + "/" + name, error);
 }
 
-void CheckpointDirectory::goOnFrom(int64_t step) {
+void CheckpointDirectory::continueFrom(int64_t step) {
   // After a commit, all checkpoints of the folder belong to this job's line.
   if (!hasCommitted)
     newest = step;

@@ -44,7 +44,7 @@ public:
 
   /// Sets the checkpoint that the first saved one continues; without this call it continues none. Later checkpoints
   /// continue the ones saved before them.
-  void goOnFrom(int64_t step);
+  void continueFrom(int64_t step);
   /// Creates an empty folder for the files of a checkpoint and returns its path.
   std::string begin(int64_t step);
   /// Writes the manifest, moves the checkpoints that this one supersedes, and gives it its name; it replaces a

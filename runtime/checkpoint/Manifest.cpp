@@ -84,7 +84,7 @@ private:
   const std::string &path;
 };
 
-bool overlap(const CheckpointPiece &a, const CheckpointPiece &b) {
+bool overlap(const CheckpointShard &a, const CheckpointShard &b) {
   for (size_t d = 0; d < a.start.size(); ++d)
     if (a.start[d] >= b.start[d] + b.size[d] || b.start[d] >= a.start[d] + a.size[d])
       return false;
@@ -92,10 +92,10 @@ bool overlap(const CheckpointPiece &a, const CheckpointPiece &b) {
 }
 
 /// Checks that the shards are inside the array, do not overlap, and together have as many elements as the array.
-void checkPieces(const Decoder &decoder, const CheckpointArray &array) {
+void checkShards(const Decoder &decoder, const CheckpointArray &array) {
   int64_t covered = 0, total = decoder.count(array.shape, array.name);
-  std::vector<const CheckpointPiece *> order;
-  for (const CheckpointPiece &piece : array.pieces) {
+  std::vector<const CheckpointShard *> order;
+  for (const CheckpointShard &piece : array.pieces) {
     if (piece.start.size() != array.shape.size() || piece.size.size() != array.shape.size())
       throw decoder.damaged("a shard of array '" + array.name + "' has another rank");
     for (size_t d = 0; d < array.shape.size(); ++d)
@@ -112,7 +112,7 @@ void checkPieces(const Decoder &decoder, const CheckpointArray &array) {
   if (array.shape.empty())
     return;
   std::sort(order.begin(), order.end(),
-            [](const CheckpointPiece *a, const CheckpointPiece *b) { return a->start[0] < b->start[0]; });
+            [](const CheckpointShard *a, const CheckpointShard *b) { return a->start[0] < b->start[0]; });
   for (size_t i = 0; i < order.size(); ++i)
     for (size_t j = i + 1; j < order.size() && order[j]->start[0] < order[i]->start[0] + order[i]->size[0]; ++j)
       if (overlap(*order[i], *order[j]))
@@ -125,7 +125,7 @@ uint32_t checksum(std::string_view bytes) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
-std::string pieceKey(const CheckpointArray &array, const CheckpointPiece &piece) {
+std::string shardKey(const CheckpointArray &array, const CheckpointShard &piece) {
   if (piece.size == array.shape)
     return array.name;
   std::string box;
@@ -144,9 +144,9 @@ std::string encodeManifest(const Manifest &manifest) {
     json["files"].push_back({{"name", file.name}, {"bytes", file.bytes}, {"header_checksum", file.headerChecksum}});
   for (const CheckpointArray &array : manifest.arrays) {
     Json pieces = Json::array();
-    for (const CheckpointPiece &piece : array.pieces)
+    for (const CheckpointShard &piece : array.pieces)
       pieces.push_back({{"file", manifest.files[piece.file].name},
-                        {"key", pieceKey(array, piece)},
+                        {"key", shardKey(array, piece)},
                         {"start", piece.start},
                         {"size", piece.size}});
     json["arrays"].push_back(
@@ -192,7 +192,7 @@ Manifest decodeManifest(std::string_view text, const std::string &path) {
     if (!names.insert(array.name).second)
       throw decoder.damaged("it has array '" + array.name + "' twice");
     for (const Json &item : decoder.list(entry, "pieces")) {
-      CheckpointPiece piece;
+      CheckpointShard piece;
       std::string name = decoder.text(item, "file");
       auto file = std::find_if(manifest.files.begin(), manifest.files.end(),
                                [&](const CheckpointFile &candidate) { return candidate.name == name; });
@@ -203,7 +203,7 @@ Manifest decodeManifest(std::string_view text, const std::string &path) {
       piece.size = decoder.sizes(item, "size");
       array.pieces.push_back(std::move(piece));
     }
-    checkPieces(decoder, array);
+    checkShards(decoder, array);
     manifest.arrays.push_back(std::move(array));
   }
   return manifest;

@@ -18,17 +18,17 @@
 namespace spmd {
 
 /// A box of an array, and the file that holds it.
-struct CheckpointPiece {
+struct CheckpointShard {
   size_t file = 0; ///< Index into Manifest::files.
   std::vector<int64_t> start, size;
-  bool operator==(const CheckpointPiece &) const = default;
+  bool operator==(const CheckpointShard &) const = default;
 };
 
 struct CheckpointArray {
   std::string name;
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
-  std::vector<CheckpointPiece> pieces; ///< Disjoint boxes that together cover the array. Empty boxes are left out.
+  std::vector<CheckpointShard> pieces; ///< Disjoint boxes that together cover the array. Empty boxes are left out.
   bool operator==(const CheckpointArray &) const = default;
 };
 
@@ -54,7 +54,7 @@ inline constexpr size_t kMaxManifestBytes = size_t(256) << 20;
 
 /// Returns the name of a shard in its file: the array's name if the shard is the full array, else with the box in
 /// Python's notation, `w[0:4, 8:16]`.
-std::string pieceKey(const CheckpointArray &array, const CheckpointPiece &piece);
+std::string shardKey(const CheckpointArray &array, const CheckpointShard &piece);
 
 /// Returns indented JSON with a checksum of itself.
 std::string encodeManifest(const Manifest &manifest);

@@ -36,15 +36,15 @@ public:
 
   /// Returns true once, if descriptors are exhausted for longer than `limit`.
   bool isTooLong() {
-    if (!isLacking || isTold || std::chrono::steady_clock::now() - lackingSince < limit)
+    if (!isLacking || isReported || std::chrono::steady_clock::now() - lackingSince < limit)
       return false;
-    return isTold = true;
+    return isReported = true;
   }
 
 private:
   static constexpr std::chrono::milliseconds interval{50};
 
-  bool isLacking = false, isTold = false;
+  bool isLacking = false, isReported = false;
   std::chrono::steady_clock::time_point lackingSince, until;
 };
 

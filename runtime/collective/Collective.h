@@ -32,7 +32,7 @@
 namespace spmd {
 
 /// The host and the process of a device of the job.
-struct DevicePlace {
+struct DeviceLocation {
   int32_t process = 0;
   std::string host; ///< The same text for processes that can share memory (boot id and host name).
 };

@@ -141,7 +141,7 @@ private:
   [[noreturn]] void fail(const std::string &why) const { throw Error(describeCollective(desc) + ": " + why); }
 
   /// Returns the shard of a dimension of n elements that a position of the group owns.
-  ShardRange piece(int64_t n, int64_t member) const {
+  ShardRange ownedShard(int64_t n, int64_t member) const {
     Shape coordinates(sizes.size());
     for (size_t i = sizes.size(); i-- > 0;) {
       coordinates[i] = member % sizes[i];
@@ -186,7 +186,7 @@ private:
     int64_t n = desc.resultShape[d];
     expectShape(desc.operandShape, with(desc.resultShape, d, localDimSize(n, sizes)), "operand");
     for (int64_t peer = 0; peer < groupSize(); ++peer) {
-      ShardRange range = piece(n, peer);
+      ShardRange range = ownedShard(n, peer);
       add(peer, unit(d, 0), unit(d, range.start), with(desc.resultShape, d, range.size));
     }
   }
@@ -196,7 +196,7 @@ private:
     checkDim(d, "scattered");
     int64_t n = desc.operandShape[d];
     expectShape(desc.resultShape, with(desc.operandShape, d, localDimSize(n, sizes)), "result");
-    ShardRange range = piece(n, movement.self);
+    ShardRange range = ownedShard(n, movement.self);
     Shape extent = with(desc.resultShape, d, range.size);
     add(-1, unit(d, range.start), unit(d, 0), extent);
     addComplement(movement, elementBytes, desc.resultShape, extent);
@@ -206,28 +206,28 @@ private:
     int64_t split = desc.splitDim, concat = desc.concatDim;
     checkDim(split, "split");
     checkDim(concat, "concatenated");
-    int64_t cut = desc.operandShape[split], piecePadded = localDimSize(cut, sizes);
-    ShardRange mine = piece(cut, movement.self);
+    int64_t splitSize = desc.operandShape[split], paddedShard = localDimSize(splitSize, sizes);
+    ShardRange mine = ownedShard(splitSize, movement.self);
     if (split == concat) {
       // Each member's shard has the same padded size here; the shards are consecutive.
-      expectShape(desc.resultShape, with(desc.operandShape, split, piecePadded * groupSize()), "result");
+      expectShape(desc.resultShape, with(desc.operandShape, split, paddedShard * groupSize()), "result");
       for (int64_t peer = 0; peer < groupSize(); ++peer)
-        add(peer, unit(split, mine.start), unit(split, peer * piecePadded), with(desc.resultShape, split, mine.size));
-      if (mine.size < piecePadded)
+        add(peer, unit(split, mine.start), unit(split, peer * paddedShard), with(desc.resultShape, split, mine.size));
+      if (mine.size < paddedShard)
         for (int64_t peer = 0; peer < groupSize(); ++peer) {
-          Shape start = unit(split, peer * piecePadded + mine.size);
-          Shape extent = with(desc.resultShape, split, piecePadded - mine.size);
+          Shape start = unit(split, peer * paddedShard + mine.size);
+          Shape extent = with(desc.resultShape, split, paddedShard - mine.size);
           if (product(extent) > 0)
             movement.zeros.push_back(
                 makeBox(0, elementBytes, desc.resultShape, start, desc.resultShape, start, extent));
         }
       return;
     }
-    int64_t joined = desc.resultShape[concat];
-    expectShape(desc.resultShape, with(with(desc.operandShape, split, piecePadded), concat, joined), "result");
-    expectShape(desc.operandShape, with(desc.operandShape, concat, localDimSize(joined, sizes)), "operand");
+    int64_t concatSize = desc.resultShape[concat];
+    expectShape(desc.resultShape, with(with(desc.operandShape, split, paddedShard), concat, concatSize), "result");
+    expectShape(desc.operandShape, with(desc.operandShape, concat, localDimSize(concatSize, sizes)), "operand");
     for (int64_t peer = 0; peer < groupSize(); ++peer) {
-      ShardRange range = piece(joined, peer);
+      ShardRange range = ownedShard(concatSize, peer);
       add(peer, unit(split, mine.start), unit(concat, range.start),
           with(with(desc.resultShape, split, mine.size), concat, range.size));
     }

@@ -3,7 +3,7 @@
 #include "runtime/collective/ReshapedBoxes.h"
 
 #include "runtime/collective/BoxBuilder.h"
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedShards.h"
 
 namespace spmd {
 namespace {

@@ -4,12 +4,12 @@
 
 namespace spmd::coordinator {
 
-std::string Barriers::listAbsent(const Meeting &meeting) const {
+std::string Barriers::listAbsent(const OpenBarrier &barrier) const {
   constexpr int32_t maxListed = 16;
   std::string text;
   int32_t count = 0;
   for (int32_t process = 0; process != numProcesses; ++process) {
-    if (meeting.present.count(process))
+    if (barrier.present.count(process))
       continue;
     if (count < maxListed)
       text += (text.empty() ? "" : ", ") + describe(process);
@@ -20,24 +20,24 @@ std::string Barriers::listAbsent(const Meeting &meeting) const {
   return text;
 }
 
-void Barriers::fail(std::map<std::string, Meeting>::iterator meeting, const std::string &why,
+void Barriers::fail(std::map<std::string, OpenBarrier>::iterator barrier, const std::string &why,
                     std::vector<Answer> &answers) {
-  for (auto [process, request] : meeting->second.present) {
+  for (auto [process, request] : barrier->second.present) {
     answers.push_back({{process, request}, false, why});
     bound.erase(process);
   }
-  failed[meeting->first] = why;
-  failedOrder.push_back(meeting->first);
+  failed[barrier->first] = why;
+  failedOrder.push_back(barrier->first);
   if (failedOrder.size() > maxNames) {
     failed.erase(failedOrder.front());
     failedOrder.pop_front();
   }
-  open.erase(meeting);
+  open.erase(barrier);
 }
 
 /// Ends two barriers that wait for one another: `process` waits at `name` and never comes to the barrier where another
 /// process waits, and that one never comes to `name`.
-void Barriers::endHopeless(int32_t process, const std::string &name, std::vector<Answer> &answers) {
+void Barriers::endDeadlocked(int32_t process, const std::string &name, std::vector<Answer> &answers) {
   auto other = std::find_if(bound.begin(), bound.end(), [&](const auto &entry) { return entry.second != name; });
   if (other == bound.end())
     return;
@@ -58,27 +58,27 @@ void Barriers::arrive(Requester from, const std::string &name, bool isOnlyThread
     return refuse(found->second);
   if (!gone.empty())
     return refuse("barrier `" + name + "` cannot be reached: " + describe(gone.front()) + " has left the job");
-  auto meeting = open.find(name);
-  if (meeting == open.end()) {
+  auto barrier = open.find(name);
+  if (barrier == open.end()) {
     if (open.size() >= maxNames)
       return refuse("barrier `" + name + "`: too many barriers are open at once");
-    meeting = open.emplace(name, Meeting{{}, now, never}).first;
+    barrier = open.emplace(name, OpenBarrier{{}, now, never}).first;
   }
-  if (!meeting->second.present.emplace(from.process, from.request).second)
+  if (!barrier->second.present.emplace(from.process, from.request).second)
     return refuse("barrier `" + name + "`: another thread of this process already waits there");
-  meeting->second.deadline = std::min(meeting->second.deadline, deadline);
+  barrier->second.deadline = std::min(barrier->second.deadline, deadline);
   if (isOnlyThread)
     bound[from.process] = name;
-  if (meeting->second.present.size() != static_cast<size_t>(numProcesses)) {
+  if (barrier->second.present.size() != static_cast<size_t>(numProcesses)) {
     if (isOnlyThread)
-      endHopeless(from.process, name, answers);
+      endDeadlocked(from.process, name, answers);
     return;
   }
-  for (auto [process, request] : meeting->second.present) {
+  for (auto [process, request] : barrier->second.present) {
     answers.push_back({{process, request}, true, ""});
     bound.erase(process);
   }
-  open.erase(meeting);
+  open.erase(barrier);
 }
 
 void Barriers::leave(int32_t process, std::vector<Answer> &answers) {
@@ -91,20 +91,20 @@ void Barriers::leave(int32_t process, std::vector<Answer> &answers) {
 
 void Barriers::expire(TimePoint now, std::vector<Answer> &answers) {
   for (auto it = open.begin(); it != open.end();) {
-    auto meeting = it++;
-    if (meeting->second.deadline <= now)
-      fail(meeting,
-           "barrier `" + meeting->first + "` was not reached within " +
-               std::to_string(millisecondsBetween(meeting->second.begin, meeting->second.deadline)) + " ms by " +
-               listAbsent(meeting->second),
+    auto barrier = it++;
+    if (barrier->second.deadline <= now)
+      fail(barrier,
+           "barrier `" + barrier->first + "` was not reached within " +
+               std::to_string(millisecondsBetween(barrier->second.begin, barrier->second.deadline)) + " ms by " +
+               listAbsent(barrier->second),
            answers);
   }
 }
 
 TimePoint Barriers::nextDeadline() const {
   TimePoint next = never;
-  for (const auto &[name, meeting] : open)
-    next = std::min(next, meeting.deadline);
+  for (const auto &[name, barrier] : open)
+    next = std::min(next, barrier.deadline);
   return next;
 }
 

@@ -38,18 +38,18 @@ public:
   TimePoint nextDeadline() const;
 
 private:
-  struct Meeting {
+  struct OpenBarrier {
     std::map<int32_t, uint64_t> present; ///< Request by process.
     TimePoint begin, deadline = never;
   };
 
-  void fail(std::map<std::string, Meeting>::iterator meeting, const std::string &why, std::vector<Answer> &answers);
-  std::string listAbsent(const Meeting &meeting) const;
-  void endHopeless(int32_t process, const std::string &name, std::vector<Answer> &answers);
+  void fail(std::map<std::string, OpenBarrier>::iterator meeting, const std::string &why, std::vector<Answer> &answers);
+  std::string listAbsent(const OpenBarrier &meeting) const;
+  void endDeadlocked(int32_t process, const std::string &name, std::vector<Answer> &answers);
 
   int32_t numProcesses;
   std::function<std::string(int32_t)> describe;
-  std::map<std::string, Meeting> open;
+  std::map<std::string, OpenBarrier> open;
   std::map<std::string, std::string> failed; ///< The error that each failed barrier ended with, by name.
   std::deque<std::string> failedOrder;       ///< In order of failure; the oldest is forgotten first.
   std::vector<int32_t> gone;

@@ -20,7 +20,7 @@ void ChildReport::update(ChildReport news) {
     savedStep = news.savedStep;
 }
 
-void tellLauncher(std::optional<int> launcherFd, const ChildReport &report) {
+void reportToLauncher(std::optional<int> launcherFd, const ChildReport &report) {
   if (!launcherFd || !isLauncherSocket(*launcherFd))
     return;
   std::string record = encodeChildReport(report);
@@ -38,7 +38,7 @@ std::string encodeChildReport(const ChildReport &report) {
   if (flag(report.verdict.has_value()))
     put(out, *report.verdict);
   if (flag(report.error.has_value()))
-    out.text(cutText(*report.error), maxTextBytes);
+    out.text(truncateText(*report.error), maxTextBytes);
   if (flag(report.stepsDone.has_value()))
     out.integer(*report.stepsDone);
   if (flag(report.savedStep.has_value()))

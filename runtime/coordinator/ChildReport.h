@@ -41,6 +41,6 @@ std::optional<ChildReport> decodeChildReport(std::string_view record);
 
 /// Sends a record to the launcher. Does nothing if `launcherFd` (Environment::launcherFd) is not a socket of our
 /// launcher. Never waits and ignores errors: a report that cannot be sent must not end the job.
-void tellLauncher(std::optional<int> launcherFd, const ChildReport &report);
+void reportToLauncher(std::optional<int> launcherFd, const ChildReport &report);
 
 } // namespace spmd

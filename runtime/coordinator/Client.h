@@ -7,8 +7,8 @@
 #pragma once
 
 #include "runtime/artifact/Health.h"
+#include "runtime/coordinator/ProcessStatistics.h"
 #include "runtime/coordinator/Verdict.h"
-#include "runtime/coordinator/Vitals.h"
 #include "runtime/support/Store.h"
 #include "runtime/support/tls/Tls.h"
 
@@ -106,7 +106,7 @@ struct JoinOptions {
   /// The launcher's socket (Environment::launcherFd). Ignored if it is not a socket of our launcher.
   std::optional<int> launcherFd;
   /// Returns the statistics of this process. Called at each heartbeat on the background thread. May be empty.
-  std::function<Vitals()> vitals;
+  std::function<ProcessStatistics()> statistics;
   /// Called on the notification thread, so it may wait for a slow reader: progress of the roll call every 5 s, refused
   /// connections, stuck processes. Must not throw. The client's destructor waits until all notifications are passed on.
   std::function<void(const Notice &)> notice;

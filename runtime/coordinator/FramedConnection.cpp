@@ -37,17 +37,17 @@ FramedConnection::FramedConnection(asio::ip::tcp::socket given, std::unique_ptr<
 
 void FramedConnection::start() {
   auto self = shared_from_this(); // A handler may release its reference to this connection.
-  shake();
+  continueHandshake();
 }
 
 //===----------------------------------------------------------------------===//
 // TLS
 //===----------------------------------------------------------------------===//
 
-void FramedConnection::shake() {
+void FramedConnection::continueHandshake() {
   try {
     if (tls && !tls->handshake())
-      return whenTlsIsReady([this] { shake(); });
+      return whenTlsIsReady([this] { continueHandshake(); });
   } catch (const TlsEnded &ended) {
     return onTlsEnded(ended);
   }
@@ -88,7 +88,7 @@ void FramedConnection::waitFor(asio::ip::tcp::socket::wait_type what, std::funct
 /// Continues with reading or the TLS handshake unless the connection ends.
 void FramedConnection::whenTlsIsReady(std::function<void()> then) {
   waitFor(tls->waitsToWrite() ? asio::ip::tcp::socket::wait_write : asio::ip::tcp::socket::wait_read,
-          [this, then = std::move(then)] { closing || deaf ? drain() : then(); });
+          [this, then = std::move(then)] { closing || hasLostFrames ? drain() : then(); });
 }
 
 void FramedConnection::readEncrypted(char *data, size_t size, std::function<void()> then) {
@@ -107,7 +107,7 @@ void FramedConnection::readEncrypted(char *data, size_t size, std::function<void
   // recursion.
   asio::post(socket.get_executor(), [this, self = shared_from_this(), then = std::move(then)] {
     if (!finished)
-      closing || deaf ? drain() : then();
+      closing || hasLostFrames ? drain() : then();
   });
 }
 
@@ -151,7 +151,7 @@ void FramedConnection::readFrame() {
     size = decodeHeader(input);
   } catch (const ProtocolError &error) {
     handlers.malformed(error.what());
-    deaf = true; // The stream lost its frames and cannot find them again.
+    hasLostFrames = true; // The stream lost its frames and cannot find them again.
     return drain();
   }
   input.clear();
@@ -180,7 +180,7 @@ void FramedConnection::readBytes(size_t size, std::function<void()> then) {
                        return;
                      if (error)
                        return finish(error.message());
-                     if (closing || deaf)
+                     if (closing || hasLostFrames)
                        return drain();
                      readBytes(rest, std::move(then));
                    });

@@ -44,7 +44,7 @@ public:
   void abandon();
 
 private:
-  void shake();
+  void continueHandshake();
   void onTlsEnded(const TlsEnded &ended);
   void waitFor(asio::ip::tcp::socket::wait_type what, std::function<void()> then);
   void whenTlsIsReady(std::function<void()> then);
@@ -68,7 +68,7 @@ private:
   Handlers handlers;
   std::string input;
   std::deque<std::string> output;
-  bool isOpen = false, writing = false, closing = false, deaf = false, finished = false;
+  bool isOpen = false, writing = false, closing = false, hasLostFrames = false, finished = false;
 };
 
 /// A new TCP socket, close-on-exec, without delay.

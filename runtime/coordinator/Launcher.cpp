@@ -91,8 +91,8 @@ struct Stream {
 
 struct Child {
   pid_t pid = -1;
-  UniqueFd exitFd; ///< Readable when the child has ended.
-  UniqueFd word;   ///< The launcher's end of the socket pair (ChildEndMessage.h, ChildReport.h).
+  UniqueFd exitFd;       ///< Readable when the child has ended.
+  UniqueFd reportSocket; ///< The launcher's end of the socket pair (ChildEndMessage.h, ChildReport.h).
   bool running = false;
 };
 
@@ -113,8 +113,8 @@ private:
   void onSignal(int number);
   void reap(std::vector<int32_t> ended);
   bool endedAsAsked(const ChildEnd &end) const;
-  void tell(const ChildEnd &end);
-  void hear(int32_t process);
+  void sendEnd(const ChildEnd &end);
+  void readReports(int32_t process);
   bool readStream(Stream &stream);
   void drainStreams();
   void awaitReaders();
@@ -217,7 +217,7 @@ void Job::startChild(int32_t process, const std::string &token) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw systemError("cannot create a socket pair");
   UniqueFd theirs(pair[1]);
-  children[process].word = UniqueFd(pair[0]);
+  children[process].reportSocket = UniqueFd(pair[0]);
 
   std::vector<std::pair<std::string, std::optional<std::string>>> changes = {
       {"SPMD_COORDINATOR_ADDRESS", address},
@@ -270,7 +270,7 @@ LaunchResult Job::watch() {
       if (!children[i].running)
         continue;
       polled.push_back({children[i].exitFd.get(), POLLIN, 0});
-      polled.push_back({children[i].word.get(), POLLIN, 0});
+      polled.push_back({children[i].reportSocket.get(), POLLIN, 0});
       processes.push_back(static_cast<int32_t>(i));
     }
     int timeout = -1;
@@ -295,7 +295,7 @@ LaunchResult Job::watch() {
       if (polled[1 + 2 * i].revents != 0)
         ended.push_back(processes[i]);
       if (polled[2 + 2 * i].revents != 0)
-        hear(processes[i]);
+        readReports(processes[i]);
     }
     for (size_t i = 0; i != streams.size(); ++i)
       if (polled[1 + 2 * processes.size() + i].revents != 0)
@@ -334,10 +334,10 @@ void Job::reap(std::vector<int32_t> ended) {
     int status = 0;
     if (waitpid(child.pid, &status, WNOHANG) != child.pid)
       continue;
-    hear(process); // Reads the last reports of the child.
+    readReports(process); // Reads the last reports of the child.
     child.running = false;
     child.exitFd.reset();
-    child.word.reset();
+    child.reportSocket.reset();
     ChildEnd end;
     end.process = process;
     end.pid = child.pid;
@@ -352,7 +352,7 @@ void Job::reap(std::vector<int32_t> ended) {
     return std::tuple(a.signal == 0, a.process) < std::tuple(b.signal == 0, b.process);
   });
   for (const ChildEnd &end : ends) {
-    tell(end);
+    sendEnd(end);
     // Without this child the others cannot save any more, or have saved already; and a stopped child never ends.
     if (result.interruptedBy != 0)
       nextSignalAt =
@@ -367,7 +367,7 @@ void Job::reap(std::vector<int32_t> ended) {
 
 /// Tells all children how one ended, so that the verdict can name the signal even if that child never joined or was
 /// process 0.
-void Job::tell(const ChildEnd &end) {
+void Job::sendEnd(const ChildEnd &end) {
   ChildEndMessage message;
   message.process = end.process;
   message.pid = end.pid;
@@ -376,22 +376,22 @@ void Job::tell(const ChildEnd &end) {
   message.verdict = result.reports[end.process].verdict;
   std::string record = message.encode();
   for (const Child &child : children)
-    if (child.running && child.word)
-      (void)!::send(child.word.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (child.running && child.reportSocket)
+      (void)!::send(child.reportSocket.get(), record.data(), record.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 /// Reads all reports that a child has sent since the last call.
-void Job::hear(int32_t process) {
+void Job::readReports(int32_t process) {
   std::string buffer(maxChildReportBytes, '\0');
-  UniqueFd &word = children[process].word;
-  while (word) {
-    ssize_t size = ::recv(word.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  UniqueFd &reportSocket = children[process].reportSocket;
+  while (reportSocket) {
+    ssize_t size = ::recv(reportSocket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR)
       continue;
     if (size < 0)
       return;
     if (size == 0) { // The child has closed its end, so messages to it would not arrive either.
-      word.reset();
+      reportSocket.reset();
       return;
     }
     if (auto report = decodeChildReport(std::string_view(buffer.data(), static_cast<size_t>(size))))

@@ -8,7 +8,7 @@
 
 namespace spmd::coordinator {
 
-LocalClient::LocalClient(const JoinOptions &options) : vitals(options.vitals), start(Clock::now()) {
+LocalClient::LocalClient(const JoinOptions &options) : statistics(options.statistics), start(Clock::now()) {
   ProcessInfo info;
   info.host = hostName();
   info.bootId = options.hostId.empty() ? machineId() : options.hostId;
@@ -38,13 +38,13 @@ JobStatus LocalClient::status() {
   self.pid = places.processes[0].pid;
   self.devices = static_cast<int32_t>(places.processes[0].localDeviceIds.size());
   self.position = position.read();
-  if (vitals)
-    self.vitals = vitals();
+  if (statistics)
+    self.statistics = statistics();
   std::lock_guard lock(mutex);
   if (failure)
     status.verdict = failure->str();
-  rate.add(static_cast<double>(self.vitals.stepsDone >= 0 ? static_cast<uint64_t>(self.vitals.stepsDone)
-                                                          : self.vitals.launches),
+  rate.add(static_cast<double>(self.statistics.stepsDone >= 0 ? static_cast<uint64_t>(self.statistics.stepsDone)
+                                                              : self.statistics.launches),
            now);
   self.rate = rate.rate(now);
   status.processes.push_back(std::move(self));

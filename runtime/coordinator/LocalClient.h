@@ -43,7 +43,7 @@ private:
   void end(Verdict::Cause cause, int signal, const std::string &text);
 
   Topology places;
-  std::function<Vitals()> vitals;
+  std::function<ProcessStatistics()> statistics;
   coordinator::TimePoint start;
   RateMeter rate; ///< Guarded by `mutex`.
   PositionCell position;

@@ -44,7 +44,7 @@ constexpr uid_t nobody = 65534;
 
 static bool isOwnUser(uid_t user) { return user == ::geteuid() && user != nobody; }
 
-TokenGiver::TokenGiver(asio::io_context &io, const asio::ip::tcp::endpoint &coordinator, std::string token)
+TokenServer::TokenServer(asio::io_context &io, const asio::ip::tcp::endpoint &coordinator, std::string token)
     : listener(io), pause(io), token(std::move(token)) {
   sockaddr_un address;
   socklen_t length = abstractAddress(coordinator, address);
@@ -60,14 +60,14 @@ TokenGiver::TokenGiver(asio::io_context &io, const asio::ip::tcp::endpoint &coor
   listener.assign(fd.release());
 }
 
-void TokenGiver::start() {
+void TokenServer::start() {
   listener.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code &error) {
     if (!error)
       giveAll();
   });
 }
 
-void TokenGiver::giveAll() {
+void TokenServer::giveAll() {
   // A limited number at a time, so that a flood of connections does not delay the members' messages.
   for (int i = 0; i != 16; ++i) {
     UniqueFd fd(::accept4(listener.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -88,7 +88,7 @@ void TokenGiver::giveAll() {
   start();
 }
 
-std::string askForToken(const asio::ip::tcp::endpoint &coordinator) {
+std::string requestToken(const asio::ip::tcp::endpoint &coordinator) {
   if (!coordinator.address().is_loopback())
     return "";
   sockaddr_un address;

@@ -18,10 +18,10 @@ namespace spmd::coordinator {
 
 /// Gives the token to processes of this user as long as the object lives. Used on the background thread, except for its
 /// construction.
-class TokenGiver {
+class TokenServer {
 public:
   /// For the coordinator at this endpoint. Throws spmd::Error if the socket's name is taken.
-  TokenGiver(asio::io_context &io, const asio::ip::tcp::endpoint &coordinator, std::string token);
+  TokenServer(asio::io_context &io, const asio::ip::tcp::endpoint &coordinator, std::string token);
 
   void start();
 
@@ -36,6 +36,6 @@ private:
 /// Returns the token that process 0 gives away for the coordinator at this endpoint; "" if it gives none away, because
 /// its job has one of its own. Throws spmd::Error if the job belongs to another user. Waits at most a second, and only
 /// for a process of the same user.
-std::string askForToken(const asio::ip::tcp::endpoint &coordinator);
+std::string requestToken(const asio::ip::tcp::endpoint &coordinator);
 
 } // namespace spmd::coordinator

@@ -82,8 +82,8 @@ void MemberMachine::onMalformed(const std::string &why, TimePoint now) {
 void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
   Proof proof;
   try {
-    if (options.token.empty() && options.askForToken)
-      options.token = options.askForToken();
+    if (options.token.empty() && options.requestToken)
+      options.token = options.requestToken();
   } catch (const Error &error) {
     return refuse(error.what());
   }
@@ -277,7 +277,7 @@ void MemberMachine::tick(const Position &position, TimePoint now) {
     if (now >= heartbeats.getDue() && !disconnected) {
       heartbeats.sent(now);
       send(Heartbeat{position});
-      send(VitalsMessage{vitals});
+      send(ProcessStatisticsMessage{statistics});
     }
     return;
   }

@@ -28,7 +28,7 @@ struct MemberOptions {
   std::string token;
   /// Returns the token of this user's job on this machine; "" if there is none. Called at the challenge if `token` is
   /// empty. Throws spmd::Error if the job is another user's. May be empty.
-  std::function<std::string()> askForToken = {};
+  std::function<std::string()> requestToken = {};
   std::string whyNoToken; ///< For messages; may be empty.
   Milliseconds initializationTimeout{300'000}, heartbeatTimeout{10'000};
   bool hasLauncher = false;                                ///< onChildEnded will be called.
@@ -63,7 +63,7 @@ public:
   void onClosed(const std::string &why, TimePoint now);
   void onChildEnded(const ChildEndMessage &end, TimePoint now);
   /// The statistics that the next heartbeat sends beside the position.
-  void setVitals(const Vitals &counted) { vitals = counted; }
+  void setStatistics(const ProcessStatistics &counted) { statistics = counted; }
   /// `position`: the current position of this process.
   void tick(const Position &position, TimePoint now);
 
@@ -110,7 +110,7 @@ private:
   Milliseconds backoff{10};
   std::string obstacle; ///< The reason why the last attempt failed.
   Opening ours;
-  Vitals vitals;
+  ProcessStatistics statistics;
   std::string hostName; ///< Process 0's, from Welcome.
   int64_t hostPid = 0;
   Position hostPosition;

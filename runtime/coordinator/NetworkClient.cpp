@@ -89,7 +89,7 @@ void NetworkClient::openServer() {
     try {
       listener = listenAt(io, bind, !options.token.empty());
     } catch (const PortTaken &taken) {
-      throw Error(taken.what() + whoHasThePort());
+      throw Error(taken.what() + describePortOwner());
     }
   }
   const asio::ip::address &here = listener->endpoint.address();
@@ -132,7 +132,7 @@ void NetworkClient::openServer() {
 /// processes.
 void NetworkClient::makeLocalToken(const asio::ip::tcp::endpoint &endpoint) {
   options.token = makeToken();
-  tokenGiver = std::make_unique<TokenGiver>(io, endpoint, options.token);
+  tokenServer = std::make_unique<TokenServer>(io, endpoint, options.token);
   notices.add({Notice::Level::Warning,
                "there is no token" + (options.whyNoToken.empty() ? "" : ", because " + options.whyNoToken) +
                    ": only processes of this user on this machine can join; for others make one with `spmdc token > "
@@ -140,7 +140,7 @@ void NetworkClient::makeLocalToken(const asio::ip::tcp::endpoint &endpoint) {
 }
 
 /// Connects to the port: a coordinator with the same token says which job it serves.
-std::string NetworkClient::whoHasThePort() const {
+std::string NetworkClient::describePortOwner() const {
   JoinOptions question = options;
   question.initializationTimeout = Milliseconds(700);
   question.notice = nullptr;
@@ -163,7 +163,7 @@ void NetworkClient::startThread() {
   memberOptions.hello = hello;
   memberOptions.address = address.str();
   memberOptions.token = options.token;
-  memberOptions.askForToken = [this] { return askForLocalToken(); };
+  memberOptions.requestToken = [this] { return askForLocalToken(); };
   memberOptions.whyNoToken = options.whyNoToken;
   ends.token = options.token;
   callers.insert(std::this_thread::get_id());
@@ -256,8 +256,8 @@ ProcessStatus NetworkClient::ownStatus() const {
   self.pid = hello.pid;
   self.devices = static_cast<int32_t>(hello.localDeviceIds.size());
   self.position = currentPosition();
-  if (options.vitals)
-    self.vitals = options.vitals();
+  if (options.statistics)
+    self.statistics = options.statistics();
   return self;
 }
 

@@ -11,7 +11,7 @@
 #include "runtime/coordinator/FramedConnection.h"
 #include "runtime/coordinator/LocalToken.h"
 #include "runtime/coordinator/MemberMachine.h"
-#include "runtime/coordinator/NoticeThread.h"
+#include "runtime/coordinator/NotificationThread.h"
 #include "runtime/coordinator/PositionCell.h"
 #include "runtime/coordinator/Server.h"
 #include "runtime/support/BackgroundThread.h"
@@ -62,7 +62,7 @@ private:
   void openServer();
   void makeLocalToken(const asio::ip::tcp::endpoint &endpoint);
   std::string askForLocalToken();
-  std::string whoHasThePort() const;
+  std::string describePortOwner() const;
   void startThread();
   void waitUntilJoined();
   uint64_t newRequest();
@@ -102,9 +102,9 @@ private:
   asio::ip::tcp::resolver resolver;
   asio::steady_timer timer, connectTimer, unheededTimer;
   asio::posix::stream_descriptor launcher;
-  NoticeThread notices;
+  NotificationThread notices;
   std::unique_ptr<Server> server;
-  std::unique_ptr<TokenGiver> tokenGiver; ///< In process 0, if the job has no token from the user.
+  std::unique_ptr<TokenServer> tokenServer; ///< In process 0, if the job has no token from the user.
   std::unique_ptr<MemberMachine> machine;
   std::shared_ptr<FramedConnection> connection;
   std::shared_ptr<asio::ip::tcp::socket> attempt; ///< The socket that is connecting.

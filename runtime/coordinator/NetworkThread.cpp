@@ -22,8 +22,8 @@ constexpr Milliseconds unheededTime{700};    ///< So that a stuck process, too, 
 
 void NetworkClient::run() {
   try {
-    if (tokenGiver)
-      tokenGiver->start();
+    if (tokenServer)
+      tokenServer->start();
     if (server)
       server->start();
     if (hasLauncher)
@@ -155,7 +155,7 @@ void NetworkClient::onConnected(tcp::socket socket) {
 }
 
 std::string NetworkClient::askForLocalToken() {
-  std::string token = askForToken(remote);
+  std::string token = requestToken(remote);
   std::lock_guard lock(mutex);
   ends.token = token;
   return token;
@@ -239,7 +239,7 @@ void NetworkClient::publish() {
     if (stage == Stage::Running)
       places = machine->getTopology();
     if (decided && hasLauncher)
-      tellLauncher(options.launcherFd, {.verdict = decided});
+      reportToLauncher(options.launcherFd, {.verdict = decided});
     if (decided && options.unheeded)
       armUnheeded();
     if (stage == Stage::Over || stage == Stage::Refused)
@@ -270,8 +270,8 @@ void NetworkClient::armTimer() {
   timer.async_wait([this](const asio::error_code &error) {
     if (error)
       return;
-    if (options.vitals)
-      machine->setVitals(options.vitals());
+    if (options.statistics)
+      machine->setStatistics(options.statistics());
     machine->tick(currentPosition(), Clock::now());
     pump();
   });

@@ -40,7 +40,7 @@ static bool isRunningMember(int processes, const char *folder) {
 
 /// Returns whether other processes of our group run. kill() would count zombies too: their parent is gone, and not
 /// every container has an init process that reaps them.
-static bool isAnybodyLeft() {
+static bool isAnyMemberLeft() {
   int processes = open("/proc", O_RDONLY | O_DIRECTORY);
   alignas(dirent64) char entries[4096];
   int count = 0;
@@ -78,7 +78,7 @@ static long millisecondsNow() {
   kill(0, SIGTERM);
   // Most are gone at once, because the kernel kills them.
   long end = millisecondsNow() + graceMilliseconds;
-  for (long pause = 2; millisecondsNow() < end && isAnybodyLeft(); pause = std::min(2 * pause, 50l)) {
+  for (long pause = 2; millisecondsNow() < end && isAnyMemberLeft(); pause = std::min(2 * pause, 50l)) {
     timespec time = {0, pause * 1'000'000};
     nanosleep(&time, nullptr);
   }

@@ -20,13 +20,13 @@ constexpr int64_t maxRateThousandths = 1'000'000'000'000'000;
 
 /// Reads text for the user. It comes from another process, so its control characters are escaped here, before it is
 /// shown anywhere; that may make it longer.
-static std::string getShown(Reader &in, size_t limit) { return cutText(escapeControls(in.text(limit)), limit); }
+static std::string getShown(Reader &in, size_t limit) { return truncateText(escapeControls(in.text(limit)), limit); }
 
 void put(Writer &out, const Position &position) {
   out.integer(position.launch);
   out.integer(position.step);
   out.integer(static_cast<uint8_t>(position.state));
-  out.text(cutText(position.location, maxLocationBytes), maxLocationBytes);
+  out.text(truncateText(position.location, maxLocationBytes), maxLocationBytes);
 }
 
 void get(Reader &in, Position &position) {
@@ -42,7 +42,7 @@ void put(Writer &out, const Verdict &verdict) {
   out.integer(verdict.pid);
   out.integer(static_cast<uint8_t>(verdict.cause));
   out.integer(verdict.detail);
-  out.text(cutText(verdict.text), maxTextBytes);
+  out.text(truncateText(verdict.text), maxTextBytes);
   put(out, verdict.position);
 }
 
@@ -91,7 +91,7 @@ void put(Writer &out, const Hello &hello) {
   }
   out.text(hello.programDigest, maxNameBytes);
   out.integer(hello.remainingMs);
-  out.text(cutText(hello.failure), maxTextBytes);
+  out.text(truncateText(hello.failure), maxTextBytes);
 }
 
 void get(Reader &in, Hello &hello) {
@@ -101,7 +101,7 @@ void get(Reader &in, Hello &hello) {
   hello.pid = in.integer<int64_t>();
   for (std::string *name : {&hello.host, &hello.bootId, &hello.jobId, &hello.build, &hello.backend})
     *name = in.text(maxNameBytes);
-  hello.host = cutText(escapeControls(hello.host), maxNameBytes);
+  hello.host = truncateText(escapeControls(hello.host), maxNameBytes);
   get(in, hello.localDeviceIds);
   hello.columns.resize(in.count(8, maxColumns));
   size_t room = maxColumnBytes;
@@ -125,7 +125,7 @@ void get(Reader &in, Welcome &welcome) {
   welcome.pid = in.integer<int64_t>();
 }
 
-void put(Writer &out, const Reject &reject) { out.text(cutText(reject.text), maxTextBytes); }
+void put(Writer &out, const Reject &reject) { out.text(truncateText(reject.text), maxTextBytes); }
 void get(Reader &in, Reject &reject) { reject.text = getShown(in, maxTextBytes); }
 
 void put(Writer &out, const TopologyMessage &message) {
@@ -147,7 +147,7 @@ void get(Reader &in, TopologyMessage &message) {
     process.index = static_cast<int32_t>(i);
     for (std::string *name : {&process.host, &process.bootId, &process.address})
       *name = in.text(maxNameBytes);
-    process.host = cutText(escapeControls(process.host), maxNameBytes);
+    process.host = truncateText(escapeControls(process.host), maxNameBytes);
     process.pid = in.integer<int64_t>();
     get(in, process.localDeviceIds);
     process.firstDevice = device;
@@ -162,7 +162,7 @@ void put(Writer &out, const VerdictMessage &message) { put(out, message.verdict)
 void get(Reader &in, VerdictMessage &message) { get(in, message.verdict); }
 
 void put(Writer &out, const Fail &fail) {
-  out.text(cutText(fail.text), maxTextBytes);
+  out.text(truncateText(fail.text), maxTextBytes);
   put(out, fail.position);
   out.integer(static_cast<uint8_t>(fail.culprit.has_value()));
   if (fail.culprit)
@@ -180,7 +180,7 @@ void get(Reader &in, Fail &fail) {
 
 void put(Writer &out, const NoticeMessage &message) {
   out.integer(static_cast<uint8_t>(message.notice.level));
-  out.text(cutText(message.notice.text), maxTextBytes);
+  out.text(truncateText(message.notice.text), maxTextBytes);
 }
 
 void get(Reader &in, NoticeMessage &message) {
@@ -239,7 +239,7 @@ void get(Reader &in, BarrierRequest &barrier) {
 void put(Writer &out, const Reply &reply) {
   out.integer(reply.request);
   out.integer(static_cast<uint8_t>(reply.ok));
-  out.text(reply.ok ? reply.text : cutText(reply.text), maxValueBytes);
+  out.text(reply.ok ? reply.text : truncateText(reply.text), maxValueBytes);
 }
 
 void get(Reader &in, Reply &reply) {
@@ -253,26 +253,26 @@ void get(Reader &, Goodbye &) {}
 void put(Writer &, const Farewell &) {}
 void get(Reader &, Farewell &) {}
 
-void put(Writer &out, const Vitals &vitals) {
-  out.integer(vitals.launches);
-  out.integer(vitals.launchNanoseconds);
-  out.integer(vitals.wireBytes);
-  out.integer(vitals.stepsDone);
-  out.integer(vitals.stepsWanted);
-  out.integer(vitals.residentBytes);
+void put(Writer &out, const ProcessStatistics &statistics) {
+  out.integer(statistics.launches);
+  out.integer(statistics.launchNanoseconds);
+  out.integer(statistics.wireBytes);
+  out.integer(statistics.stepsDone);
+  out.integer(statistics.stepsWanted);
+  out.integer(statistics.residentBytes);
 }
 
-void get(Reader &in, Vitals &vitals) {
-  vitals.launches = in.integer<uint64_t>();
-  vitals.launchNanoseconds = in.integer<uint64_t>();
-  vitals.wireBytes = in.integer<uint64_t>();
-  vitals.stepsDone = in.integer<int64_t>();
-  vitals.stepsWanted = in.integer<int64_t>();
-  vitals.residentBytes = in.integer<int64_t>();
+void get(Reader &in, ProcessStatistics &statistics) {
+  statistics.launches = in.integer<uint64_t>();
+  statistics.launchNanoseconds = in.integer<uint64_t>();
+  statistics.wireBytes = in.integer<uint64_t>();
+  statistics.stepsDone = in.integer<int64_t>();
+  statistics.stepsWanted = in.integer<int64_t>();
+  statistics.residentBytes = in.integer<int64_t>();
 }
 
-void put(Writer &out, const VitalsMessage &message) { put(out, message.vitals); }
-void get(Reader &in, VitalsMessage &message) { get(in, message.vitals); }
+void put(Writer &out, const ProcessStatisticsMessage &message) { put(out, message.statistics); }
+void get(Reader &in, ProcessStatisticsMessage &message) { get(in, message.statistics); }
 
 void put(Writer &out, const StatusRequest &message) {
   out.integer(static_cast<uint8_t>(message.ofOneJob));
@@ -289,17 +289,17 @@ void put(Writer &out, const StatusReply &message) {
   out.integer(static_cast<uint8_t>(status.stage));
   out.integer(status.numProcesses);
   out.integer(status.uptimeMs);
-  out.text(cutText(status.verdict), maxTextBytes);
+  out.text(truncateText(status.verdict), maxTextBytes);
   out.count(status.processes.size(), maxProcesses);
   for (const ProcessStatus &process : status.processes) {
     out.integer(process.process);
-    out.text(cutText(process.host, maxStatusHostBytes), maxStatusHostBytes);
+    out.text(truncateText(process.host, maxStatusHostBytes), maxStatusHostBytes);
     out.integer(process.pid);
     out.integer(process.devices);
     Position position = process.position;
-    position.location = cutText(std::move(position.location), maxStatusLocationBytes);
+    position.location = truncateText(std::move(position.location), maxStatusLocationBytes);
     put(out, position);
-    put(out, process.vitals);
+    put(out, process.statistics);
     double thousandths = process.rate > 0 ? process.rate * 1000 : 0;
     out.integer<int64_t>(std::llround(std::min(thousandths, static_cast<double>(maxRateThousandths))));
     out.integer(process.heartbeatAgeMs);
@@ -319,7 +319,7 @@ void get(Reader &in, StatusReply &message) {
     process.pid = in.integer<int64_t>();
     process.devices = in.integer<int32_t>();
     get(in, process.position);
-    get(in, process.vitals);
+    get(in, process.statistics);
     auto thousandths = in.integer<int64_t>();
     if (thousandths < 0 || thousandths > maxRateThousandths)
       throw ProtocolError("a rate of " + std::to_string(thousandths) + " thousandths");
@@ -336,7 +336,7 @@ void put(Writer &out, const ProgramDetails &message) {
   out.count(count, maxDetails);
   for (size_t i = 0; i != count; ++i) {
     out.text(message.items[i].name, maxNameBytes);
-    out.text(cutText(message.items[i].value, maxDetailBytes), maxDetailBytes);
+    out.text(truncateText(message.items[i].value, maxDetailBytes), maxDetailBytes);
   }
 }
 
@@ -350,7 +350,7 @@ void get(Reader &in, ProgramDetails &message) {
 
 void put(Writer &out, const Missed &missed) {
   out.integer(missed.process);
-  out.text(cutText(missed.text), maxTextBytes);
+  out.text(truncateText(missed.text), maxTextBytes);
 }
 void get(Reader &in, Missed &missed) {
   missed.process = in.integer<int32_t>();
@@ -400,7 +400,7 @@ Message decode(std::string_view payload) {
   return message;
 }
 
-std::string cutText(std::string text, size_t limit) {
+std::string truncateText(std::string text, size_t limit) {
   if (text.size() <= limit)
     return text;
   size_t end = limit - 3;

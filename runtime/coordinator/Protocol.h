@@ -8,8 +8,8 @@
 #pragma once
 
 #include "runtime/coordinator/Client.h"
+#include "runtime/coordinator/ProcessStatistics.h"
 #include "runtime/coordinator/Verdict.h"
-#include "runtime/coordinator/Vitals.h"
 
 #include <cstdint>
 #include <optional>
@@ -128,8 +128,8 @@ struct Goodbye {};
 struct Farewell {};
 
 /// The statistics of the sender, sent with its heartbeats.
-struct VitalsMessage {
-  Vitals vitals;
+struct ProcessStatisticsMessage {
+  ProcessStatistics statistics;
 };
 
 /// The first message of an observer, in place of a hello.
@@ -158,9 +158,10 @@ struct Missed {
 };
 
 /// The index of an alternative is its kind on the wire.
-using Message = std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage,
-                             SetRequest, WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell,
-                             VitalsMessage, StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
+using Message =
+    std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage, SetRequest,
+                 WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell, ProcessStatisticsMessage,
+                 StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
 
 /// Returns a frame with its header. Throws ProtocolError if a limit would be exceeded.
 std::string encode(const Message &message);
@@ -172,6 +173,6 @@ size_t decodeHeader(std::string_view header);
 Message decode(std::string_view payload);
 
 /// Returns `text`, truncated to what a message may hold, at a character boundary.
-std::string cutText(std::string text, size_t limit = maxTextBytes);
+std::string truncateText(std::string text, size_t limit = maxTextBytes);
 
 } // namespace spmd::coordinator

@@ -28,14 +28,14 @@ ListenPlan planListening(const std::string &host, const std::vector<address> &fo
   // A number and localhost mean the same on all machines.
   bool isName = addressesOf(host).empty();
   if (!isName || (plan.own.size() == 1 && loopback.empty())) {
-    plan.choices = plan.own;
+    plan.listenAddresses = plan.own;
     if (plan.own.size() == 1 && plan.own.front().is_unspecified())
       plan.shortcuts = plan.own.front().is_v6() ? std::vector<address>{address_v6::loopback(), address_v4::loopback()}
                                                 : std::vector<address>{address_v4::loopback()};
     return plan;
   }
   if (!hasToken && !loopback.empty()) {
-    plan.choices = loopback;
+    plan.listenAddresses = loopback;
     plan.warning = "`" + host + "` is " + loopback.front().to_string() +
                    " here, which only this machine reaches; without a token the coordinator listens nowhere "
                    "else: for processes of other machines make a token with `spmdc token > FILE`, then `chmod 600 "
@@ -43,7 +43,7 @@ ListenPlan planListening(const std::string &host, const std::vector<address> &fo
     return plan;
   }
   // Sockets of `::` accept IPv4 too; 0.0.0.0 is for machines without IPv6.
-  plan.choices = {address_v6::any(), address_v4::any()};
+  plan.listenAddresses = {address_v6::any(), address_v4::any()};
   // Other processes of this machine connect there, so process 0 does too: all have one address.
   plan.shortcuts = loopback;
   plan.shortcuts.push_back(address_v4::loopback());

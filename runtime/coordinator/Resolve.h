@@ -18,7 +18,7 @@ struct ListenPlan {
   /// One of these must belong to this machine; otherwise `coordinator_address` is that of another machine.
   std::vector<asio::ip::address> own;
   /// Process 0 listens at the first of these that works.
-  std::vector<asio::ip::address> choices;
+  std::vector<asio::ip::address> listenAddresses;
   /// The addresses at which process 0 itself connects to the coordinator, tried in order. Empty: where it listens.
   std::vector<asio::ip::address> shortcuts;
   /// For the user; empty: no warning.

@@ -110,7 +110,7 @@ std::string quote(const Value &value, size_t difference) {
     while (begin > 0 && (static_cast<unsigned char>((*value)[begin]) & 0xC0) == 0x80)
       --begin;
   }
-  return (begin == 0 ? "`" : "`...") + cutText(value->substr(begin), maxShown) + "`";
+  return (begin == 0 ? "`" : "`...") + truncateText(value->substr(begin), maxShown) + "`";
 }
 
 size_t firstDifference(const Value &left, const Value &right) {

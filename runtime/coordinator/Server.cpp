@@ -65,10 +65,10 @@ Listener listenAt(asio::io_context &io, const Address &address, bool hasToken) {
   };
   // A port that the kernel chooses conflicts with no other program.
   auto isOwn = [](const asio::ip::address &one) { return static_cast<bool>(bindSocket({one, 0})); };
-  if (plan.choices != plan.own && std::none_of(plan.own.begin(), plan.own.end(), isOwn))
+  if (plan.listenAddresses != plan.own && std::none_of(plan.own.begin(), plan.own.end(), isOwn))
     fail(EADDRNOTAVAIL);
   int problem = 0;
-  for (const asio::ip::address &choice : plan.choices) {
+  for (const asio::ip::address &choice : plan.listenAddresses) {
     tcp::endpoint endpoint(choice, address.port);
     UniqueFd fd = bindSocket(endpoint);
     if (fd && ::listen(fd.get(), SOMAXCONN) == 0)

@@ -30,7 +30,7 @@ void StateMachine::close(ConnectionId id) {
   if (found == connections.end() || found->second.phase == Phase::Closing)
     return;
   found->second.phase = Phase::Closing;
-  strangers.erase(id);
+  unassigned.erase(id);
   actions.push_back({ServerAction::Kind::Close, id, ""});
 }
 
@@ -41,11 +41,11 @@ void StateMachine::reject(ConnectionId connection, const std::string &text) {
 
 /// Bounds the number of connections that do not belong to members, because opening one costs a peer nothing: the
 /// oldest, which had the most time, is closed. A process of the job whose connection is closed by this tries again.
-void StateMachine::limitStrangers() {
+void StateMachine::limitUnassigned() {
   size_t limit = static_cast<size_t>(options.numProcesses) + 128;
   size_t count = 0;
   ConnectionId oldest = 0;
-  for (ConnectionId id : strangers) {
+  for (ConnectionId id : unassigned) {
     const Connection &connection = connections.at(id);
     if (connection.phase != Phase::Opening && connection.phase != Phase::Proof)
       continue;
@@ -62,8 +62,8 @@ void StateMachine::onOpened(ConnectionId id, const std::string &address, TimePoi
   connection.address = address;
   connection.opened = now;
   connections.emplace(id, connection);
-  strangers.insert(id);
-  limitStrangers();
+  unassigned.insert(id);
+  limitUnassigned();
 }
 
 void StateMachine::onRecord(ConnectionId id, std::string_view record, TimePoint now) {
@@ -110,11 +110,11 @@ void StateMachine::onMalformed(ConnectionId id, const std::string &why, TimePoin
     return;
   int32_t process = found->second.process;
   Fail report{"it sent the coordinator an invalid message (" + why + ")", members.at(process).position};
-  suspect(process, &report, now);
+  addCandidate(process, &report, now);
 }
 
 /// Sends a warning to process 0, or keeps it until process 0 has joined.
-void StateMachine::warnHost(const std::string &text) {
+void StateMachine::warnProcess0(const std::string &text) {
   auto host = members.find(0);
   if (host == members.end())
     earlyWarning = text;
@@ -129,7 +129,7 @@ void StateMachine::onRefused(ConnectionId id, const std::string &why, TimePoint 
     return;
   if (now >= nextRefusalNotice && !isEnded()) {
     nextRefusalNotice = now + refusalNoticeInterval;
-    warnHost("a connection from " + found->second.address + " was refused: " + why);
+    warnProcess0("a connection from " + found->second.address + " was refused: " + why);
   }
   close(id);
 }
@@ -139,7 +139,7 @@ void StateMachine::onNoRoom(const std::string &why, TimePoint now) {
   if (now < nextNoRoomNotice || isEnded())
     return;
   nextNoRoomNotice = now + stuckRepeat;
-  warnHost("no more connections can be accepted (" + why + "): processes that have not joined cannot");
+  warnProcess0("no more connections can be accepted (" + why + "): processes that have not joined cannot");
 }
 
 void StateMachine::onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now) {
@@ -195,7 +195,7 @@ JobStatus StateMachine::status(TimePoint now) const {
     one.pid = member.hello.pid;
     one.devices = static_cast<int32_t>(member.hello.localDeviceIds.size());
     one.position = member.position;
-    one.vitals = member.vitals;
+    one.statistics = member.statistics;
     one.rate = member.rate.rate(now);
     one.heartbeatAgeMs = millisecondsBetween(member.lastHeard, std::max(now, member.lastHeard));
     result.processes.push_back(std::move(one));
@@ -210,13 +210,13 @@ void StateMachine::onClosed(ConnectionId id, TimePoint now) {
     return;
   int32_t process = found->second.process;
   connections.erase(found);
-  strangers.erase(id);
+  unassigned.erase(id);
   if (process < 0)
     return;
   Member &member = members.at(process);
   member.connected = false;
   if (!isEnded())
-    suspect(process, nullptr, now);
+    addCandidate(process, nullptr, now);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,7 +230,7 @@ void StateMachine::advance(TimePoint now) {
       member.lastHeard += forgiven;
       member.positionSince += forgiven;
     }
-    for (ConnectionId id : strangers)
+    for (ConnectionId id : unassigned)
       connections.at(id).opened += forgiven;
   }
   lastNow = std::max(lastNow, now);
@@ -239,7 +239,7 @@ void StateMachine::advance(TimePoint now) {
 void StateMachine::tick(TimePoint now) {
   advance(now);
   std::vector<ConnectionId> silent;
-  for (ConnectionId id : strangers)
+  for (ConnectionId id : unassigned)
     if (now - connections.at(id).opened >= handshakeTimeout)
       silent.push_back(id);
   for (ConnectionId id : silent)
@@ -267,7 +267,7 @@ void StateMachine::tick(TimePoint now) {
 
 TimePoint StateMachine::nextDeadline() const {
   TimePoint next = heartbeats.getDue();
-  for (ConnectionId id : strangers)
+  for (ConnectionId id : unassigned)
     next = std::min(next, connections.at(id).opened + handshakeTimeout);
   if (isEnded())
     return next;

@@ -119,7 +119,7 @@ private:
     TimePoint lastHeard;
     Position position;
     TimePoint positionSince;
-    Vitals vitals;
+    ProcessStatistics statistics;
     RateMeter rate;
   };
 
@@ -136,8 +136,8 @@ private:
   void send(ConnectionId connection, const Message &message);
   void close(ConnectionId connection);
   void reject(ConnectionId connection, const std::string &text);
-  void limitStrangers();
-  void warnHost(const std::string &text);
+  void limitUnassigned();
+  void warnProcess0(const std::string &text);
   void onOpeningRecord(ConnectionId id, Connection &connection, std::string_view record, TimePoint now);
   const std::string &tokenFor(const Connection &connection) const;
   void onStatusRequest(ConnectionId id, const StatusRequest &request, TimePoint now);
@@ -150,7 +150,7 @@ private:
   void progressOfRollCall(TimePoint now);
   void beginRunning();
   std::vector<int32_t> missingProcesses() const;
-  bool areAllHere() const;
+  bool haveAllJoined() const;
   void onProgramDetails(int32_t process, ProgramDetails details);
   bool askForDetails(const std::map<int32_t, Hello> &hellos, TimePoint now);
   void decideMismatch(TimePoint now);
@@ -168,10 +168,10 @@ private:
   // Verdicts.
   /// `report` is the reported failure; null: the process died. `awaited` is the process for which `process` waited
   /// until the time limit; -1: it reports another failure.
-  void suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited = -1);
+  void addCandidate(int32_t process, const Fail *report, TimePoint now, int32_t awaited = -1);
   const Candidate &lastComplaint(const Candidate &first) const;
   Verdict verdictOf(const Candidate &reported) const;
-  const std::pair<const int32_t, Candidate> *primeSuspect() const;
+  const std::pair<const int32_t, Candidate> *findFirstCandidate() const;
   TimePoint decisionTime() const;
   void decide(TimePoint now);
   Verdict blame(int32_t process, Verdict::Cause cause) const;
@@ -196,7 +196,7 @@ private:
   std::map<ConnectionId, Connection> connections;
   /// Connections that do not belong to a process (yet) and are not closing. Time limits and bounds concern only these
   /// few.
-  std::set<ConnectionId> strangers;
+  std::set<ConnectionId> unassigned;
   std::map<int32_t, Member> members;
   int32_t reference = -1; ///< The first process: the columns of the others are compared with its columns.
   /// By the program's digest: the answers of one process for each differing digest.

@@ -47,14 +47,14 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
     return close(id);
   }
   if (std::optional<std::string> why = refusal(hello)) {
-    warnHost("process " + std::to_string(hello.processId) + " at " + connection.address + " (pid " +
-             std::to_string(hello.pid) + ") was refused: " + *why);
+    warnProcess0("process " + std::to_string(hello.processId) + " at " + connection.address + " (pid " +
+                 std::to_string(hello.pid) + ") was refused: " + *why);
     return reject(id, *why);
   }
   int32_t process = hello.processId;
   connection.phase = Phase::Member;
   connection.process = process;
-  strangers.erase(id);
+  unassigned.erase(id);
   // One limit for all: the shortest initialization timeout ends the roll call.
   joinDeadline = std::min(joinDeadline, after(now, hello.remainingMs));
   Member &member = members[process];
@@ -64,13 +64,13 @@ void StateMachine::onHello(ConnectionId id, Connection &connection, Hello hello,
   member.lastHeard = member.positionSince = now;
   send(id, Welcome{options.host, options.pid});
   if (process == 0 && !earlyWarning.empty())
-    warnHost(std::exchange(earlyWarning, ""));
+    warnProcess0(std::exchange(earlyWarning, ""));
   if (!member.hello.failure.empty()) {
     Fail report{member.hello.failure, member.position};
-    return suspect(process, &report, now);
+    return addCandidate(process, &report, now);
   }
   compareWithReference(member, now);
-  if (mismatchDeadline == never && areAllHere() && candidates.empty())
+  if (mismatchDeadline == never && haveAllJoined() && candidates.empty())
     beginRunning();
   else if (mismatchDeadline != never)
     decide(now);
@@ -103,7 +103,7 @@ std::vector<int32_t> StateMachine::missingProcesses() const {
   return missing;
 }
 
-bool StateMachine::areAllHere() const {
+bool StateMachine::haveAllJoined() const {
   return members.size() >= static_cast<size_t>(options.numProcesses) && missingProcesses().empty();
 }
 
@@ -174,7 +174,7 @@ bool StateMachine::askForDetails(const std::map<int32_t, Hello> &hellos, TimePoi
 }
 
 void StateMachine::decideMismatch(TimePoint now) {
-  if (mismatchDeadline == never || (now < mismatchDeadline && !areAllHere()))
+  if (mismatchDeadline == never || (now < mismatchDeadline && !haveAllJoined()))
     return;
   std::map<int32_t, Hello> hellos;
   for (const auto &[process, member] : members) {

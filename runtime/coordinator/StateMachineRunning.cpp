@@ -51,10 +51,11 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     return;
   if (auto *heartbeat = std::get_if<Heartbeat>(&message))
     return move(member, heartbeat->position, now);
-  if (auto *counted = std::get_if<VitalsMessage>(&message)) {
-    member.vitals = counted->vitals;
-    member.rate.add(static_cast<double>(member.vitals.stepsDone >= 0 ? static_cast<uint64_t>(member.vitals.stepsDone)
-                                                                     : member.vitals.launches),
+  if (auto *counted = std::get_if<ProcessStatisticsMessage>(&message)) {
+    member.statistics = counted->statistics;
+    member.rate.add(static_cast<double>(member.statistics.stepsDone >= 0
+                                            ? static_cast<uint64_t>(member.statistics.stepsDone)
+                                            : member.statistics.launches),
                     now);
     return;
   }
@@ -62,14 +63,14 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     if (fail->culprit && (*fail->culprit < -1 || *fail->culprit >= options.numProcesses))
       return onMalformed(member.connection, "a failure of a process that does not exist", now);
     move(member, fail->position, now);
-    return suspect(process, fail, now);
+    return addCandidate(process, fail, now);
   }
   if (auto *missed = std::get_if<Missed>(&message)) {
     if (!members.count(missed->process) || missed->process == process)
       return onMalformed(member.connection, "a wait for a process that it cannot wait for", now);
     Fail complaint;
     complaint.text = missed->text;
-    return suspect(process, &complaint, now, missed->process);
+    return addCandidate(process, &complaint, now, missed->process);
   }
   if (auto *over = std::get_if<VerdictMessage>(&message)) {
     // This process was stopped for so long that the others have concluded without it.
@@ -194,10 +195,10 @@ void StateMachine::onChildEnded(const ChildEndMessage &end, TimePoint now) {
   if (isEnded() || end.process < 0 || end.process >= options.numProcesses)
     return;
   ends.emplace(end.process, end);
-  suspect(end.process, nullptr, now);
+  addCandidate(end.process, nullptr, now);
 }
 
-void StateMachine::suspect(int32_t process, const Fail *report, TimePoint now, int32_t awaited) {
+void StateMachine::addCandidate(int32_t process, const Fail *report, TimePoint now, int32_t awaited) {
   auto [found, isNew] = candidates.emplace(process, Candidate{now, !report, report ? *report : Fail(), awaited});
   // The first event of a process counts, except that its own last message, which may arrive after the launcher's
   // report, replaces that report.
@@ -208,7 +209,7 @@ void StateMachine::suspect(int32_t process, const Fail *report, TimePoint now, i
   decide(now);
 }
 
-const std::pair<const int32_t, StateMachine::Candidate> *StateMachine::primeSuspect() const {
+const std::pair<const int32_t, StateMachine::Candidate> *StateMachine::findFirstCandidate() const {
   const std::pair<const int32_t, Candidate> *prime = nullptr;
   for (const auto &entry : candidates) {
     auto key = [](const Candidate &candidate) {
@@ -234,7 +235,7 @@ const StateMachine::Candidate &StateMachine::lastComplaint(const Candidate &firs
 }
 
 TimePoint StateMachine::decisionTime() const {
-  const auto *prime = primeSuspect();
+  const auto *prime = findFirstCandidate();
   if (!prime)
     return mismatchDeadline;
   const auto &[process, candidate] = *prime;
@@ -255,7 +256,7 @@ void StateMachine::decide(TimePoint now) {
   decideMismatch(now);
   if (isEnded())
     return;
-  const auto *prime = primeSuspect();
+  const auto *prime = findFirstCandidate();
   if (!prime || now < decisionTime())
     return;
   const auto &[process, candidate] = *prime;

@@ -95,7 +95,7 @@ private:
       Proof proof;
       try {
         if (token.empty())
-          token = askForToken(remote);
+          token = requestToken(remote);
       } catch (const Error &error) {
         return end(error.what());
       }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/coordinator/Vitals.h"
+#include "runtime/coordinator/ProcessStatistics.h"
 #include "runtime/support/tls/Tls.h"
 
 #include <chrono>

@@ -43,7 +43,7 @@ struct DeviceProgram::Op {
   const SourceLocation *location = nullptr;
   const Step *source = nullptr;
   /// For the first of several consecutive computing steps: all of these steps.
-  std::vector<PreparedStep *> joined;
+  std::vector<PreparedStep *> mergedSteps;
 };
 
 DeviceProgram::DeviceProgram(const ProgramContext &context, Device &device, int64_t position)
@@ -167,11 +167,11 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     }
     ops.push_back(std::move(op));
   }
-  joinSteps(ops);
+  mergeSteps(ops);
   return ops;
 }
 
-void DeviceProgram::joinSteps(Ops &ops) {
+void DeviceProgram::mergeSteps(Ops &ops) {
   for (size_t first = 0; first < ops.size();) {
     size_t end = first;
     std::vector<PreparedStep *> steps;
@@ -182,7 +182,7 @@ void DeviceProgram::joinSteps(Ops &ops) {
       steps.push_back(step->get());
     }
     if (steps.size() > 1)
-      ops[first].joined = std::move(steps);
+      ops[first].mergedSteps = std::move(steps);
     first = std::max(end, first + 1);
   }
 }
@@ -284,7 +284,7 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
       // A consequence of the first error, which names the step; `settle` ends the work that is still in flight.
     }
     if (profile)
-      resolveMarks(*profile);
+      resolveTimes(*profile);
     throw;
   }
 }
@@ -305,7 +305,7 @@ void DeviceProgram::executeSteps() {
     nan = findNan(found);
   endRun();
   if (profile)
-    resolveMarks(*profile);
+    resolveTimes(*profile);
   if (endOfRun) {
     endOfRun->start(nullptr, nullptr);
     endOfRun->done();
@@ -342,11 +342,11 @@ void DeviceProgram::execute(Ops &ops) {
   if (profile || nanCheck)
     return executeWatched(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (joinsSteps && !ops[i].joined.empty()) {
+    if (mergesSteps && !ops[i].mergedSteps.empty()) {
       begin(ops[i]);
-      runJoined(ops[i].joined);
+      runMerged(ops[i].mergedSteps);
       checkVerdict();
-      i += ops[i].joined.size() - 1;
+      i += ops[i].mergedSteps.size() - 1;
     } else {
       executeOne(ops[i]);
     }
@@ -359,11 +359,11 @@ void DeviceProgram::executeWatched(Ops &ops) {
     size_t index = 0;
     if (profile) { // Parents come before their children.
       index = profile->size();
-      profile->push_back({op.step, device.getId(), mark(), 0});
+      profile->push_back({op.step, device.getId(), recordTime(), 0});
     }
     executeOne(op);
     if (profile)
-      (*profile)[index].endNs = mark();
+      (*profile)[index].endNs = recordTime();
     lookForNans(op);
   }
 }
@@ -383,20 +383,20 @@ void DeviceProgram::executeOne(Op &op) {
     if (context.counters)
       context.counters->wireBytes.fetch_add(start->wireBytes, std::memory_order_relaxed);
     Collective &collective = *start->collective;
-    collective.underWay = choose(collective, start->root);
+    collective.inFlight = choose(collective, start->root);
     if (!collective.onDevice.empty()) {
-      collective.onDevice[collective.underWay]->start();
+      collective.onDevice[collective.inFlight]->start();
     } else {
       void *result = stageResult(start->result, collective.resultStaging);
       void *operand = stageOperand(start->operand, collective.operandStaging);
-      collective.byRoot[collective.underWay]->start(operand, result);
+      collective.byRoot[collective.inFlight]->start(operand, result);
     }
   } else if (auto *done = std::get_if<Op::Done>(&op.what)) {
     Collective &collective = *done->collective;
     if (!collective.onDevice.empty()) {
-      collective.onDevice[collective.underWay]->done();
+      collective.onDevice[collective.inFlight]->done();
     } else {
-      collective.byRoot[collective.underWay]->done();
+      collective.byRoot[collective.inFlight]->done();
       finishResult(collective.result, collective.resultStaging);
     }
   } else if (auto *branch = std::get_if<Op::If>(&op.what)) {

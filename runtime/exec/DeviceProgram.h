@@ -71,7 +71,7 @@ public:
   void settle(const std::string &cause) noexcept;
 
   /// The location of the current step, or of the last step of the last run; for the device's thread.
-  const SourceLocation &getPlace() const { return *place; }
+  const SourceLocation &getStepLocation() const { return *place; }
 
   /// Bytes of arena, scratch and constants of this device alone.
   virtual int64_t getBytes() const = 0;
@@ -93,8 +93,8 @@ protected:
   /// Called when all steps are prepared: allocates memory that they share.
   virtual void finishPreparation() {}
 
-  /// Queues consecutive steps as one; only for a backend with `joinsSteps`.
-  virtual void runJoined(const std::vector<PreparedStep *> &) {}
+  /// Queues consecutive steps as one; only for a backend with `mergesSteps`.
+  virtual void runMerged(const std::vector<PreparedStep *> &) {}
 
   virtual void beginRun() {}
   /// Returns when all steps of the run are done, also after an error.
@@ -117,10 +117,10 @@ protected:
   /// Allocates host memory that collectives access without a copy.
   virtual DeviceBufferRef allocateHost(int64_t bytes) = 0;
 
-  /// Records a point of time on the device, for profiles; `resolveMarks` converts all of them to nanoseconds of the
+  /// Records a point of time on the device, for profiles; `resolveTimes` converts all of them to nanoseconds of the
   /// steady clock.
-  virtual int64_t mark() = 0;
-  virtual void resolveMarks(std::vector<ProfileEvent> &) {}
+  virtual int64_t recordTime() = 0;
+  virtual void resolveTimes(std::vector<ProfileEvent> &) {}
 
   //===--- For backends ------------------------------------------------------===//
 
@@ -135,7 +135,7 @@ protected:
   const Plan &plan;
   const int64_t position;
   const std::vector<int64_t> coordinates;
-  bool joinsSteps = false;
+  bool mergesSteps = false;
   std::vector<void *> buffers;  ///< By BufferId: addresses on the device.
   std::vector<void *> pointers; ///< Operand lists of all kernels, one after the other.
 
@@ -153,13 +153,13 @@ private:
   struct Collective {
     std::vector<std::unique_ptr<CollectiveCall>> byRoot;
     std::vector<std::unique_ptr<DeviceCollective>> onDevice; ///< Used instead of `calls` if the device performs them.
-    size_t underWay = 0;                                     ///< Index of the call in flight.
+    size_t inFlight = 0;                                     ///< Index of the call in flight.
     BufferId result = 0;
     DeviceBufferRef operandStaging, resultStaging;
   };
 
   Ops resolve(const std::vector<Step> &steps);
-  static void joinSteps(Ops &ops);
+  static void mergeSteps(Ops &ops);
   void resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op);
   void resolvePrint(const PrintStep &step, Op &op);
   void execute(Ops &ops);
@@ -200,11 +200,11 @@ private:
   /// Null: this device is the only one of the mesh, or the run does not look for NaNs.
   std::unique_ptr<NanAgreement> nanAgreement;
 
-  inline static const SourceLocation unknownPlace;
+  inline static const SourceLocation unknownLocation;
 
   // State of the current run.
   uint64_t launch = 0;
-  const SourceLocation *place = &unknownPlace;
+  const SourceLocation *place = &unknownLocation;
   std::vector<ProfileEvent> *profile = nullptr;
 };
 

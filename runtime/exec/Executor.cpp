@@ -363,7 +363,7 @@ void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) 
   } catch (const std::bad_alloc &) {
     releaseMemoryReserve();
     failRunFor(local, state, Error::Kind::Failed, [&] {
-      return devices[local]->str() + " at " + programs[local]->getPlace().str() + ": " + noMemoryText();
+      return devices[local]->str() + " at " + programs[local]->getStepLocation().str() + ": " + noMemoryText();
     });
   } catch (const std::exception &error) {
     failRunFor(local, state, Error::Kind::Failed, [&] { return devices[local]->str() + ": " + error.what(); });

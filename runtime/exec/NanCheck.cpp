@@ -106,10 +106,10 @@ NanCheck::NanCheck(const Plan &plan, int64_t position) : plan(plan), position(po
   collectCollectives(plan.steps, collectives);
 }
 
-bool NanCheck::overlaps(const Spot &spot, BufferId id) const {
+bool NanCheck::overlaps(const NanRange &nanRange, BufferId id) const {
   const BufferInfo &info = plan.buffers[static_cast<size_t>(id)];
-  return spot.space == info.space && spot.index == info.index && spot.begin < info.offset + info.bytes() &&
-         info.offset < spot.end;
+  return nanRange.space == info.space && nanRange.index == info.index && nanRange.begin < info.offset + info.bytes() &&
+         info.offset < nanRange.end;
 }
 
 /// Returns the global index of the first NaN in the shard that this device owns of a value.
@@ -149,7 +149,7 @@ std::optional<std::vector<int64_t>> NanCheck::findInValue(const ValueInfo &value
 
 void NanCheck::begin(uint64_t number, const std::vector<void *> &buffers) {
   launch = number;
-  spots.clear();
+  nanRanges.clear();
   origins.clear();
   printed.reset();
   for (size_t id = 0; id < plan.buffers.size(); ++id) {
@@ -157,11 +157,12 @@ void NanCheck::begin(uint64_t number, const std::vector<void *> &buffers) {
     if (info.space != BufferInfo::Space::Argument || info.offset != 0)
       continue;
     const ValueInfo &value = plan.params[static_cast<size_t>(info.index)];
-    bool isKnown = std::any_of(spots.begin(), spots.end(), [&](const Spot &spot) { return spot.index == info.index; });
+    bool isKnown = std::any_of(nanRanges.begin(), nanRanges.end(),
+                               [&](const NanRange &nanRange) { return nanRange.index == info.index; });
     if (isKnown)
       continue;
     if (auto index = findInValue(value, buffers[id])) {
-      spots.push_back({info.space, info.index, 0, value.localBytes(), std::ssize(origins)});
+      nanRanges.push_back({info.space, info.index, 0, value.localBytes(), std::ssize(origins)});
       origins.push_back({"argument '" + value.name + "' holds a NaN at " + indexText(*index), 0, nullptr, false});
     }
   }
@@ -179,12 +180,12 @@ void NanCheck::afterStep(int32_t number, const Step &step, const std::string &na
   // An output may overwrite an input, so the inputs are checked first.
   int64_t inherited = -1;
   for (BufferId id : used.inputs)
-    for (const Spot &spot : spots)
-      if (overlaps(spot, id) && (inherited < 0 || spot.origin < inherited))
-        inherited = spot.origin;
+    for (const NanRange &nanRange : nanRanges)
+      if (overlaps(nanRange, id) && (inherited < 0 || nanRange.origin < inherited))
+        inherited = nanRange.origin;
   for (BufferId id : used.outputs) {
     const BufferInfo &info = plan.buffers[static_cast<size_t>(id)];
-    std::erase_if(spots, [&](const Spot &spot) { return overlaps(spot, id); });
+    std::erase_if(nanRanges, [&](const NanRange &nanRange) { return overlaps(nanRange, id); });
     if (!isFloat(info.dtype) ||
         findNan(info.dtype, buffers[static_cast<size_t>(id)], info.bytes() / byteSize(info.dtype)) < 0)
       continue;
@@ -196,20 +197,20 @@ void NanCheck::afterStep(int32_t number, const Step &step, const std::string &na
                              std::to_string(launch),
                          number, &step.location, done != nullptr});
     }
-    spots.push_back({info.space, info.index, info.offset, info.offset + info.bytes(), inherited});
+    nanRanges.push_back({info.space, info.index, info.offset, info.offset + info.bytes(), inherited});
   }
 }
 
 /// The user sees a printed value like a result.
 void NanCheck::lookAtPrinted(const Step &step, const PrintStep &print, const std::vector<void *> &buffers) {
   for (size_t i = 0; i < print.values.size() && !printed; ++i)
-    for (const Spot &spot : spots) {
-      if (!overlaps(spot, print.values[i]))
+    for (const NanRange &nanRange : nanRanges) {
+      if (!overlaps(nanRange, print.values[i]))
         continue;
       auto index = findInValue(print.infos[i], buffers[static_cast<size_t>(print.values[i])]);
       if (!index)
         break; // Only the padding, or other memory of the same range, has a NaN.
-      const Origin &origin = origins[static_cast<size_t>(spot.origin)];
+      const Origin &origin = origins[static_cast<size_t>(nanRange.origin)];
       std::string place = step.location.line > 0 ? " at " + step.location.str() : "";
       printed = {origin.text + "; the value printed" + place + " has it" +
                      (index->empty() ? "" : " at " + indexText(*index)),
@@ -231,17 +232,17 @@ std::optional<NanCheck::Finding> NanCheck::findInResults(const std::vector<void 
     if (info.space != BufferInfo::Space::Result || info.offset != 0)
       continue;
     const ValueInfo &value = plan.results[static_cast<size_t>(info.index)];
-    for (const Spot &spot : spots) {
-      if (spot.space != info.space || spot.index != info.index || (best && bestOrigin <= spot.origin))
+    for (const NanRange &nanRange : nanRanges) {
+      if (nanRange.space != info.space || nanRange.index != info.index || (best && bestOrigin <= nanRange.origin))
         continue;
       auto index = findInValue(value, buffers[id]);
       if (!index)
         break; // Only the padding has a NaN.
-      const Origin &origin = origins[static_cast<size_t>(spot.origin)];
+      const Origin &origin = origins[static_cast<size_t>(nanRange.origin)];
       std::string where = index->empty() ? "" : " at " + indexText(*index);
       best = {origin.text + "; result '" + value.name + "' has it" + where, origin.step, origin.location,
               origin.isForeign};
-      bestOrigin = spot.origin;
+      bestOrigin = nanRange.origin;
     }
   }
   return best;

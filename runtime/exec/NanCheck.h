@@ -47,7 +47,7 @@ public:
 
 private:
   /// A range of memory that holds a NaN.
-  struct Spot {
+  struct NanRange {
     BufferInfo::Space space;
     int32_t index;
     int64_t begin, end; ///< Bytes.
@@ -60,7 +60,7 @@ private:
     bool isForeign;
   };
 
-  bool overlaps(const Spot &spot, BufferId id) const;
+  bool overlaps(const NanRange &nanRange, BufferId id) const;
   std::optional<std::vector<int64_t>> findInValue(const ValueInfo &value, const void *data) const;
   std::optional<Finding> findInResults(const std::vector<void *> &buffers) const;
   void lookAtPrinted(const Step &step, const PrintStep &print, const std::vector<void *> &buffers);
@@ -68,7 +68,7 @@ private:
   const Plan &plan;
   const int64_t position;
   uint64_t launch = 0;
-  std::vector<Spot> spots;
+  std::vector<NanRange> nanRanges;
   std::vector<Origin> origins;
   std::vector<std::pair<BufferId, BufferId>> collectives; ///< Operand and result, by id.
   std::optional<Finding> printed;                         ///< The first NaN that this run has printed.

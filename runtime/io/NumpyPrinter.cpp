@@ -151,7 +151,7 @@ private:
     return std::to_string(numberAt<int64_t>(dtype, data, 0));
   }
 
-  bool isCut(size_t dim) const { return summarise && shape[dim] > 2 * kEdgeItems; }
+  bool isSummarized(size_t dim) const { return summarise && shape[dim] > 2 * kEdgeItems; }
 
   /// Row-major indices of the elements that are shown.
   void collect(size_t dim, int64_t index, std::vector<int64_t> &shown) const {
@@ -160,7 +160,7 @@ private:
       return;
     }
     for (int64_t i = 0; i < shape[dim]; ++i) {
-      if (isCut(dim) && i == kEdgeItems)
+      if (isSummarized(dim) && i == kEdgeItems)
         i = shape[dim] - kEdgeItems;
       collect(dim + 1, index * shape[dim] + i, shown);
     }
@@ -191,15 +191,15 @@ private:
 
   /// _formatArray's recurser. Consumes words in order, which is the order in which it visits the elements.
   std::string format(size_t dim, const std::string &indent, size_t width) {
-    bool cut = isCut(dim);
-    int64_t leading = cut ? kEdgeItems : 0, trailing = cut ? kEdgeItems : shape[dim];
+    bool isSummary = isSummarized(dim);
+    int64_t leading = isSummary ? kEdgeItems : 0, trailing = isSummary ? kEdgeItems : shape[dim];
     std::string text;
     if (dim + 1 == shape.size()) {
       size_t limit = width - 1;
       std::string line = indent;
       for (int64_t i = 0; i < leading; ++i)
         extend(text, line, words[next++], limit, indent), line += ' ';
-      if (cut)
+      if (isSummary)
         extend(text, line, "...", limit, indent), line += ' ';
       for (int64_t i = trailing; i > 1; --i)
         extend(text, line, words[next++], limit, indent), line += ' ';
@@ -209,7 +209,7 @@ private:
       std::string separator(shape.size() - dim - 1, '\n');
       for (int64_t i = 0; i < leading; ++i)
         text += indent + format(dim + 1, indent + " ", width - 1) + separator;
-      if (cut)
+      if (isSummary)
         text += indent + "..." + separator;
       for (int64_t i = trailing; i > 1; --i)
         text += indent + format(dim + 1, indent + " ", width - 1) + separator;

@@ -59,7 +59,7 @@ std::string shardedTypeText(DType dtype, const std::vector<int64_t> &shape, cons
   for (size_t d = 0; d < shape.size(); ++d) {
     std::vector<std::string> axes;
     for (const AxisRef &axis : layout.dims[d]) {
-      if (!axis.isWholeAxis())
+      if (!axis.isFullAxis())
         throw Error("an array is sharded as " + sharding.str() +
                         ", over a part of an axis, for which the language has no syntax; "
                         "pass device_put(array, NamedSharding(mesh, ...)) with whole axes",

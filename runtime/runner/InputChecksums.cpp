@@ -11,10 +11,10 @@ namespace spmd {
 namespace {
 
 /// The report of one process about one array.
-struct Saying {
+struct ChecksumReport {
   uint32_t crc32 = 0, contribution = 0;
   uint64_t size = 0;
-  bool isSame(const Saying &other) const { return crc32 == other.crc32 && size == other.size; }
+  bool isSame(const ChecksumReport &other) const { return crc32 == other.crc32 && size == other.size; }
 };
 
 } // namespace
@@ -61,20 +61,20 @@ void InputChecksums::compare() {
     own += std::to_string(checksum.crc32) + " " + std::to_string(checksum.size) + " " +
            std::to_string(array ? array->contribution : 0) + "\n";
   }
-  std::vector<std::vector<Saying>> sayings; // By process and array.
+  std::vector<std::vector<ChecksumReport>> reports; // By process and array.
   for (const std::string &answer : job->exchangeAll("input-checksums", own)) {
-    std::vector<Saying> &those = sayings.emplace_back(arrays.size());
+    std::vector<ChecksumReport> &those = reports.emplace_back(arrays.size());
     std::istringstream text(answer);
-    for (Saying &saying : those)
-      text >> saying.crc32 >> saying.size >> saying.contribution;
+    for (ChecksumReport &report : those)
+      text >> report.crc32 >> report.size >> report.contribution;
   }
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i])
       continue;
     const ArraySource &source = arrays[i]->source;
-    Saying all{source.getChecksum()->crc32, 0, source.getChecksum()->size};
+    ChecksumReport all{source.getChecksum()->crc32, 0, source.getChecksum()->size};
     bool isOneFile = true;
-    for (const std::vector<Saying> &those : sayings) {
+    for (const std::vector<ChecksumReport> &those : reports) {
       isOneFile &= all.isSame(those[i]);
       all.contribution ^= those[i].contribution;
     }

@@ -123,19 +123,19 @@ std::string metricsText(const JobStatus &status) {
   auto seconds = [](double value) { return number(value); };
   family("spmd_steps_total", "counter", "Steps of the loop that have ended; runs of programs if there is no loop.",
          [&](const ProcessStatus &p) {
-           return p.vitals.stepsDone >= 0 ? whole(p.vitals.stepsDone) : whole(p.vitals.launches);
+           return p.statistics.stepsDone >= 0 ? whole(p.statistics.stepsDone) : whole(p.statistics.launches);
          });
   family("spmd_steps_per_second", "gauge",
          "Steps per second in the last seconds; runs of programs if there is no loop.",
          [&](const ProcessStatus &p) { return seconds(p.rate); });
   family("spmd_launches_total", "counter", "Runs of programs that have ended.",
-         [&](const ProcessStatus &p) { return whole(p.vitals.launches); });
+         [&](const ProcessStatus &p) { return whole(p.statistics.launches); });
   family("spmd_launch_seconds_total", "counter", "Seconds that the runs of programs have taken.",
-         [&](const ProcessStatus &p) { return seconds(static_cast<double>(p.vitals.launchNanoseconds) * 1e-9); });
+         [&](const ProcessStatus &p) { return seconds(static_cast<double>(p.statistics.launchNanoseconds) * 1e-9); });
   family("spmd_wire_bytes_total", "counter", "Bytes that the devices of the process have sent in collectives.",
-         [&](const ProcessStatus &p) { return whole(p.vitals.wireBytes); });
+         [&](const ProcessStatus &p) { return whole(p.statistics.wireBytes); });
   family("spmd_resident_memory_bytes", "gauge", "Resident memory of the process in bytes.",
-         [&](const ProcessStatus &p) { return whole(p.vitals.residentBytes); });
+         [&](const ProcessStatus &p) { return whole(p.statistics.residentBytes); });
   family("spmd_heartbeat_age_seconds", "gauge", "Seconds since the coordinator has heard from the process.",
          [&](const ProcessStatus &p) { return seconds(static_cast<double>(p.heartbeatAgeMs) / 1000); });
   return text;

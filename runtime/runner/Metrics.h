@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/coordinator/Vitals.h"
+#include "runtime/coordinator/ProcessStatistics.h"
 
 #include <cstdint>
 #include <functional>

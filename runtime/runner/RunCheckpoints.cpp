@@ -54,7 +54,7 @@ int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
   if (options.checkpointDirectory.empty())
     return 0;
   if (!options.resume) {
-    sayWhatIsSuperseded(-1);
+    warnOfSuperseded(-1);
     return 0;
   }
   std::vector<WantedArray> wanted;
@@ -63,18 +63,18 @@ int64_t RunCheckpoints::resume(std::vector<Array> &inputs, bool needsResults) {
     wanted.push_back({parameter.name, inputs[carry.parameter].sharding(), parameter.dtype, parameter.shape});
   }
   RestoredCheckpoint restored =
-      *options.resume >= 0 ? restoreAskedFor(wanted, needsResults) : restoreNewest(wanted, needsResults);
+      *options.resume >= 0 ? restoreRequested(wanted, needsResults) : restoreNewest(wanted, needsResults);
   if (restored.step < 0)
     return 0;
   for (size_t i = 0; i < carries.size(); ++i)
     inputs[carries[i].parameter] = restored.arrays[i];
   tell(Notice::Level::Info, "checkpoint: resumed from step " + std::to_string(restored.step));
   if (restored.step < options.steps && !isRepeated)
-    sayWhatIsSuperseded(restored.step);
+    warnOfSuperseded(restored.step);
   return restored.step;
 }
 
-RestoredCheckpoint RunCheckpoints::restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults) {
+RestoredCheckpoint RunCheckpoints::restoreRequested(const std::vector<WantedArray> &wanted, bool needsResults) {
   // Results that are not carried exist only after a step.
   if (*options.resume > options.steps - (needsResults ? 1 : 0))
     throw SharedError("--resume=" + std::to_string(*options.resume) + " leaves nothing of --steps " +
@@ -113,7 +113,7 @@ RestoredCheckpoint RunCheckpoints::restoreNewest(const std::vector<WantedArray> 
   return restored;
 }
 
-void RunCheckpoints::sayWhatIsSuperseded(int64_t from) {
+void RunCheckpoints::warnOfSuperseded(int64_t from) {
   if (job->getProcess() != 0)
     return;
   const std::string &directory = options.checkpointDirectory;

@@ -57,9 +57,9 @@ public:
 private:
   void tell(Notice::Level level, std::string text) const { say({level, std::move(text)}, -1); }
   Unwanted unwanted() const { return options.resumePartial ? Unwanted::Ignored : Unwanted::Refused; }
-  RestoredCheckpoint restoreAskedFor(const std::vector<WantedArray> &wanted, bool needsResults);
+  RestoredCheckpoint restoreRequested(const std::vector<WantedArray> &wanted, bool needsResults);
   RestoredCheckpoint restoreNewest(const std::vector<WantedArray> &wanted, bool needsResults);
-  void sayWhatIsSuperseded(int64_t from);
+  void warnOfSuperseded(int64_t from);
   void save(int64_t step, const std::vector<Array> &results);
 
   const RunOptions &options;

@@ -242,7 +242,7 @@ private:
       if (process == 0)
         log.write(notice);
       if (savedStep >= 0)
-        tellLauncher(environment.launcherFd, {.savedStep = savedStep});
+        reportToLauncher(environment.launcherFd, {.savedStep = savedStep});
     };
     RunCheckpoints checkpoints(options, checked.carries, job, plan, stopRequest, say);
     checkpoints.beforeSave = [this] { batches->compare(); };
@@ -357,7 +357,7 @@ private:
     if (!environment.launcherFd || nowNs() - lastToldNs < 200'000'000)
       return;
     lastToldNs = nowNs();
-    tellLauncher(environment.launcherFd, {.stepsDone = stepsDone.load()});
+    reportToLauncher(environment.launcherFd, {.stepsDone = stepsDone.load()});
   }
 
   void showProgress(int64_t step) {
@@ -475,7 +475,7 @@ private:
       last.verdict = *verdict;
     last.error = std::move(message);
     last.stepsDone = done;
-    tellLauncher(environment.launcherFd, last);
+    reportToLauncher(environment.launcherFd, last);
     finishProfile();
   }
 

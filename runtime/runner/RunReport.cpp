@@ -152,9 +152,9 @@ std::string RunReport::json(int exitStatus) const {
 }
 
 std::string pathOfProcess(std::string path, int process) {
-  constexpr std::string_view mark = "{process}";
-  for (size_t at; (at = path.find(mark)) != std::string::npos;)
-    path.replace(at, mark.size(), std::to_string(process));
+  constexpr std::string_view placeholder = "{process}";
+  for (size_t at; (at = path.find(placeholder)) != std::string::npos;)
+    path.replace(at, placeholder.size(), std::to_string(process));
   return path;
 }
 

@@ -2,7 +2,7 @@
 
 #include "runtime/sharding/DimMoves.h"
 
-#include "runtime/sharding/MeshPlaces.h"
+#include "runtime/sharding/MeshCoordinates.h"
 
 #include <algorithm>
 #include <utility>
@@ -107,7 +107,7 @@ std::optional<std::vector<LocalStart>> getLocalStarts(const MeshShape &mesh, con
     std::optional<LocalStart> start;
     bool isThere = true;
     MovedRange all = movedRange(windows, {0, source.shape[d]}, {0, target.shape[d]});
-    forEachPlace(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
+    forEachCoordinates(mesh, axesOfDim(mesh, source, target, d), [&](const std::vector<int64_t> &coordinates) {
       ShardRange has = ownedSource(mesh, source, moves, d, coordinates);
       ShardRange needs = ownedRange(mesh, target.shape[d], axesOf(target, d), coordinates);
       DimMove move = windows.inWindowOf(needs.start, sizes);

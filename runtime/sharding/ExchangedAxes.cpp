@@ -8,8 +8,8 @@
 
 #include "runtime/sharding/ExchangedAxes.h"
 
-#include "runtime/sharding/MeshPlaces.h"
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/MeshCoordinates.h"
+#include "runtime/sharding/ReshapedShards.h"
 
 #include <algorithm>
 #include <functional>
@@ -48,7 +48,7 @@ int64_t countPlaces(const MeshShape &mesh, const std::vector<AxisRef> &axes) {
 bool suffices(const MeshShape &mesh, const Part &part, const std::vector<AxisRef> &axes) {
   bool isEnough = true;
   int64_t members = countPlaces(mesh, axes);
-  forEachPlace(mesh, part.axes, [&](const Coordinates &place) {
+  forEachCoordinates(mesh, part.axes, [&](const Coordinates &place) {
     int64_t left = isEnough ? part.countNeeded(place) : 0;
     Coordinates holder = place;
     // The shards of different members are disjoint, because the axes of the group shard the source.
@@ -126,7 +126,7 @@ Part makeReshaped(const MeshShape &mesh, const ShardedShape &source, const Shard
   };
   part.countNeeded = [needsOf](const Coordinates &place) {
     int64_t elements = 0;
-    for (const PieceRun &run : needsOf(place))
+    for (const ShardRun &run : needsOf(place))
       elements += run.size;
     return elements;
   };

@@ -17,21 +17,21 @@ namespace {
 /// Returns nullopt for other shardings.
 std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                                   const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
-  auto piecesOf = [&](const std::vector<AxisRef> &axes) {
+  auto countShards = [&](const std::vector<AxisRef> &axes) {
     std::vector<int64_t> sizes = sizesOf(mesh, axes);
     return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
   };
-  double elements = 1, pieces = 1, most = 1;
+  double elements = 1, wantedShards = 1, most = 1;
   std::vector<bool> isCounted(mesh.axes.size());
   for (size_t d : dims) {
     const std::vector<AxisRef> &from = axesOf(source, d), &to = axesOf(target, d);
     auto common = static_cast<std::ptrdiff_t>(std::min(from.size(), to.size()));
-    int64_t wanted = piecesOf(to), finest = std::max(wanted, piecesOf(from)), size = source.shape[d];
+    int64_t wanted = countShards(to), finest = std::max(wanted, countShards(from)), size = source.shape[d];
     if (target.shape[d] != size || (!moves.empty() && moves[d] != DimMove{0, 1, 0, size}) ||
         !std::equal(from.begin(), from.begin() + common, to.begin()) || (dims.size() > 1 && size % finest != 0))
       return std::nullopt;
     elements *= static_cast<double>(size);
-    pieces *= static_cast<double>(wanted);
+    wantedShards *= static_cast<double>(wanted);
     most *= static_cast<double>(finest);
     for (size_t axis : axesOfDim(mesh, source, target, d))
       isCounted[axis] = true;
@@ -39,13 +39,13 @@ std::optional<Counts> countNested(const MeshShape &mesh, const ShardedShape &sou
   for (size_t i = 0; i < mesh.axes.size(); ++i)
     if (isCounted[i])
       elements *= static_cast<double>(mesh.axes[i].size);
-  return Counts{elements / pieces, elements / most};
+  return Counts{elements / wantedShards, elements / most};
 }
 
 /// One dimension of an array: returns the range of it that the device at given mesh coordinates owns.
-class CutDim {
+class ShardedDim {
 public:
-  CutDim(const MeshShape &mesh, int64_t size, const std::vector<AxisRef> &axes)
+  ShardedDim(const MeshShape &mesh, int64_t size, const std::vector<AxisRef> &axes)
       : size(size), sizes(sizesOf(mesh, axes)), positions(axes.size()) {
     for (size_t i = 0; i < axes.size(); ++i)
       if (int index = mesh.indexOf(axes[i].name); index >= 0)
@@ -78,9 +78,9 @@ Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const Shar
   for (size_t d : dims) {
     PlaceCounts &dim = parts.emplace_back(axesOfDim(mesh, source, target, d));
     const DimMove windows = moveOf(moves, source, d);
-    CutDim blocks(mesh, source.shape[d] / windows.block, axesOf(source, d));
-    CutDim wanted(mesh, target.shape[d], axesOf(target, d));
-    forEachPlace(mesh, dim.axes, [&](const std::vector<int64_t> &coordinates) {
+    ShardedDim blocks(mesh, source.shape[d] / windows.block, axesOf(source, d));
+    ShardedDim wanted(mesh, target.shape[d], axesOf(target, d));
+    forEachCoordinates(mesh, dim.axes, [&](const std::vector<int64_t> &coordinates) {
       ShardRange ofBlocks = blocks.at(coordinates), needs = wanted.at(coordinates);
       ShardRange has{ofBlocks.start * windows.block, ofBlocks.size * windows.block};
       Counts &here = dim.places.emplace_back();

@@ -1,7 +1,7 @@
 //===- MissingReshaped.cpp - elements to receive for a reshaped array -----===//
 
 #include "runtime/sharding/MissingElements.h"
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedShards.h"
 
 namespace spmd {
 namespace {
@@ -34,11 +34,11 @@ std::vector<size_t> axesOfDims(const MeshShape &mesh, const ShardedShape &source
 PlaceCounts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                         const ReshapedDims &dims, const std::vector<size_t> &axes) {
   PlaceCounts counts{axes, {}};
-  forEachPlace(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
-    std::vector<PieceRun> has = listRuns(mesh, source, dims.sourceBegin, dims.sourceEnd, coordinates);
-    std::vector<PieceRun> needs = listRuns(mesh, target, dims.targetBegin, dims.targetEnd, coordinates);
+  forEachCoordinates(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
+    std::vector<ShardRun> has = listRuns(mesh, source, dims.sourceBegin, dims.sourceEnd, coordinates);
+    std::vector<ShardRun> needs = listRuns(mesh, target, dims.targetBegin, dims.targetEnd, coordinates);
     Counts &here = counts.places.emplace_back();
-    for (const PieceRun &run : needs)
+    for (const ShardRun &run : needs)
       here.needed += static_cast<double>(run.size);
     forEachOverlap(has, needs, [&](int64_t, int64_t, int64_t size) { here.held += static_cast<double>(size); });
   });
@@ -57,9 +57,9 @@ double MissingElements::ofReshaped(const ShardedShape &source, const ShardedShap
     for (size_t i : members) {
       // Begins with -1, so that it equals no key of moved dimensions: those begin with a size.
       key.insert(key.end(), {-1, static_cast<int64_t>(groups[i].sourceEnd - groups[i].sourceBegin)});
-      forEachDim(source, target, groups[i], [&](int64_t size, const std::vector<AxisRef> &cutBy) {
-        key.insert(key.end(), {size, static_cast<int64_t>(cutBy.size())});
-        for (const AxisRef &axis : cutBy)
+      forEachDim(source, target, groups[i], [&](int64_t size, const std::vector<AxisRef> &shardingAxes) {
+        key.insert(key.end(), {size, static_cast<int64_t>(shardingAxes.size())});
+        for (const AxisRef &axis : shardingAxes)
           key.insert(key.end(), {mesh.indexOf(axis.name), axis.preSize, axis.size});
       });
     }

@@ -44,7 +44,7 @@ Counts sumOfProducts(const MeshShape &mesh, const std::vector<PlaceCounts> &part
     }
   }
   Counts sum;
-  forEachPlace(mesh, allAxes, [&](const std::vector<int64_t> &coordinates) {
+  forEachCoordinates(mesh, allAxes, [&](const std::vector<int64_t> &coordinates) {
     Counts here{1, 1};
     for (size_t i = 0; i < parts.size(); ++i) {
       size_t at = 0;

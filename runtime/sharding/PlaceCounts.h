@@ -1,7 +1,7 @@
 //===- PlaceCounts.h - counts of elements by mesh coordinates ---*- C++ -*-===//
 #pragma once
 
-#include "runtime/sharding/MeshPlaces.h"
+#include "runtime/sharding/MeshCoordinates.h"
 
 #include <functional>
 #include <vector>

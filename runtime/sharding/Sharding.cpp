@@ -42,7 +42,7 @@ int64_t MeshShape::deviceAt(const std::vector<int64_t> &coordinates) const {
 }
 
 int64_t AxisRef::sizeIn(const MeshShape &mesh) const {
-  if (!isWholeAxis())
+  if (!isFullAxis())
     return size;
   int index = mesh.indexOf(name);
   return index < 0 ? 1 : mesh.axes[index].size;
@@ -52,14 +52,14 @@ int64_t AxisRef::coordinateIn(const MeshShape &mesh, const std::vector<int64_t> 
   int index = mesh.indexOf(name);
   if (index < 0)
     return 0;
-  if (isWholeAxis())
+  if (isFullAxis())
     return coordinates[index];
   int64_t minor = mesh.axes[index].size / (preSize * size);
   return coordinates[index] / minor % size;
 }
 
 std::string AxisRef::str() const {
-  if (isWholeAxis())
+  if (isFullAxis())
     return name;
   return name + ":(" + std::to_string(preSize) + ")" + std::to_string(size);
 }
@@ -168,7 +168,7 @@ std::vector<int64_t> groupOf(const MeshShape &mesh, const std::vector<AxisRef> &
     int index = mesh.indexOf(axes[i].name);
     if (index < 0)
       continue;
-    strides[i] = axes[i].isWholeAxis() ? 1 : mesh.axes[index].size / (axes[i].preSize * axes[i].size);
+    strides[i] = axes[i].isFullAxis() ? 1 : mesh.axes[index].size / (axes[i].preSize * axes[i].size);
     base[index] -= axes[i].coordinateIn(mesh, base) * strides[i];
   }
   int64_t count = 1;

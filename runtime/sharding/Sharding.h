@@ -44,7 +44,7 @@ struct AxisRef {
   int64_t size = 0;    ///< Size of this sub-axis; 0 means the full axis.
   bool operator==(const AxisRef &) const = default;
 
-  bool isWholeAxis() const { return size == 0; }
+  bool isFullAxis() const { return size == 0; }
   int64_t sizeIn(const MeshShape &mesh) const;
   /// Returns the coordinate along this axis or sub-axis of the device with the given mesh coordinates.
   int64_t coordinateIn(const MeshShape &mesh, const std::vector<int64_t> &coordinates) const;

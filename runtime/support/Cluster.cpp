@@ -61,7 +61,7 @@ public:
       cluster.whyNot = why;
   }
   bool isGood() const { return cluster.whyNot.empty(); }
-  void setPlace(uint64_t processId, uint64_t numProcesses) {
+  void setProcess(uint64_t processId, uint64_t numProcesses) {
     if (isGood() && processId >= numProcesses)
       refuse("process " + std::to_string(processId) + " of " + std::to_string(numProcesses) + " does not exist");
     cluster.processId = static_cast<int32_t>(processId);
@@ -103,7 +103,7 @@ Cluster findSlurm(const Lookup &lookup) {
   std::string nodes = finder.text("SLURM_STEP_NODELIST");
   uint64_t tasks = finder.number("SLURM_NTASKS"), task = finder.number("SLURM_PROCID");
   finder.number("SLURM_LOCALID");
-  finder.setPlace(task, tasks);
+  finder.setProcess(task, tasks);
   auto hosts = expandHostList(nodes);
   if (finder.isGood() && !hosts)
     finder.refuse("SLURM_STEP_NODELIST is `" + nodes + "`, which is not a list of hosts");
@@ -153,7 +153,7 @@ Cluster findOpenMpi(const Lookup &lookup) {
   Finder finder(lookup, "Open MPI");
   uint64_t size = finder.number("OMPI_COMM_WORLD_SIZE"), rank = finder.number("OMPI_COMM_WORLD_RANK");
   finder.number("OMPI_COMM_WORLD_LOCAL_RANK");
-  finder.setPlace(rank, size);
+  finder.setProcess(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
   if (finder.isGood() && !finder.has("OMPI_MCA_orte_hnp_uri") && finder.has("PMIX_NAMESPACE")) { // Open MPI 5
@@ -184,7 +184,7 @@ Cluster findOpenMpi(const Lookup &lookup) {
 Cluster findMpich(const Lookup &lookup) {
   Finder finder(lookup, "MPICH");
   uint64_t size = finder.number("PMI_SIZE"), rank = finder.number("PMI_RANK");
-  finder.setPlace(rank, size);
+  finder.setProcess(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
   finder.judge("PMI_RANK", "PMI_SIZE", finder.peek("PMI_SIZE"));
@@ -209,7 +209,7 @@ Cluster findTorchrun(const Lookup &lookup) {
   finder.number("LOCAL_RANK");
   std::string host = finder.text("MASTER_ADDR");
   uint64_t port = finder.number("MASTER_PORT", 65535);
-  finder.setPlace(rank, size);
+  finder.setProcess(rank, size);
   if (finder.isGood() && size == 1)
     finder.refuse("the job has one process");
   finder.judge("RANK", "WORLD_SIZE", finder.peek("WORLD_SIZE"));
@@ -255,7 +255,7 @@ Cluster findCloudTpu(const Lookup &lookup) {
   if (finder.isGood() && worker >= hosts.size())
     finder.refuse("TPU_WORKER_ID is " + std::to_string(worker) + ", but " + list + " has " +
                   std::to_string(hosts.size()) + " hosts");
-  finder.setPlace(slice * hosts.size() + worker, slices * hosts.size());
+  finder.setProcess(slice * hosts.size() + worker, slices * hosts.size());
   if (finder.isGood() && slices * hosts.size() == 1)
     finder.refuse("there is one host");
   finder.judge("TPU_WORKER_ID", list,

@@ -53,8 +53,8 @@ struct Try {
   int processes = 2, victim = 0;
   bool isOnSeveralHosts = false;
   std::vector<Role> roles;
-  size_t firstDifference = 0;    ///< The first call that differs, if there are calls.
-  std::vector<std::string> told; ///< Texts that every message must contain.
+  size_t firstDifference = 0;        ///< The first call that differs, if there are calls.
+  std::vector<std::string> expected; ///< Texts that every message must contain.
 };
 
 class Choice {
@@ -112,7 +112,7 @@ void planCalls(Try &plan, Choice &choose) {
   }
   for (const std::vector<std::string> &one : {calls, others})
     if (plan.firstDifference < one.size())
-      plan.told.push_back(one[plan.firstDifference] + std::to_string(plan.processes) + ".spmd:2:");
+      plan.expected.push_back(one[plan.firstDifference] + std::to_string(plan.processes) + ".spmd:2:");
 }
 
 void planStart(Try &plan, Choice &choose) {
@@ -123,35 +123,35 @@ void planStart(Try &plan, Choice &choose) {
     odd.program = "loop-other";
   } else if (plan.kind == "mesh") {
     odd.program = "loop-mesh";
-    plan.told = {"mesh differs"};
+    plan.expected = {"mesh differs"};
   } else if (plan.kind == "--set") {
     odd.columnValue = "2";
-    plan.told = {"--set N differs", "`1` on ", "`2` on "};
+    plan.expected = {"--set N differs", "`1` on ", "`2` on "};
   } else if (plan.kind == "--steps") {
     odd.steps = choose.pick(2, 1000);
-    plan.told = {"--steps differs", "`1` on ", "`" + std::to_string(odd.steps) + "` on "};
+    plan.expected = {"--steps differs", "`1` on ", "`" + std::to_string(odd.steps) + "` on "};
   } else if (plan.kind == "--carry") {
     odd.carries = false;
-    plan.told = {"--carry differs"};
+    plan.expected = {"--carry differs"};
   } else if (plan.kind == "--repeat") {
     for (Role &role : plan.roles) {
       role.steps = 0;
       role.carries = false;
     }
     odd.repeat = choose.pick(1, 9);
-    plan.told = {"--repeat differs", "`" + std::to_string(odd.repeat) + "` on "};
+    plan.expected = {"--repeat differs", "`" + std::to_string(odd.repeat) + "` on "};
   } else if (plan.kind == "--check-nans") {
     odd.checkNans = true;
-    plan.told = {"--check-nans differs"};
+    plan.expected = {"--check-nans differs"};
   } else if (plan.kind == "--print") {
     odd.print = true;
-    plan.told = {"results asked for differs"};
+    plan.expected = {"results asked for differs"};
   } else {
     odd.numProcesses = plan.processes + choose.pick(1, 3);
-    plan.told = {"num_processes differs", "`" + std::to_string(plan.processes) + "`",
-                 "`" + std::to_string(odd.numProcesses) + "`"};
+    plan.expected = {"num_processes differs", "`" + std::to_string(plan.processes) + "`",
+                     "`" + std::to_string(odd.numProcesses) + "`"};
   }
-  plan.told.push_back("process " + std::to_string(plan.victim));
+  plan.expected.push_back("process " + std::to_string(plan.victim));
 }
 
 Try planTry(uint64_t seed) {
@@ -353,7 +353,7 @@ std::string check(const Job &job, double &seconds) {
         continue;
       hasError = true;
       lastError = std::max(lastError, at);
-      for (const std::string &part : job.plan.told)
+      for (const std::string &part : job.plan.expected)
         if (line.find(part) == line.npos)
           return who + "does not name `" + part + "`";
       if (line.find("process " + std::to_string(job.plan.victim)) == line.npos)

@@ -56,7 +56,7 @@ CALLS = {
 }
 FOREVER = 10**9
 STEPS = 4000  # Steps of jobs that end by themselves.
-CUT_STEPS = 1500  # Steps of jobs over several hosts.
+NETWORK_STEPS = 1500  # Steps of jobs over several hosts.
 
 
 def prepare(binaries, shared, with_calls):
@@ -70,7 +70,7 @@ def prepare(binaries, shared, with_calls):
             source = shared / f"{name}{count}.spmd"
             source.write_text(f"mesh m({'b' if 'mesh' in name else 'a'}={count}) {text}")
             subprocess.run([binaries / "spmdc", "compile", source, "-o", source.with_suffix(".spmdx")], check=True)
-    for name, steps, result in (("sum", STEPS, "sum"), ("local", STEPS, "local"), ("sum", CUT_STEPS, "cut")):
+    for name, steps, result in (("sum", STEPS, "sum"), ("local", STEPS, "local"), ("sum", NETWORK_STEPS, "cut")):
         subprocess.run([binaries / "spmd-run", shared / f"{name}.spmdx", *inputs(name, steps),
                         "--output", f"x={shared}/{result}.npy"], check=True)
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from jobs import CUT_STEPS, FOREVER, Job, inputs, named
+from jobs import NETWORK_STEPS, FOREVER, Job, inputs, named
 from sandbox import expect, sh
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tools" / "Inputs"))
@@ -55,9 +55,9 @@ class HostsJob(Job):
         return time.monotonic()
 
 
-def short_cut(box, choose):
+def short_outage(box, choose):
     count = choose.choice([2, 4])
-    job = HostsJob(box, count, CUT_STEPS)
+    job = HostsJob(box, count, NETWORK_STEPS)
     try:
         job.wait_joined()
         time.sleep(choose.uniform(0, 0.2))
@@ -74,7 +74,7 @@ def short_cut(box, choose):
     return None
 
 
-def long_cut(box, choose):
+def long_outage(box, choose):
     """Each side names a lost process of the other side."""
     job = HostsJob(box, 2, FOREVER, "--heartbeat-timeout", str(HEARTBEAT))
     try:

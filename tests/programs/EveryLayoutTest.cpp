@@ -51,7 +51,7 @@ protected:
     Random random(++checked);
     auto [sample, module] = partition(text, random);
     ASSERT_TRUE(module);
-    checkStations(*module, sample, /*isCompiled=*/true);
+    checkStages(*module, sample, /*isCompiled=*/true);
   }
 
   uint64_t checked = 0;

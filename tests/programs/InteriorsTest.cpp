@@ -96,7 +96,7 @@ TEST_P(Interiors, SendTheEdgesOnce) {
     ASSERT_TRUE(module);
     // The halos of x and of f.
     EXPECT_LE(sentBytes(*module), 2 * 4.0 * static_cast<double>(columns * (before + behind)));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -119,7 +119,7 @@ TEST_P(Interiors, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random);
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

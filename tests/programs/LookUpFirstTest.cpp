@@ -69,7 +69,7 @@ TEST_P(LookUpFirst, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, n % kCompiledEvery == 0);
+    checkStages(*module, sample, n % kCompiledEvery == 0);
   }
 }
 
@@ -88,7 +88,7 @@ TEST_P(LookUpFirst, TablesStayWhereTheyAre) {
     // The indices go to all devices, and the elements that one device finds to the others.
     auto others = static_cast<double>(devices - 1) / static_cast<double>(devices);
     EXPECT_LE(sentBytes(*module), others * static_cast<double>(4 * count + 4 * 3 * count / devices));
-    checkStations(*module, sample, n % kCompiledEvery == 0);
+    checkStages(*module, sample, n % kCompiledEvery == 0);
   }
 }
 

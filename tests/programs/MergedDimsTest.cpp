@@ -76,7 +76,7 @@ TEST_P(RandomMergedDims, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -92,7 +92,7 @@ TEST_F(MergedDims, SendFewElements) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), 300);
-    checkStations(*module, sample, /*isCompiled=*/true);
+    checkStages(*module, sample, /*isCompiled=*/true);
   }
 }
 

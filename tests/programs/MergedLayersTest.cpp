@@ -162,7 +162,7 @@ TEST_P(MergedLayers, SendNoMoreThanWithoutReshapes) {
       for (auto [x, y] : llvm::zip_equal(result.elements, expected.elements))
         ASSERT_EQ(x.f, y.f);
     EXPECT_LE(sentBytes(*module), sentBytes(*moduleApart));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

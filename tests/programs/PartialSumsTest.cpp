@@ -183,7 +183,7 @@ TEST_P(PartialSums, AreThoseOfTheUnpartitioned) {
     });
     kept += isKept;
     placed += isPlaced;
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(kept, kPerBlock / 20);
   EXPECT_GE(placed, kPerBlock / 20);
@@ -199,7 +199,7 @@ TEST_P(PartialSums, PartsOfThem) {
     std::string ir;
     llvm::raw_string_ostream(ir) << *module;
     narrowed += ir.find("only the used elements are reduced") != std::string::npos;
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(narrowed, kPerBlock / 8);
 }
@@ -214,7 +214,7 @@ TEST_P(PartialSums, OfWhatMasksLeave) {
     std::string ir;
     llvm::raw_string_ostream(ir) << *module;
     remade += ir.find("for use with partial sums") != std::string::npos;
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(remade, kPerBlock / 80);
 }

@@ -55,7 +55,7 @@ TEST_P(Pools, SendTheEdgesOnce) {
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module),
               4.0 * 3 * static_cast<double>(countMissing(rows, window)) / static_cast<double>(devices));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -88,7 +88,7 @@ TEST_P(Pools, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

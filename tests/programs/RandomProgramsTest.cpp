@@ -56,7 +56,7 @@ TEST_P(RandomPrograms, Compiled) {
 }
 
 // With a cost model in which transfers overlap with products and have no latency, so that collective matmuls pay.
-TEST_P(RandomPrograms, Rings) {
+TEST_P(RandomPrograms, CollectiveMatmuls) {
   CheckOptions options;
   options.costModel.link = {0, 5e9, 1};
   options.costModel.flopsPerSecond = 1e10;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tests/programs/support/Reduce.h"
-#include "tests/programs/support/Apart.h"
 #include "tests/programs/support/Differential.h"
+#include "tests/programs/support/OwnProcess.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -33,13 +33,14 @@ TEST(ProgramPrinter, WritesWhatAPersonWouldWrite) {
   program.variables = {variable(spmd::DType::F32, {8, 4}), variable(spmd::DType::F32, {8, 4}),
                        variable(spmd::DType::F32, {8, 4}), variable(spmd::DType::F32, {8}),
                        variable(spmd::DType::F32, {})};
-  program.parameters = {{0, {DimMark{{"a", "b"}, true, 1}, DimMark{{}, false, -1}}, {}}};
-  program.statements = {{.results = {1}, .expression = "sin($0)", .isInlined = true},
-                        {.results = {2}, .expression = "$1 * $0"},
-                        {.results = {3}, .expression = "sum($2, axis=1)", .isTyped = true, .marks = {DimMark{{"b"}}}},
-                        {.results = {4}, .expression = "max($3)"}};
+  program.parameters = {{0, {DimAnnotation{{"a", "b"}, true, 1}, DimAnnotation{{}, false, -1}}, {}}};
+  program.statements = {
+      {.results = {1}, .expression = "sin($0)", .isInlined = true},
+      {.results = {2}, .expression = "$1 * $0"},
+      {.results = {3}, .expression = "sum($2, axis=1)", .isTyped = true, .marks = {DimAnnotation{{"b"}}}},
+      {.results = {4}, .expression = "max($3)"}};
   program.helpers = {{0, 2, HelperStyle::Generic}};
-  program.results = {{4, true, {}}, {3, true, {DimMark{{"b"}, false, -1}}}};
+  program.results = {{4, true, {}}, {3, true, {DimAnnotation{{"b"}, false, -1}}}};
   EXPECT_EQ(program.str(), R"(mesh m(a=2, b=3)
 const N = 4;
 
@@ -102,10 +103,10 @@ TEST(Reduce, KeepsTheKindOfFailure) {
 }
 
 TEST(Apart, CrashesAndHangsAreFailures) {
-  EXPECT_EQ(runApart([] { return std::string(); }), "");
-  EXPECT_EQ(runApart([] { return std::string("wrong"); }), "wrong");
-  EXPECT_THAT(runApart([]() -> std::string { std::abort(); }), StartsWith("crash: signal 6"));
-  EXPECT_THAT(runApart(
+  EXPECT_EQ(runInOwnProcess([] { return std::string(); }), "");
+  EXPECT_EQ(runInOwnProcess([] { return std::string("wrong"); }), "wrong");
+  EXPECT_THAT(runInOwnProcess([]() -> std::string { std::abort(); }), StartsWith("crash: signal 6"));
+  EXPECT_THAT(runInOwnProcess(
                   []() -> std::string {
                     for (;;)
                       pause();

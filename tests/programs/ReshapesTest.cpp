@@ -81,7 +81,7 @@ TEST_P(Reshapes, SendWhatDevicesDoNotHave) {
     ASSERT_TRUE(module);
     double bound = spmd::missingElements(mesh, from.sharded, to.sharded) * (element == "bool" ? 1 : 4);
     EXPECT_LE(sentBytes(*module), bound / static_cast<double>(mesh.deviceCount()));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -103,7 +103,7 @@ TEST_P(Reshapes, WithinPrograms) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -119,7 +119,7 @@ TEST_P(Reshapes, OfPaddingAlone) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

@@ -58,7 +58,7 @@ TEST_P(Rolls, SendTheEdgesOnce) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), 4.0 * 5 * static_cast<double>(before + behind));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -80,7 +80,7 @@ TEST_P(Rolls, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

@@ -24,7 +24,7 @@ protected:
     return size + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
   }
   /// Returns two dimensions sharded over different axes.
-  std::string cutBoth(const std::string &rows, const std::string &columns) {
+  std::string shardBoth(const std::string &rows, const std::string &columns) {
     bool isSwapped = random.integer(0, 1) == 1;
     std::string first = random.pick(std::vector<std::string>{"@a", "@a", "@_"}), second = "@b";
     return rows + (isSwapped ? second : first) + ", " + columns + (isSwapped ? first : second);
@@ -61,8 +61,8 @@ protected:
                 m = std::to_string(columns);
     std::string text = "mesh m(a=" + std::to_string(random.pick({2, 3})) + ", b=2)\nconst n = " + n +
                        ";\nconst k = " + k + ";\nconst m = " + m + ";\n";
-    std::string arguments = "x: f32[" + cutBoth("n", "k") + "], w: f32[" + cutBoth("k", "m") + "], c: f32[" + cut("m") +
-                            "], v: f32[" + cutBoth("m", "k") + "]";
+    std::string arguments = "x: f32[" + shardBoth("n", "k") + "], w: f32[" + shardBoth("k", "m") + "], c: f32[" +
+                            cut("m") + "], v: f32[" + shardBoth("m", "k") + "]";
     bool areRows = random.integer(0, 3) == 0;
     std::string product = areRows ? "w.T @ x.T" : "x @ w";
     std::string bias = random.pick(std::vector<std::string>{"", areRows ? " + c[:, None]" : " + c", " * 2.0"});
@@ -78,11 +78,12 @@ protected:
       std::string results;
       for (size_t i = 0; i < sizes.size(); ++i)
         results += (i ? ", f32[" : "f32[") +
-                   (areRows ? cutBoth(std::to_string(sizes[i]), "n") : cutBoth("n", std::to_string(sizes[i]))) + "]";
+                   (areRows ? shardBoth(std::to_string(sizes[i]), "n") : shardBoth("n", std::to_string(sizes[i]))) +
+                   "]";
       return text + "fn main(" + arguments + ") -> (" + results + ") {\n" + take + "  return (" + parts + ");\n}\n";
     }
     case 1:
-      return text + "fn main(" + arguments + ") -> f32[" + cutBoth("n", "k") + "] {\n" + take + "  return " + joined +
+      return text + "fn main(" + arguments + ") -> f32[" + shardBoth("n", "k") + "] {\n" + take + "  return " + joined +
              ";\n}\n";
     case 2:
       return text + "fn loss(x, w, c, v) {\n" + take + "  return " + sumParts(sizes.size()) + ";\n}\nfn main(" +
@@ -121,7 +122,7 @@ TEST_P(SplitProducts, AreTheProducts) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     split += countProducts(*module) > countPropagated(text);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(split, kPerBlock / 8);
 }

@@ -13,10 +13,10 @@ std::string code(const std::string &text) { return "`" + text + "`"; }
 std::string block(const std::string &text) { return "```spmd\n" + text + "\n```\n"; }
 
 /// `sharding P(a, _), f32[2, 4] on each device`; empty if the sharding is unknown.
-std::string lyingText(const IndexedLeaf &leaf) {
+std::string shardingText(const IndexedLeaf &leaf) {
   if (leaf.sharding.empty())
     return "";
-  if (leaf.isPiece)
+  if (leaf.isLocal)
     return "local array in `shard_map`" + (leaf.sharding == "P()" ? "" : ", sharding " + code(leaf.sharding));
   if (leaf.sharding == "P()")
     return "replicated";
@@ -27,13 +27,13 @@ std::string lyingText(const IndexedLeaf &leaf) {
 std::string instanceText(const IndexedInstance &instance) {
   bool isOne = instance.leaves.size() == 1 && instance.leaves.front().path.empty();
   if (isOne) {
-    std::string lying = lyingText(instance.leaves.front());
-    return lying.empty() ? "" : lying + "\n";
+    std::string shardingNote = shardingText(instance.leaves.front());
+    return shardingNote.empty() ? "" : shardingNote + "\n";
   }
   std::string text;
   for (const IndexedLeaf &leaf : instance.leaves) {
-    std::string lying = lyingText(leaf);
-    text += "- `" + leaf.path + "`: " + code(leaf.type) + (lying.empty() ? "" : ", " + lying) + "\n";
+    std::string shardingNote = shardingText(leaf);
+    text += "- `" + leaf.path + "`: " + code(leaf.type) + (shardingNote.empty() ? "" : ", " + shardingNote) + "\n";
   }
   if (instance.leaves.size() == ProgramIndex::maxLeaves)
     text += "- ...\n";

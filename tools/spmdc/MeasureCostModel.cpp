@@ -32,7 +32,7 @@ std::string meshText(const spmd::MeshShape &mesh) {
 }
 
 /// `P((a, b))`.
-std::string wholeMesh(const spmd::MeshShape &mesh) {
+std::string allAxes(const spmd::MeshShape &mesh) {
   std::string text = "P((";
   for (const spmd::MeshAxis &axis : mesh.axes)
     text += (text.back() == '(' ? "" : ", ") + axis.name;
@@ -61,7 +61,7 @@ double timeLoop(const std::string &source, int64_t iterations) { return timeRuns
 /// A program with a loop over `body`, a function of a local array `x` of `count` elements that returns such an array.
 /// The program returns one number, so that the cost of the call is negligible.
 std::string loopOf(const spmd::MeshShape &mesh, const std::string &body, int64_t count, int64_t iterations) {
-  std::string p = wholeMesh(mesh);
+  std::string p = allAxes(mesh);
   return meshText(mesh) + "fn body(x) { return " + body + "; }\n" + "fn main() {\n  let start = shard(zeros([" +
          std::to_string(count * mesh.deviceCount()) + "]), " + p + ");\n  let end = for i in 0.." +
          std::to_string(iterations) + " carry (x = start) { yield shard_map(body, in=" + p + ", out=" + p +
@@ -81,7 +81,7 @@ std::string ringPairs(int64_t size) {
 /// make the overlap look smaller or larger.
 double measureOverlap(const spmd::MeshShape &mesh, const spmd::MeshAxis &axis) {
   constexpr int64_t count = 1 << 20, size = 512, iterations = 20;
-  std::string p = wholeMesh(mesh);
+  std::string p = allAxes(mesh);
   auto time = [&](bool isMoved, bool isMultiplied) {
     auto start = [&](int64_t elements) {
       return "shard(zeros([" + std::to_string(elements * mesh.deviceCount()) + "]), " + p + ")";

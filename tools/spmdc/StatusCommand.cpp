@@ -71,23 +71,23 @@ struct StatusCommand {
                    {"verdict", status.verdict.empty() ? Json(nullptr) : Json(status.verdict)},
                    {"processes", Json::array()}};
     for (const spmd::ProcessStatus &process : status.processes) {
-      const spmd::Vitals &vitals = process.vitals;
-      bool hasLoop = vitals.stepsDone >= 0;
+      const spmd::ProcessStatistics &statistics = process.statistics;
+      bool hasLoop = statistics.stepsDone >= 0;
       result["processes"].push_back({{"process", process.process},
                                      {"host", process.host},
                                      {"pid", process.pid},
                                      {"devices", process.devices},
                                      {"state", stateName(status, process.position.state)},
-                                     {"steps_done", hasLoop ? Json(vitals.stepsDone) : Json(nullptr)},
-                                     {"steps", hasLoop ? Json(vitals.stepsWanted) : Json(nullptr)},
-                                     {"launches", vitals.launches},
+                                     {"steps_done", hasLoop ? Json(statistics.stepsDone) : Json(nullptr)},
+                                     {"steps", hasLoop ? Json(statistics.stepsWanted) : Json(nullptr)},
+                                     {"launches", statistics.launches},
                                      {"launch", process.position.launch},
                                      {"step", process.position.step},
                                      {"location", process.position.location},
                                      {"steps_per_second", process.rate},
-                                     {"launch_seconds", static_cast<double>(vitals.launchNanoseconds) * 1e-9},
-                                     {"wire_bytes", vitals.wireBytes},
-                                     {"memory_bytes", vitals.residentBytes},
+                                     {"launch_seconds", static_cast<double>(statistics.launchNanoseconds) * 1e-9},
+                                     {"wire_bytes", statistics.wireBytes},
+                                     {"memory_bytes", statistics.residentBytes},
                                      {"heartbeat_age_seconds", static_cast<double>(process.heartbeatAgeMs) / 1000}});
     }
     std::cout << result.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -101,14 +101,14 @@ struct StatusCommand {
     std::vector<std::vector<std::string>> rows = {
         {"process", "host", "pid", "state", "step", "at", "steps/s", "memory", "heartbeat"}};
     for (const spmd::ProcessStatus &process : status.processes) {
-      const spmd::Vitals &vitals = process.vitals;
-      std::string step = vitals.stepsDone >= 0
-                             ? std::to_string(vitals.stepsDone) + " of " + std::to_string(vitals.stepsWanted)
-                             : std::to_string(vitals.launches);
+      const spmd::ProcessStatistics &statistics = process.statistics;
+      std::string step = statistics.stepsDone >= 0
+                             ? std::to_string(statistics.stepsDone) + " of " + std::to_string(statistics.stepsWanted)
+                             : std::to_string(statistics.launches);
       rows.push_back({std::to_string(process.process), process.host, std::to_string(process.pid),
                       stateName(status, process.position.state), step,
                       process.position.location.empty() ? "-" : process.position.location, fixed(process.rate, 1),
-                      memoryText(vitals.residentBytes),
+                      memoryText(statistics.residentBytes),
                       fixed(static_cast<double>(process.heartbeatAgeMs) / 1000, 1) + " s"});
     }
     std::vector<size_t> widths(rows[0].size());

@@ -44,15 +44,15 @@ std::shared_ptr<NcclGroup> GpuTransport::group(const std::vector<int64_t> &devic
   return made;
 }
 
-std::string GpuPlaces::str() const {
+std::string GpuInventory::str() const {
   std::string text = nccl.empty() ? "-" : nccl;
   for (const std::string &gpu : gpus)
     text += " " + gpu;
   return text;
 }
 
-GpuPlaces GpuPlaces::parse(const std::string &text) {
-  GpuPlaces places;
+GpuInventory GpuInventory::parse(const std::string &text) {
+  GpuInventory places;
   std::istringstream words(text);
   words >> places.nccl;
   if (places.nccl == "-")
@@ -62,7 +62,7 @@ GpuPlaces GpuPlaces::parse(const std::string &text) {
   return places;
 }
 
-std::string whyNoNccl(const std::vector<GpuPlaces> &places, bool isForced) {
+std::string whyNoNccl(const std::vector<GpuInventory> &places, bool isForced) {
   std::map<std::string, size_t> processOf;
   for (size_t process = 0; process < places.size(); ++process) {
     if (places[process].nccl.empty())

@@ -41,15 +41,15 @@ private:
 };
 
 /// A process's NCCL version and the GPU of each of its devices; processes exchange it when a job begins.
-struct GpuPlaces {
+struct GpuInventory {
   std::string nccl; ///< Version; empty: NCCL is not installed.
   std::vector<std::string> gpus;
 
   std::string str() const;
-  static GpuPlaces parse(const std::string &text);
+  static GpuInventory parse(const std::string &text);
 };
 
 /// Returns why NCCL cannot connect these processes; empty: it can. `isForced`: accept several devices on one GPU.
-std::string whyNoNccl(const std::vector<GpuPlaces> &places, bool isForced);
+std::string whyNoNccl(const std::vector<GpuInventory> &places, bool isForced);
 
 } // namespace spmd::cuda

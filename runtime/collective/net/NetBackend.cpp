@@ -8,7 +8,7 @@ namespace {
 
 class NetBackend final : public CollectiveBackend {
 public:
-  NetBackend(ShmOptions options, NetworkPlace place)
+  NetBackend(ShmOptions options, NetworkAddresses place)
       : backend(options), network(
                               options.process, *options.store, std::move(place),
                               [this](const Question &question) { return answer(question); },
@@ -57,9 +57,9 @@ private:
 } // namespace
 } // namespace net
 
-std::unique_ptr<CollectiveBackend> createCollectives(ShmOptions options, NetworkPlace network) {
+std::unique_ptr<CollectiveBackend> createCollectives(ShmOptions options, NetworkAddresses network) {
   bool isOneHost = true;
-  for (const DevicePlace &place : options.places)
+  for (const DeviceLocation &place : options.places)
     isOneHost &= place.host == options.places[0].host;
   if (isOneHost || !options.store)
     return createShmCollectives(std::move(options));

@@ -29,7 +29,7 @@ NetCall::NetCall(NetEndpoint &endpoint, const MeshShape &mesh, const CollectiveD
 }
 
 NetCall::~NetCall() {
-  if (isUnderWay)
+  if (isInFlight)
     endpoint.getQueue().settle();
   endpoint.getLocal().forget(*this);
 }
@@ -113,7 +113,7 @@ void NetCall::start(const void *operandData, void *resultData) {
   result = static_cast<char *>(resultData);
   shm::ShmEndpoint &local = endpoint.getLocal();
   shm::Record &record = local.nextRecord(*this, sequence);
-  isUnderWay = true;
+  isInFlight = true;
   record.fingerprint.store(fingerprint, std::memory_order_relaxed);
   shm::setText(record, text);
   if (isStaged) {
@@ -132,10 +132,10 @@ void NetCall::start(const void *operandData, void *resultData) {
 }
 
 void NetCall::finish() {
-  if (!isUnderWay)
+  if (!isInFlight)
     return;
   endpoint.getQueue().wait(*this, endpoint.getLocal().getDevice().getParallelFor());
-  isUnderWay = false;
+  isInFlight = false;
 }
 
 void NetCall::run(ParallelFor &given) {

@@ -93,7 +93,7 @@ private:
   uint64_t sequence = 0;
   uint32_t readyBarrier = 0;
   Clock::time_point begin;
-  bool isUnderWay = false;
+  bool isInFlight = false;
 };
 
 /// Prepares the call of a group that spans several hosts.

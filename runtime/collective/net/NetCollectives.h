@@ -13,7 +13,7 @@
 namespace spmd {
 
 /// The addresses through which the processes of a job reach one another.
-struct NetworkPlace {
+struct NetworkAddresses {
   /// For each process, the address from which it connected to the coordinator.
   std::vector<std::string> addresses;
   /// The two ends of this process's own connection to the coordinator.
@@ -24,6 +24,6 @@ struct NetworkPlace {
 };
 
 /// Like createShmCollectives, for devices on any number of hosts. `network` is used only if there are several.
-std::unique_ptr<CollectiveBackend> createCollectives(ShmOptions options, NetworkPlace network);
+std::unique_ptr<CollectiveBackend> createCollectives(ShmOptions options, NetworkAddresses network);
 
 } // namespace spmd

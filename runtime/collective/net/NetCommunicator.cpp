@@ -99,7 +99,7 @@ Channel &NetEndpoint::channelTo(const NetCall &call, int64_t peer) {
         std::this_thread::sleep_for(pollInterval);
       }
     } else {
-      stream = network.getDoor().take(communicator.getKey(), peer, position, pollInterval);
+      stream = network.getChannelListener().take(communicator.getKey(), peer, position, pollInterval);
     }
     if (!stream)
       checkWait(call, since, {peer});

@@ -56,9 +56,9 @@ private:
   /// A box that is sent, and the members of the receiving host that need it.
   struct Parcel {
     Box box;
-    std::vector<std::pair<int64_t, Box>> needers; ///< Each with the box in terms of its own result.
+    std::vector<std::pair<int64_t, Box>> consumers; ///< Each with the box in terms of its own result.
     int64_t carrier(const HostGroup &hosts, int64_t source) const {
-      return needers[hosts.rankOf[source] % needers.size()].first;
+      return consumers[hosts.rankOf[source] % consumers.size()].first;
     }
   };
   /// The boxes from one device to another host, or from another host's device to this host, in the order in which they
@@ -92,7 +92,7 @@ private:
                                [&](const Parcel &parcel) { return keyOf(parcel.box) == keyOf(box); });
       if (same == parcels.end())
         same = parcels.insert(parcels.end(), {box, {}});
-      same->needers.push_back({receiver, box});
+      same->consumers.push_back({receiver, box});
     }
   }
 
@@ -171,16 +171,16 @@ private:
       // All members of the host compute the same layout of each carrier's memory.
       int64_t &layout = layouts[carrier];
       auto ownView = [&, carrier = carrier](const Parcel &parcel) {
-        return std::find_if(parcel.needers.begin(), parcel.needers.end(),
-                            [&](const auto &needer) { return needer.first == carrier; })
+        return std::find_if(parcel.consumers.begin(), parcel.consumers.end(),
+                            [&](const auto &consumer) { return consumer.first == carrier; })
             ->second;
       };
       Box first = ownView(*carried[0]);
       bool isInPlace = carried.size() == 1 && isDense(first, true);
       int64_t bytes = 0;
       for (const Parcel *parcel : carried) {
-        for (const auto &[needer, box] : parcel->needers) {
-          if (needer != self)
+        for (const auto &[consumer, box] : parcel->consumers) {
+          if (consumer != self)
             continue;
           if (!isInPlace)
             copies.push_back({packedAs(box, layout + bytes, false), carrier, Copy::Received});

@@ -23,7 +23,7 @@ std::string hex(const coordinator::Nonce &nonce) {
 }
 
 /// Makes streams of accepted sockets.
-Door::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
+ChannelListener::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
   return [tls](UniqueFd fd) -> std::unique_ptr<Stream> {
     if (!tls)
       return std::make_unique<Stream>(std::move(fd));
@@ -33,7 +33,7 @@ Door::Wrap acceptedStream(std::shared_ptr<const TlsIdentity> tls) {
 }
 
 /// Makes streams to a process with this certificate.
-Door::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::string &fingerprint) {
+ChannelListener::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::string &fingerprint) {
   if (!tls)
     return acceptedStream(nullptr);
   return [tls, fingerprint](UniqueFd fd) -> std::unique_ptr<Stream> {
@@ -44,7 +44,7 @@ Door::Wrap connectedStream(std::shared_ptr<const TlsIdentity> tls, const std::st
 
 } // namespace
 
-std::string doorAddress(const NetworkPlace &place) {
+std::string listenAddress(const NetworkAddresses &place) {
   if (!isLoopback(place.own))
     return place.own;
   // This process is on the coordinator's host, so others may reach it by any address of that host.
@@ -56,20 +56,21 @@ std::string doorAddress(const NetworkPlace &place) {
   return hasV6 ? "::" : "0.0.0.0";
 }
 
-Network::Network(int32_t process, Store &store, NetworkPlace given, Door::Reply reply, Door::Fail fail)
+Network::Network(int32_t process, Store &store, NetworkAddresses given, ChannelListener::Reply reply,
+                 ChannelListener::Fail fail)
     : place(std::move(given)), store(store) {
   Secret secret{place.token, hex(coordinator::makeNonce())};
-  door =
-      std::make_unique<Door>(doorAddress(place), secret, acceptedStream(place.tls), std::move(reply), std::move(fail));
+  channelListener = std::make_unique<ChannelListener>(listenAddress(place), secret, acceptedStream(place.tls),
+                                                      std::move(reply), std::move(fail));
   // Only authenticated connections reach the store, which is the coordinator's.
-  store.set(keyOf(process),
-            std::to_string(door->getPort()) + " " + secret.nonce + (place.tls ? " " + place.tls->fingerprint() : ""));
+  store.set(keyOf(process), std::to_string(channelListener->getPort()) + " " + secret.nonce +
+                                (place.tls ? " " + place.tls->fingerprint() : ""));
 }
 
 /// A peer that reached the coordinator over loopback is on the coordinator's host. Its address is the one at which this
 /// process reached the coordinator or, if this process is on that host too, the peer's own loopback address: a host has
 /// many (127.0.0.1, 127.0.1.1, ::1).
-std::string addressOfPeer(const NetworkPlace &place, int32_t peer) {
+std::string addressOfPeer(const NetworkAddresses &place, int32_t peer) {
   const std::string &seen = place.addresses.at(static_cast<size_t>(peer));
   return isLoopback(seen) && !isLoopback(place.own) ? place.coordinator : seen;
 }

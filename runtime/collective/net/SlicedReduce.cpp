@@ -16,7 +16,7 @@ namespace spmd::net {
 namespace {
 
 /// Elements of a chunk of a region; its operands and partial results stay in the L2 cache.
-constexpr int64_t pieceElements = 16384;
+constexpr int64_t chunkElements = 16384;
 
 /// Calls visit(source, target, packed, bytes) for bytes [begin, end) of a box in packed order.
 template <typename Visit> void forEachPart(const Box &box, int64_t begin, int64_t end, const Visit &visit) {
@@ -45,13 +45,13 @@ public:
         addContribution(owner);
     for (int64_t host = 0; host < hosts.hostCount(); ++host)
       if (host != hosts.selfHost())
-        addShare(host);
+        addHostContribution(host);
     endpoint.reserve(receivedBytes, sentBytes);
     if (regions[movement.self].isPacked() && !isAllReduce)
-      scratch.resize(pieceElements * elementBytes);
+      scratch.resize(chunkElements * elementBytes);
     bool anyPacked = std::any_of(regions.begin(), regions.end(), [](const Region &each) { return each.isPacked(); });
     if (anyPacked)
-      packed.resize(hosts.hosts[hosts.selfHost()].size() * pieceElements * elementBytes);
+      packed.resize(hosts.hosts[hosts.selfHost()].size() * chunkElements * elementBytes);
   }
 
 private:
@@ -70,7 +70,7 @@ private:
     bool isDirect = false; ///< The operand itself is sent.
   };
   /// The subtrees that another host sends for this device's region, and the destination of the result.
-  struct Share {
+  struct HostContribution {
     int64_t host = 0;
     Incoming *message = nullptr;
     Outgoing *slice = nullptr; ///< all_reduce only.
@@ -111,11 +111,11 @@ private:
   int64_t allBytesFrom(int64_t host, int64_t elements) const {
     if (isSingleLeaf(host))
       return elements * elementBytes;
-    return elements / pieceElements * bytesFrom(host, pieceElements) + bytesFrom(host, elements % pieceElements);
+    return elements / chunkElements * bytesFrom(host, chunkElements) + bytesFrom(host, elements % chunkElements);
   }
   bool isSingleLeaf(int64_t host) const { return hosts.hosts[host].size() == 1; }
   int64_t bytesBefore(int64_t host, int64_t element) const {
-    return element / pieceElements * bytesFrom(host, pieceElements);
+    return element / chunkElements * bytesFrom(host, chunkElements);
   }
 
   void addContribution(int64_t owner) {
@@ -132,16 +132,16 @@ private:
       contribution.slice = &addIncoming(owner, 1);
   }
 
-  void addShare(int64_t host) {
-    Share &share = shares.emplace_back();
-    share.host = host;
+  void addHostContribution(int64_t host) {
+    HostContribution &hostContribution = hostContributions.emplace_back();
+    hostContribution.host = host;
     int64_t deputy = hosts.deputy(host, movement.self);
-    share.message = &addIncoming(deputy, 0);
-    share.bytes = allBytesFrom(host, regions[movement.self].elements);
-    share.offset = receivedBytes;
-    receivedBytes += (share.bytes + 63) / 64 * 64;
+    hostContribution.message = &addIncoming(deputy, 0);
+    hostContribution.bytes = allBytesFrom(host, regions[movement.self].elements);
+    hostContribution.offset = receivedBytes;
+    receivedBytes += (hostContribution.bytes + 63) / 64 * 64;
     if (isAllReduce)
-      share.slice = &addOutgoing(deputy, 1);
+      hostContribution.slice = &addOutgoing(deputy, 1);
   }
 
   void transfer() override {
@@ -151,8 +151,8 @@ private:
     for (int64_t member : hosts.hosts[hosts.selfHost()])
       sources[member] = operandOf(member);
     const Region &mine = regions[movement.self];
-    for (Share &share : shares)
-      receive(*share.message, receivedAt(share), share.bytes);
+    for (HostContribution &hostContribution : hostContributions)
+      receive(*hostContribution.message, receivedAt(hostContribution), hostContribution.bytes);
     int64_t longest = 0;
     for (Contribution &contribution : contributions) {
       const Region &region = regions[contribution.owner];
@@ -166,25 +166,27 @@ private:
       if (contribution.slice)
         receive(*contribution.slice, base + region.box.targetOffset, region.elements * elementBytes);
     }
-    for (Share &share : shares)
-      if (share.slice)
-        send(*share.slice, base + mine.box.targetOffset, mine.elements * elementBytes, 0);
+    for (HostContribution &hostContribution : hostContributions)
+      if (hostContribution.slice)
+        send(*hostContribution.slice, base + mine.box.targetOffset, mine.elements * elementBytes, 0);
     // Serves all owners in turn, so that none waits for the rest.
-    for (int64_t begin = 0; begin < longest; begin += pieceElements) {
+    for (int64_t begin = 0; begin < longest; begin += chunkElements) {
       for (Contribution &contribution : contributions)
         if (!contribution.isDirect && begin < regions[contribution.owner].elements)
           contribute(contribution, begin);
       endpoint.pump(*this, false);
     }
-    for (int64_t begin = 0; begin < mine.elements; begin += pieceElements)
-      reducePiece(mine, begin, std::min(begin + pieceElements, mine.elements));
+    for (int64_t begin = 0; begin < mine.elements; begin += chunkElements)
+      reduceChunk(mine, begin, std::min(begin + chunkElements, mine.elements));
     drain();
     if (isAllReduce)
-      shareSlices();
+      copySlices();
     meet(); // After the meeting no member reads this device's memory any more.
   }
 
-  char *receivedAt(const Share &share) { return endpoint.getReceived() + share.offset; }
+  char *receivedAt(const HostContribution &hostContribution) {
+    return endpoint.getReceived() + hostContribution.offset;
+  }
 
   /// Returns the operands of this host's members at elements of a region, packed if the region is not contiguous.
   void findSources(const Region &region, int64_t begin, int64_t end, std::vector<const char *> &found) {
@@ -200,7 +202,7 @@ private:
           region.box, begin * elementBytes, end * elementBytes,
           [&](int64_t from, int64_t, int64_t at, int64_t bytes) { std::memcpy(place + at, source + from, bytes); });
       found.push_back(place);
-      place += pieceElements * elementBytes;
+      place += chunkElements * elementBytes;
     }
   }
 
@@ -214,11 +216,11 @@ private:
 
   void contribute(Contribution &contribution, int64_t begin) {
     const Region &region = regions[contribution.owner];
-    int64_t end = std::min(begin + pieceElements, region.elements), count = end - begin;
+    int64_t end = std::min(begin + chunkElements, region.elements), count = end - begin;
     findSources(region, begin, end, local);
-    char *piece = endpoint.getSent() + contribution.offset +
+    char *chunk = endpoint.getSent() + contribution.offset +
                   (isSingleLeaf(hosts.selfHost()) ? begin * elementBytes : bytesBefore(hosts.selfHost(), begin));
-    char *place = piece;
+    char *place = chunk;
     for (const HostSubtree &subtree : subtrees) {
       if (subtree.host != hosts.selfHost())
         continue;
@@ -238,12 +240,13 @@ private:
       contribution.message->ready = end * elementBytes;
   }
 
-  void reducePiece(const Region &region, int64_t begin, int64_t end) {
+  void reduceChunk(const Region &region, int64_t begin, int64_t end) {
     int64_t count = end - begin;
-    for (Share &share : shares) {
-      size_t needed =
-          isSingleLeaf(share.host) ? end * elementBytes : bytesBefore(share.host, begin) + bytesFrom(share.host, count);
-      while (share.message->available() < needed)
+    for (HostContribution &hostContribution : hostContributions) {
+      size_t needed = isSingleLeaf(hostContribution.host)
+                          ? end * elementBytes
+                          : bytesBefore(hostContribution.host, begin) + bytesFrom(hostContribution.host, count);
+      while (hostContribution.message->available() < needed)
         endpoint.pump(*this, true);
     }
     findSources(region, begin, end, local);
@@ -251,11 +254,12 @@ private:
     parallelFor().run(count, 4096, [&](int64_t from, int64_t to, int thread) {
       const void **pointers = sourcesOf(thread, from);
       Subtree *given = known.data() + thread * hosts.size();
-      for (Share &share : shares) {
+      for (HostContribution &hostContribution : hostContributions) {
         const char *place =
-            receivedAt(share) + (isSingleLeaf(share.host) ? begin * elementBytes : bytesBefore(share.host, begin));
+            receivedAt(hostContribution) +
+            (isSingleLeaf(hostContribution.host) ? begin * elementBytes : bytesBefore(hostContribution.host, begin));
         for (const HostSubtree &subtree : subtrees) {
-          if (subtree.host != share.host)
+          if (subtree.host != hostContribution.host)
             continue;
           if (subtree.size == 1)
             pointers[subtree.first] = place + from * elementBytes;
@@ -274,14 +278,14 @@ private:
                     });
       return;
     }
-    for (Share &share : shares)
-      if (share.slice)
-        share.slice->ready = end * elementBytes;
+    for (HostContribution &hostContribution : hostContributions)
+      if (hostContribution.slice)
+        hostContribution.slice->ready = end * elementBytes;
     endpoint.pump(*this, false);
   }
 
   /// all_reduce: copies the slices that the other members of this host have reduced or received.
-  void shareSlices() {
+  void copySlices() {
     meet();
     if (!isReceiver)
       return;
@@ -302,7 +306,7 @@ private:
   const int threads;
   std::vector<Region> regions; ///< By member.
   std::vector<Contribution> contributions;
-  std::vector<Share> shares;
+  std::vector<HostContribution> hostContributions;
   int64_t sentBytes = 0, receivedBytes = 0;
   std::vector<char> scratch, packed;
   std::vector<const char *> local; ///< findSources' result, this host's members in order.

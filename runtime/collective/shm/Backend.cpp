@@ -35,10 +35,10 @@ Backend::Backend(ShmOptions given) : options(std::move(given)) {
                   std::to_string(options.process) + " itself");
   // This process serves its segments as soon as there are peers on this host.
   bool hasPeers = false;
-  for (const DevicePlace &place : options.places)
+  for (const DeviceLocation &place : options.places)
     if (place.process == options.process)
       host = place.host;
-  for (const DevicePlace &place : options.places)
+  for (const DeviceLocation &place : options.places)
     hasPeers |= place.process != options.process && place.host == host;
   if (hasPeers && options.store) {
     client = std::make_unique<SegmentClient>(options.process, *options.store, options.health);

@@ -68,7 +68,7 @@ int64_t ShmCall::sliceStart(int64_t member) const {
 void ShmCall::start(const void *operandData, void *resultData) {
   operand = static_cast<const char *>(operandData);
   result = static_cast<char *>(resultData);
-  isUnderWay = true;
+  isInFlight = true;
   if (isAlone())
     return;
   Record &record = endpoint.nextRecord(*this, sequence);
@@ -111,7 +111,7 @@ void ShmCall::readSources() {
 }
 
 void ShmCall::finish() {
-  if (!isUnderWay)
+  if (!isInFlight)
     return;
   readSources();
   if (isAllReduce && !isStaged && !isAlone())
@@ -131,7 +131,7 @@ void ShmCall::finish() {
     }
     endpoint.markConsumed(sequence);
   }
-  isUnderWay = false;
+  isInFlight = false;
 }
 
 void ShmCall::copyInParallel(const Box &box, const char *source, char *target) {

@@ -61,7 +61,7 @@ private:
   char *result = nullptr;
   uint64_t sequence = 0;
   uint32_t readyBarrier = 0;
-  bool isUnderWay = false;
+  bool isInFlight = false;
 };
 
 } // namespace spmd::shm

@@ -16,7 +16,7 @@ namespace spmd {
 struct ShmOptions {
   int32_t process = 0;
   /// Every device of the job, by global id.
-  std::vector<DevicePlace> places;
+  std::vector<DeviceLocation> places;
   /// This process's devices; they must be CPU devices and outlive the backend.
   std::vector<DeviceRef> localDevices;
   /// Required as soon as a communicator spans processes.

@@ -36,12 +36,12 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
     return;
   // Trailing dimensions that the window covers in full size form one contiguous run.
   size_t outer = rank;
-  int64_t piece = byteSize(call.dtype);
+  int64_t runBytes = byteSize(call.dtype);
   while (outer > 0 && window[outer - 1] == shape[outer - 1])
-    piece *= shape[--outer];
-  int64_t pitch = piece; // Byte stride of the last dimension that the window does not cover.
+    runBytes *= shape[--outer];
+  int64_t pitch = runBytes; // Byte stride of the last dimension that the window does not cover.
   if (outer > 0)
-    piece *= window[--outer];
+    runBytes *= window[--outer];
   std::vector<int64_t> starts(rank);
   for (size_t d = 0; d < rank; ++d)
     visitIndexType(call.indexTypes[d], [&](auto index) {
@@ -49,7 +49,7 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
       starts[d] = std::clamp<int64_t>(start, 0, shape[d] - window[d]);
     });
   const char *update = static_cast<const char *>(inputs[1]);
-  int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, piece));
+  int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, runBytes));
   parallelFor.run(product(window, outer), grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t rest = row, position = 0, stride = rank > 0 ? pitch * shape[outer] : 0;
@@ -59,7 +59,7 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
       }
       if (outer < rank)
         position += starts[outer] * pitch;
-      std::memcpy(static_cast<char *>(result) + position, update + row * piece, piece);
+      std::memcpy(static_cast<char *>(result) + position, update + row * runBytes, runBytes);
     }
   });
 }

@@ -24,21 +24,21 @@ public:
     kBlock = kernel.canAccumulate ? std::min(shape.k, tileBlockBytes / bytes) : shape.k;
     // Bands of equal size, because each packs the full right side again.
     int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
-    stretchTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, stretchRows), 1));
+    bandTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, bandRows), 1));
     groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
     groups = ceilDiv(shape.n, groupColumns);
-    lhsBytes = alignUp(stretchTiles * kernel.tileRows * kBlock * bytes);
+    lhsBytes = alignUp(bandTiles * kernel.tileRows * kBlock * bytes);
     packedBytes = alignUp(groupColumns * kBlock * bytes);
     rhsBytes = 2 * packedBytes;
     // Splits rows if there are too few column groups to give all threads tasks.
-    int64_t cuts = threads == 1 ? 1 : std::min(stretchTiles, ceilDiv(4 * threads, groups));
-    chunkTiles = ceilDiv(stretchTiles, cuts);
+    int64_t rowSplits = threads == 1 ? 1 : std::min(bandTiles, ceilDiv(4 * threads, groups));
+    chunkTiles = ceilDiv(bandTiles, rowSplits);
   }
   std::string getMethod() const override { return "own"; }
 
   int64_t getScratchBytes() const override {
     return isBatchParallel() ? threads * (lhsBytes + rhsBytes)
-                             : lhsBytes + threads * rhsBytes + alignUp(stretchTiles * int64_t(sizeof(Counter)));
+                             : lhsBytes + threads * rhsBytes + alignUp(bandTiles * int64_t(sizeof(Counter)));
   }
 
   void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratchData,
@@ -74,7 +74,7 @@ private:
   static constexpr int64_t tileBlockBytes = 2048;
   /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512; the next
   /// panels are packed beside them meanwhile).
-  static constexpr int64_t stretchRows = 1152, groupPanels = 4;
+  static constexpr int64_t bandRows = 1152, groupPanels = 4;
 
   struct Element {
     int64_t index;
@@ -110,8 +110,8 @@ private:
   void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *lhsPacked, char *rhsPacked,
                 Counter *counters, RowsDone rowsDone) const {
     int64_t rows = kernel.tileRows, tileBytes = rows * kernel.packedElementBytes;
-    for (int64_t first = 0; first < shape.m; first += stretchTiles * rows) {
-      int64_t tiles = std::min(stretchTiles, ceilDiv(shape.m - first, rows)), chunks = ceilDiv(tiles, chunkTiles);
+    for (int64_t first = 0; first < shape.m; first += bandTiles * rows) {
+      int64_t tiles = std::min(bandTiles, ceilDiv(shape.m - first, rows)), chunks = ceilDiv(tiles, chunkTiles);
       for (int64_t i = 0; counters && i < chunks; ++i)
         new (&counters[i]) Counter(0);
       for (int64_t kBegin = 0; kBegin < shape.k && !parallelFor.shouldStop(); kBegin += kBlock) {
@@ -173,16 +173,16 @@ private:
   /// Packs the columns of a task beyond its full panels.
   void packRest(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, char *packed) const {
     int64_t columns = std::min(groupColumns, shape.n - column),
-            whole = columns / kernel.tileColumns * kernel.tileColumns;
-    if (whole < columns)
-      kernel.packRhs(at(rhs, kBegin, column + whole), k, columns - whole,
-                     packed + whole * k * kernel.packedElementBytes);
+            fullColumns = columns / kernel.tileColumns * kernel.tileColumns;
+    if (fullColumns < columns)
+      kernel.packRhs(at(rhs, kBegin, column + fullColumns), k, columns - fullColumns,
+                     packed + fullColumns * k * kernel.packedElementBytes);
   }
 
   const MatmulShape shape;
   const int threads;
   const GemmKernel kernel;
-  int64_t kBlock, stretchTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes;
+  int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes;
 };
 
 /// For a few rows: reads the right side once, in place.

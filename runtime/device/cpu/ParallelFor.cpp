@@ -37,8 +37,8 @@ void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, con
   context = newContext;
   extent = newExtent;
   // A few chunks per thread balance the load on cores that other processes use, too.
-  int64_t pieces = 4 * int64_t(getThreadCount());
-  chunk = std::max<int64_t>({grain, (newExtent + pieces - 1) / pieces, 1});
+  int64_t chunks = 4 * int64_t(getThreadCount());
+  chunk = std::max<int64_t>({grain, (newExtent + chunks - 1) / chunks, 1});
   next.store(0, std::memory_order_relaxed);
   working.store(static_cast<uint32_t>(helpers.size()), std::memory_order_relaxed);
   generation.fetch_add(1);

@@ -48,9 +48,9 @@ public:
           body(int64_t(0), extent, 0);
         return;
       }
-      int64_t piece = std::max({(extent + soloPieces - 1) / soloPieces, grain, int64_t(1)});
-      for (int64_t begin = 0; begin < extent && !stop(); begin += piece)
-        body(begin, std::min(begin + piece, extent), 0);
+      int64_t chunkSize = std::max({(extent + soloChunks - 1) / soloChunks, grain, int64_t(1)});
+      for (int64_t begin = 0; begin < extent && !stop(); begin += chunkSize)
+        body(begin, std::min(begin + chunkSize, extent), 0);
       return;
     }
     runOnAll(
@@ -80,7 +80,7 @@ private:
   void stopHelpers();
 
   /// Chunks of a loop on one thread, which can stop between them.
-  static constexpr int64_t soloPieces = 64;
+  static constexpr int64_t soloChunks = 64;
 
   const std::chrono::nanoseconds spin;
   StopCheck stop;

@@ -16,7 +16,7 @@ namespace spmd {
 namespace {
 
 /// Elements of a block of the result, and number of additions that is worth another thread.
-constexpr int64_t kPieceElements = 1 << 16, kGrainAdditions = 1 << 14;
+constexpr int64_t kBlockElements = 1 << 16, kGrainAdditions = 1 << 14;
 
 struct Sizes {
   int64_t outer, rows, count, inner;
@@ -38,7 +38,7 @@ void addRow(T *target, const U *source, int64_t count, const Widen &widen) {
 
 /// Adds all updates of rows [first, last) of line `outer`; `target` is row `first`.
 template <typename Index, typename T, typename U, typename Widen>
-void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const Index *indices,
+void addBlock(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, int64_t last, const Index *indices,
               const U *updates, T *target, const Widen &widen) {
   const U *source = updates + outer * sizes.count * sizes.inner;
   if (!isAlong) {
@@ -58,11 +58,11 @@ void addPiece(const Sizes &sizes, bool isAlong, int64_t outer, int64_t first, in
 
 /// Splits rows into blocks: enough for the threads, and small enough for a cache (and for the scratch).
 template <typename Body>
-void forEachPiece(const Sizes &sizes, ParallelFor &parallelFor, bool isHalf, const Body &body) {
+void forEachBlock(const Sizes &sizes, ParallelFor &parallelFor, bool isHalf, const Body &body) {
   int64_t additions = sizes.outer * sizes.count * sizes.inner;
   int64_t pieces = 1;
   if (isHalf)
-    pieces = (sizes.rows * sizes.inner + kPieceElements - 1) / kPieceElements;
+    pieces = (sizes.rows * sizes.inner + kBlockElements - 1) / kBlockElements;
   if (sizes.outer < parallelFor.getThreadCount() && additions > kGrainAdditions)
     pieces = std::max<int64_t>(pieces, parallelFor.getThreadCount());
   pieces = std::clamp<int64_t>(pieces, 1, std::max<int64_t>(1, sizes.rows));
@@ -88,17 +88,17 @@ void scatterAddAt(const LibraryCall &call, ParallelFor &parallelFor, const Index
     using Stored = typename decltype(element)::Stored;
     using Value = typename decltype(element)::Value;
     constexpr bool isHalf = sizeof(Value) > sizeof(Stored);
-    forEachPiece(sizes, parallelFor, isHalf, [&](int64_t outer, int64_t first, int64_t last) {
+    forEachBlock(sizes, parallelFor, isHalf, [&](int64_t outer, int64_t first, int64_t last) {
       int64_t begin = (outer * sizes.rows + first) * sizes.inner;
       if constexpr (isHalf) {
         Stored *target = static_cast<Stored *>(result) + begin;
         std::vector<Value> sums((last - first) * sizes.inner);
         std::transform(target, target + sums.size(), sums.begin(), [=](Stored stored) { return element.load(stored); });
-        addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const Stored *>(updates), sums.data(),
+        addBlock(sizes, isAlong, outer, first, last, indices, static_cast<const Stored *>(updates), sums.data(),
                  [=](Stored stored) { return element.load(stored); });
         std::transform(sums.begin(), sums.end(), target, [=](Value value) { return element.store(value); });
       } else {
-        addPiece(sizes, isAlong, outer, first, last, indices, static_cast<const Value *>(updates),
+        addBlock(sizes, isAlong, outer, first, last, indices, static_cast<const Value *>(updates),
                  static_cast<Value *>(result) + begin, [](Value value) { return value; });
       }
     });

@@ -69,8 +69,8 @@ void Product::prepare(const LibraryKernels &kernels) const { kernels.find(module
 void Product::runFewRows(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs,
                          DevicePointer result) const {
   // As in the kernel: if rows or columns of the larger side are contiguous, each lane takes one of them.
-  bool isLhsFew = shape.m <= shape.n, liesAcross = isLhsFew ? !shape.transposeRhs : shape.transposeLhs;
-  int64_t places = liesAcross ? 32 : 8, many = std::max(shape.m, shape.n);
+  bool isLhsFew = shape.m <= shape.n, isContiguousAcross = isLhsFew ? !shape.transposeRhs : shape.transposeLhs;
+  int64_t places = isContiguousAcross ? 32 : 8, many = std::max(shape.m, shape.n);
   int64_t parts = std::min(shape.m, shape.n) > 0 ? (many + places - 1) / places : 0;
   launcher.launchOver(shape.batch * parts, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n,
                       shape.k, shape.transposeLhs, shape.transposeRhs, places);

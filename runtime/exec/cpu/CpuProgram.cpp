@@ -154,7 +154,7 @@ void CpuProgram::beginRun() {
   device.getParallelFor().setStopCheck(stop);
 }
 
-int64_t CpuProgram::mark() {
+int64_t CpuProgram::recordTime() {
   return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 

@@ -47,7 +47,7 @@ private:
   void *stageResult(BufferId id, DeviceBufferRef &) override { return buffers[static_cast<size_t>(id)]; }
   void finishResult(BufferId, const DeviceBufferRef &) override {}
   DeviceBufferRef allocateHost(int64_t bytes) override { return device.allocate(bytes); }
-  int64_t mark() override;
+  int64_t recordTime() override;
 
   const CpuCode &code;
   CpuDevice &device;

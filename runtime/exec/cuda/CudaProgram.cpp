@@ -73,7 +73,7 @@ struct CudaProgram::Library final : PreparedStep {
     try {
       program.device.getLibrary().run(call, program.target, addresses, program.addressOf(result), program.getScratch());
     } catch (const Error &error) {
-      throw error.withContext(program.describePlace());
+      throw error.withContext(program.describeLocation());
     }
   }
 };
@@ -129,7 +129,7 @@ struct CudaProgram::Transfer final : DeviceCollective {
     try {
       collective.run(program.transfers, program.addressOf(operand), program.addressOf(result), scratch);
     } catch (const Error &error) {
-      throw error.withContext(program.describePlace());
+      throw error.withContext(program.describeLocation());
     }
     program.check(isDone.record(program.transfers), "cuEventRecord");
   }
@@ -148,7 +148,7 @@ CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, Cu
     comm = group->join(position, context.prepareTimeout);
   }
   graphs = std::make_unique<GraphCache>(driver, [this](cuda::Result result, const char *what) { check(result, what); });
-  joinsSteps = true;
+  mergesSteps = true;
   const std::string &bytes = context.artifact->constants;
   if (plan.arenaBytes > 0)
     arena = allocateFor(device, plan.arenaBytes, [&] { return "the intermediate values of '" + plan.name + "'"; });
@@ -188,7 +188,7 @@ CudaProgram::~CudaProgram() {
     driver.StreamDestroy(transfers);
 }
 
-void CudaProgram::runJoined(const std::vector<PreparedStep *> &steps) {
+void CudaProgram::runMerged(const std::vector<PreparedStep *> &steps) {
   graphs->run(steps, runAddresses, stream, [&](cuda::Stream where) {
     struct Restore {
       CudaProgram &program;
@@ -271,14 +271,14 @@ void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
                           static_cast<unsigned>(kernel.blockThreads), 1, 1, static_cast<unsigned>(kernel.sharedBytes),
                           target, parameters.data(), nullptr);
   if (result != cuda::kSuccess)
-    throw Error(describePlace() + ": the kernel '" + kernel.symbol + "' does not start: " + driver.describe(result));
+    throw Error(describeLocation() + ": the kernel '" + kernel.symbol + "' does not start: " + driver.describe(result));
 }
 
-std::string CudaProgram::describePlace() const { return getPlace().str() + ": " + device.str(); }
+std::string CudaProgram::describeLocation() const { return getStepLocation().str() + ": " + device.str(); }
 
 void CudaProgram::check(cuda::Result result, const char *what) const {
   if (result != cuda::kSuccess)
-    throw Error(describePlace() + ": " + what + ": " + driver.describe(result));
+    throw Error(describeLocation() + ": " + what + ": " + driver.describe(result));
 }
 
 void CudaProgram::beginRun() {
@@ -304,14 +304,14 @@ void CudaProgram::wait() {
     if (result == cuda::kSuccess)
       return;
     if (result != cuda::kNotReady)
-      throw Error(describePlace() + " (" + device.getGpu().getName() +
+      throw Error(describeLocation() + " (" + device.getGpu().getName() +
                   "): a step up to here failed: " + driver.describe(result));
     checkVerdict();
     try {
       if (group)
         group->check(comm);
     } catch (const Error &error) {
-      throw error.withContext(describePlace());
+      throw error.withContext(describeLocation());
     }
     if (std::chrono::steady_clock::now() - began > spin)
       std::this_thread::sleep_for(nap);
@@ -362,25 +362,25 @@ void CudaProgram::finishResult(BufferId id, const DeviceBufferRef &staging) {
     check(driver.MemcpyHtoDAsync(addressOf(id), staging->data(), bytesOf(id), stream), "cuMemcpyHtoDAsync");
 }
 
-int64_t CudaProgram::mark() {
+int64_t CudaProgram::recordTime() {
   if (eventCount == events.size()) {
     cuda::Event event = nullptr;
     check(driver.EventCreate(&event, 0), "cuEventCreate");
     events.push_back(event);
   }
   if (eventCount == 0) // Nothing is queued yet: the event happens now.
-    firstMarkNs = nowNs();
+    firstTimeNs = nowNs();
   check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
   return static_cast<int64_t>(++eventCount); // 0 means no event.
 }
 
-void CudaProgram::resolveMarks(std::vector<ProfileEvent> &profile) {
+void CudaProgram::resolveTimes(std::vector<ProfileEvent> &profile) {
   auto resolve = [&](int64_t &time) {
     float milliseconds = 0;
     if (time <= 0 || time > static_cast<int64_t>(eventCount))
       return;
     if (driver.EventElapsedTime(&milliseconds, events[0], events[static_cast<size_t>(time) - 1]) == cuda::kSuccess)
-      time = firstMarkNs + static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
+      time = firstTimeNs + static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
     else // The run failed before this event.
       time = nowNs();
   };

@@ -47,7 +47,7 @@ private:
   std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &desc, BufferId operand,
                                                       BufferId result) override;
   void finishPreparation() override;
-  void runJoined(const std::vector<PreparedStep *> &steps) override;
+  void runMerged(const std::vector<PreparedStep *> &steps) override;
   void beginRun() override;
   void endRun() override;
   void abandon(const std::string &cause) noexcept override;
@@ -59,8 +59,8 @@ private:
   void *stageResult(BufferId id, DeviceBufferRef &staging) override;
   void finishResult(BufferId id, const DeviceBufferRef &staging) override;
   DeviceBufferRef allocateHost(int64_t bytes) override { return device.allocateStaging(bytes); }
-  int64_t mark() override;
-  void resolveMarks(std::vector<ProfileEvent> &events) override;
+  int64_t recordTime() override;
+  void resolveTimes(std::vector<ProfileEvent> &events) override;
 
   cuda::DevicePointer addressOf(BufferId id) const {
     return reinterpret_cast<cuda::DevicePointer>(buffers[static_cast<size_t>(id)]);
@@ -71,7 +71,7 @@ private:
   }
   void launch(int32_t kernel, size_t firstPointer, size_t count);
   /// `mlp.spmd:5:7: cuda:0`: the location of the current step.
-  std::string describePlace() const;
+  std::string describeLocation() const;
   /// Throws spmd::Error with that location unless the result is success.
   void check(cuda::Result result, const char *what) const;
   /// Returns when the stream has executed all queued work; throws when the job is over.
@@ -107,7 +107,7 @@ private:
 
   std::vector<cuda::Event> events; ///< Events of the run's profile; reused by the next run.
   size_t eventCount = 0;
-  int64_t firstMarkNs = 0;
+  int64_t firstTimeNs = 0;
 };
 
 } // namespace spmd

@@ -22,7 +22,8 @@ protected:
 // shard is padded to the size of the others.
 TEST_F(ShardsTest, NestedCeilingsLeavePaddingInTheLastPiece) {
   spmd::MeshShape mesh{{{"a", 2}, {"b", 2}}};
-  DeviceTensors shards = cutIntoShards(i32({7}, {0, 1, 2, 3, 4, 5, 6}), type("i32[7@\"(a, b)\"]"), mesh, Poison::Huge);
+  DeviceTensors shards =
+      splitIntoShards(i32({7}, {0, 1, 2, 3, 4, 5, 6}), type("i32[7@\"(a, b)\"]"), mesh, Poison::Huge);
   ASSERT_EQ(shards.size(), 4u);
   EXPECT_EQ(intsOf(shards[0]), (std::vector<int64_t>{0, 1}));
   EXPECT_EQ(intsOf(shards[1]), (std::vector<int64_t>{2, 3}));
@@ -33,7 +34,7 @@ TEST_F(ShardsTest, NestedCeilingsLeavePaddingInTheLastPiece) {
 // The minor axis of the mesh shards the columns and the major axis the rows: device 1 holds the upper right block.
 TEST_F(ShardsTest, DevicesAreNumberedWithTheFirstAxisMajor) {
   spmd::MeshShape mesh{{{"a", 2}, {"b", 2}}};
-  DeviceTensors shards = cutIntoShards(iotaF32({2, 2}), type("f32[2@a, 2@b]"), mesh, Poison::Nan);
+  DeviceTensors shards = splitIntoShards(iotaF32({2, 2}), type("f32[2@a, 2@b]"), mesh, Poison::Nan);
   EXPECT_EQ(floatsOf(shards[1]), (std::vector<double>{1}));
   EXPECT_EQ(floatsOf(shards[2]), (std::vector<double>{2}));
 }
@@ -41,7 +42,7 @@ TEST_F(ShardsTest, DevicesAreNumberedWithTheFirstAxisMajor) {
 // Five elements on four devices: two each, so the third has one and the fourth only poison.
 TEST_F(ShardsTest, EmptyShardIsAllPoison) {
   spmd::MeshShape mesh{{{"a", 4}}};
-  DeviceTensors shards = cutIntoShards(iotaF32({5}), type("f32[5@a]"), mesh, Poison::Nan);
+  DeviceTensors shards = splitIntoShards(iotaF32({5}), type("f32[5@a]"), mesh, Poison::Nan);
   EXPECT_EQ(shards[2].elements[0].f, 4);
   EXPECT_TRUE(std::isnan(shards[2].elements[1].f));
   EXPECT_TRUE(std::isnan(shards[3].elements[0].f) && std::isnan(shards[3].elements[1].f));
@@ -53,7 +54,7 @@ TEST_F(ShardsTest, JoiningUndoesCutting) {
   for (const char *text :
        {"f32[7, 5]", "f32[7@a, 5]", "f32[7@b, 5@a]", "f32[7@\"(b, a)\", 5]", "f32[7@\"a:(1)2\", 5@\"a:(2)2\"]"}) {
     std::string error;
-    auto joined = joinShards(cutIntoShards(global, type(text), mesh, Poison::Nan), type(text), mesh, error);
+    auto joined = assembleShards(splitIntoShards(global, type(text), mesh, Poison::Nan), type(text), mesh, error);
     ASSERT_TRUE(mlir::succeeded(joined)) << text << ": " << error;
     EXPECT_EQ(floatsOf(*joined), floatsOf(global)) << text;
   }
@@ -61,10 +62,10 @@ TEST_F(ShardsTest, JoiningUndoesCutting) {
 
 TEST_F(ShardsTest, JoiningNamesTheDevicesThatDisagree) {
   spmd::MeshShape mesh{{{"a", 2}, {"b", 2}}};
-  DeviceTensors shards = cutIntoShards(iotaF32({4}), type("f32[4@a]"), mesh, Poison::Nan);
+  DeviceTensors shards = splitIntoShards(iotaF32({4}), type("f32[4@a]"), mesh, Poison::Nan);
   shards[3].elements[1] = Scalar::ofFloat(9);
   std::string error;
-  EXPECT_TRUE(mlir::failed(joinShards(shards, type("f32[4@a]"), mesh, error)));
+  EXPECT_TRUE(mlir::failed(assembleShards(shards, type("f32[4@a]"), mesh, error)));
   EXPECT_NE(error.find("devices 2 and 3 disagree about element [3]"), std::string::npos) << error;
 }
 
@@ -72,7 +73,7 @@ TEST_F(ShardsTest, UnreducedPiecesAreNotJoined) {
   spmd::MeshShape mesh{{{"a", 2}}};
   DeviceTensors shards(2, iotaF32({4}));
   std::string error;
-  EXPECT_TRUE(mlir::failed(joinShards(shards, type("f32[4] unreduced(a)"), mesh, error)));
+  EXPECT_TRUE(mlir::failed(assembleShards(shards, type("f32[4] unreduced(a)"), mesh, error)));
   EXPECT_NE(error.find("unreduced"), std::string::npos);
 }
 

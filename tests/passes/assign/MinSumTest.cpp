@@ -76,7 +76,7 @@ TEST(MinSum, IsExactWhereTablesFit) {
 }
 
 // With tables that are too small, the result is a lower bound, and `isExact` is false.
-TEST(MinSum, IsABoundWhereTheyDoNot) {
+TEST(MinSum, IsABoundWithSmallTables) {
   unsigned inexact = 0;
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);

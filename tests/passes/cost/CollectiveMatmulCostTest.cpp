@@ -10,13 +10,13 @@ namespace {
 constexpr double us = 1e-6, ms = 1e-3;
 
 /// 10 us and 1 GB/s; a transfer can overlap completely with computation.
-CollectiveMatmulWork workOf(int64_t devices, double pieceBytes, double pieceProduct) {
+CollectiveMatmulWork workOf(int64_t devices, double chunkBytes, double chunkProduct) {
   CollectiveMatmulWork work;
   work.devices = devices;
   work.rates = {10, 1e9, 1};
-  work.pieceBytes = pieceBytes;
-  work.pieceProduct = pieceProduct;
-  work.wholeProduct = static_cast<double>(devices) * pieceProduct;
+  work.chunkBytes = chunkBytes;
+  work.chunkProduct = chunkProduct;
+  work.fullProduct = static_cast<double>(devices) * chunkProduct;
   return work;
 }
 
@@ -74,7 +74,7 @@ TEST(RingCost, WhatDoesNotOverlapIsExposed) {
 TEST(RingCost, CopiesAndOtherProductsCountAgainstIt) {
   CollectiveMatmulWork work = workOf(4, 1e6, 1.5 * ms);
   work.once = 1 * ms;
-  work.pieceProduct = 2 * ms; // It includes half a millisecond of copies.
+  work.chunkProduct = 2 * ms; // It includes half a millisecond of copies.
   EXPECT_NEAR(total(work, CollectiveMatmulKind::One), 9 * ms, 1e-12);
   EXPECT_EQ(chooseCollectiveMatmulKind(work), CollectiveMatmulKind::One);
   // All but 0.01 ms of the collective overlaps with other products already.

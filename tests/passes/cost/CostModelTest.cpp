@@ -50,9 +50,9 @@ TEST(CostModel, ComputationIsAsLongAsItsLongerHalf) {
 TEST(CostModel, AnOrderTakesAPassForEachTimeThatItsLineDoubles) {
   CostModel model = parsed(kTwoLinks);
   model.memoryPerSecond = 1e9;
-  EXPECT_DOUBLE_EQ(model.orderSeconds(4096, 1024), 4096 * 10 * 32 / 1e9);
-  EXPECT_DOUBLE_EQ(model.orderSeconds(4096, 1025), 4096 * 11 * 32 / 1e9);
-  EXPECT_DOUBLE_EQ(model.orderSeconds(3, 1), 3 * 32 / 1e9);
+  EXPECT_DOUBLE_EQ(model.sortSeconds(4096, 1024), 4096 * 10 * 32 / 1e9);
+  EXPECT_DOUBLE_EQ(model.sortSeconds(4096, 1025), 4096 * 11 * 32 / 1e9);
+  EXPECT_DOUBLE_EQ(model.sortSeconds(3, 1), 3 * 32 / 1e9);
 }
 
 TEST(CostModel, ReadsWhatItWrites) {

@@ -10,14 +10,14 @@ namespace spmdc {
 class CompiledKernels : public PlannedProgram {
 public:
   /// How the range of a launch is split: not at all, into single iterations, into thirds; the last part runs first.
-  enum Way : unsigned { Whole, Ones, Thirds, WayCount };
+  enum Variant : unsigned { Whole, Ones, Thirds, VariantCount };
 
   /// Compiles function @main of the module; fails the running test on errors.
   CompiledKernels(mlir::ModuleOp module, const CpuTarget &target = CpuTarget::host());
   ~CompiledKernels() override;
 
   bool isGood() const override { return library != nullptr; }
-  unsigned getWayCount() const override { return WayCount; }
+  unsigned getVariantCount() const override { return VariantCount; }
 
 private:
   std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,

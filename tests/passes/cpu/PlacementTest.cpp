@@ -11,7 +11,7 @@
 
 using namespace spmdc;
 
-TEST(Placement, EveryDeviceTakesItsPiece) { checkPieces(compileForCpu); }
+TEST(Placement, EveryDeviceTakesItsPiece) { checkShards(compileForCpu); }
 
 TEST(Placement, PaddingIsMasked) { checkMasks(compileForCpu); }
 

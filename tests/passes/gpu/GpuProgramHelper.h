@@ -12,13 +12,13 @@ namespace spmdc {
 class GpuProgram : public PlannedProgram {
 public:
   /// The order in which threads run.
-  enum Way : unsigned { Forward, Backward, Shuffled, WayCount };
+  enum Variant : unsigned { Forward, Backward, Shuffled, VariantCount };
 
   /// Compiles function @main of the module; fails the running test on errors.
   GpuProgram(mlir::ModuleOp module, const std::string &chip = "sm_90");
 
   bool isGood() const override { return emulator != nullptr; }
-  unsigned getWayCount() const override { return WayCount; }
+  unsigned getVariantCount() const override { return VariantCount; }
   /// The errors of ptxas about the PTX, including spilled registers; empty if there is no ptxas.
   std::string findFault() const override { return findFault(artifact.code); }
   static std::string findFault(const std::string &ptx);

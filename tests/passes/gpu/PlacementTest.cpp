@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace spmdc;
 
-TEST(GpuPlacement, EveryDeviceTakesItsPiece) { checkPieces(compileForGpu); }
+TEST(GpuPlacement, EveryDeviceTakesItsPiece) { checkShards(compileForGpu); }
 
 TEST(GpuPlacement, PaddingIsMasked) { checkMasks(compileForGpu); }
 
@@ -51,7 +51,7 @@ TEST(GpuPlacement, WhatIsRefusedWouldChangeTheResult) {
         if (canOverwrite(kernel, 0, output))
           continue;
         bool isSame = true;
-        for (unsigned way = 0; way < GpuProgram::WayCount; ++way) {
+        for (unsigned way = 0; way < GpuProgram::VariantCount; ++way) {
           std::vector<Tensor> actual = program.runKernel(kernel, inputs, way, {}, PlannedProgram::Overwrite{0, output});
           for (size_t i = 0; i < expected.size(); ++i)
             isSame &= toBytes(actual[i]) == toBytes(expected[i]);

@@ -141,7 +141,7 @@ TEST_F(ReshardPlannerTest, SlowAxesAreSpared) {
 }
 
 // Hosts that each hold a full array on several devices send every part of it to each other once.
-TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
+TEST_F(ReshardPlannerTest, TransfersAlongSlowAxesAreSpread) {
   spmd::MeshShape mesh{{{"host", 2}, {"local", 4}}};
   spmd::AxisRef host{"host", 1, 0};
   auto kindsOf = [](const ReshardPlan &plan) {
@@ -171,7 +171,7 @@ TEST_F(ReshardPlannerTest, WhoHasTheSameSharesWhatComesAlongSlowAxes) {
 }
 
 // The search ignores axes that neither side names: 4,096 devices over twelve axes, of which two are used.
-TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
+TEST_F(ReshardPlannerTest, UnusedAxesAreNotSearched) {
   spmd::MeshShape mesh;
   for (char name = 'a'; name < 'm'; ++name)
     mesh.axes.push_back({std::string(1, name), 2});
@@ -189,7 +189,7 @@ TEST_F(ReshardPlannerTest, AxesThatNobodyNamesAreNotSearched) {
 
 // 5 elements over a=4 are 2 2 1 0, but 2 1 2 0 over its halves: a gather of the minor half does not give the shards of
 // the major half, nor the reverse. An exchange does.
-TEST_F(ReshardPlannerTest, PartsOfAnUnevenlyCutAxisAreExchanged) {
+TEST_F(ReshardPlannerTest, PartsOfAnUnevenAxisAreExchanged) {
   ReshardPlanner planner(spmd::MeshShape{{{"a", 4}}});
   spmd::Sharding whole{{{a}}, {}}, half{{{{"a", 1, 2}}}, {}};
   for (auto [from, to] : {std::pair(whole, half), std::pair(half, whole)}) {

@@ -25,7 +25,7 @@ protected:
 };
 
 // An axis of one device is not an atom.
-TEST_F(ReshardSpacesTest, StatesAreOverWholeAxes) {
+TEST_F(ReshardSpacesTest, StatesAreOverFullAxes) {
   const ReshardState *state = spaces.getState(attr({{{{"b"}}, {{"one"}}}, {{"a"}}}));
   ASSERT_TRUE(state);
   EXPECT_EQ(*state, ReshardState({{1}, {}}, {0}));

@@ -214,7 +214,7 @@ protected:
     SmallVector<DeviceTensors> pieces;
     for (auto [index, argument] : llvm::enumerate(arguments)) {
       Attribute type = function.getArgAttr(static_cast<unsigned>(index), kGlobalTypeAttrName);
-      pieces.push_back(cutIntoShards(argument, cast<ArrayType>(cast<TypeAttr>(type).getValue()), mesh, poison));
+      pieces.push_back(splitIntoShards(argument, cast<ArrayType>(cast<TypeAttr>(type).getValue()), mesh, poison));
     }
     FailureOr<SmallVector<DeviceTensors>> results = grid.evaluate(function, pieces);
     if (failed(results))

@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-void checkPieces(const MakeProgram &make) {
+void checkShards(const MakeProgram &make) {
   spmd::MeshShape mesh{{{"a", 3}, {"b", 4}}};
   spmd::AxisRef a{"a"}, b{"b"}, half{"b", 2, 2};
   struct Case {
@@ -53,7 +53,7 @@ void checkPieces(const MakeProgram &make) {
         index = index * axis.sizeIn(mesh) + positions.back();
       }
       spmd::ShardRange range = spmd::shardRange(test.size, sizes, positions);
-      for (unsigned way = 0; way < program->getWayCount(); ++way) {
+      for (unsigned way = 0; way < program->getVariantCount(); ++way) {
         std::vector<Tensor> results = program->run({argument}, way, coordinates);
         ASSERT_EQ(results.size(), 4u);
         for (int64_t i = 0; i < range.size * 2; ++i)

@@ -29,7 +29,7 @@ public:
   /// A fault of the code other than wrong results; empty if there is none.
   virtual std::string findFault() const { return ""; }
   /// The number of ways to split ranges or to order threads; all must give the same bits.
-  virtual unsigned getWayCount() const = 0;
+  virtual unsigned getVariantCount() const = 0;
 
   /// Runs @main on the device with the given mesh coordinates. Fails the running test on errors.
   std::vector<Tensor> run(llvm::ArrayRef<Tensor> arguments, unsigned way = 0,

@@ -29,7 +29,7 @@ std::string returnProgram();
 
 /// all_slice, shard_start, shard_size and axis_index on every device of a mesh of 3 x 4, over one axis, two, and a part
 /// of one, with sizes that do not divide, against the arithmetic of runtime/sharding/Sharding.h.
-void checkPieces(const MakeProgram &make);
+void checkShards(const MakeProgram &make);
 
 /// Reductions over dimensions that do not divide, masked as by the partitioner, on every device.
 void checkMasks(const MakeProgram &make);

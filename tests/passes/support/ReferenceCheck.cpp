@@ -91,7 +91,7 @@ void checkProgram(const std::string &text, const ProgramCheck &options, const Ma
   EXPECT_EQ(program->findFault(), "");
   std::vector<Tensor> actual = program->run(arguments);
   compare(actual, *expected, arguments, options);
-  for (unsigned way = 1; way < program->getWayCount(); ++way)
+  for (unsigned way = 1; way < program->getVariantCount(); ++way)
     expectSameBits(program->run(arguments, way), actual, "with way " + std::to_string(way) + " of running");
 }
 
@@ -130,7 +130,7 @@ int checkKernels(const std::string &text, const ProgramCheck &options, const Mak
         wanted.push_back(output[device]);
       std::vector<Tensor> actual = program->runKernel(kernel, inputs[device], 0, coordinates);
       compare(actual, wanted, inputs[device], options);
-      for (unsigned way = 1; way < program->getWayCount(); ++way)
+      for (unsigned way = 1; way < program->getVariantCount(); ++way)
         expectSameBits(program->runKernel(kernel, inputs[device], way, coordinates), actual,
                        "with way " + std::to_string(way) + " of running");
       for (unsigned output = 0; output < outputs; ++output)
@@ -138,7 +138,7 @@ int checkKernels(const std::string &text, const ProgramCheck &options, const Mak
           if (!canOverwrite(kernel, input, output))
             continue;
           pairs += device == 0;
-          for (unsigned way = 0; way < program->getWayCount(); ++way)
+          for (unsigned way = 0; way < program->getVariantCount(); ++way)
             expectSameBits(
                 program->runKernel(kernel, inputs[device], way, coordinates, PlannedProgram::Overwrite{input, output}),
                 actual, "when output " + std::to_string(output) + " overwrites input " + std::to_string(input));

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/support/Error.h"
-#include "tests/programs/support/Apart.h"
 #include "tests/programs/support/Differential.h"
 #include "tests/programs/support/ExportCase.h"
+#include "tests/programs/support/OwnProcess.h"
 #include "tests/programs/support/Reduce.h"
 #include "tests/programs/support/SaveCase.h"
 #include "tools/common/CommandLine.h"
@@ -138,7 +138,7 @@ private:
         }
         return {};
       };
-      together = runApart(check, options.timeoutSeconds);
+      together = runInOwnProcess(check, options.timeoutSeconds);
       if (together.empty())
         return;
     }
@@ -170,7 +170,8 @@ private:
     CaseCheck check = [&](const Case &candidate) {
       if (options.processes)
         jobs.prepare(candidate.program.mesh.deviceCount());
-      std::string failure = runApart([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
+      std::string failure =
+          runInOwnProcess([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
       // A check that ended early may have left its jobs in the middle of a program.
       if (!failure.empty())
         jobs.reset();

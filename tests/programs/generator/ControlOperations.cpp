@@ -87,11 +87,12 @@ bool makeWhile(ProgramBuilder &b) {
   std::optional<Pair> pair = anyPair(b);
   if (!pair)
     return false;
-  std::string trips = std::to_string(b.random.integer(0, 4));
+  std::string iterations = std::to_string(b.random.integer(0, 4));
   std::string body = bothOf(b, *pair);
-  return letPair(
-      b, "(while n < " + trips + " carry (n = 0, r = ($0, $1)) { let (p, q) = r; yield (n + 1, " + body + "); })[1]",
-      *pair);
+  return letPair(b,
+                 "(while n < " + iterations + " carry (n = 0, r = ($0, $1)) { let (p, q) = r; yield (n + 1, " + body +
+                     "); })[1]",
+                 *pair);
 }
 
 /// A loop that reads the rows of an array one by one: it carries a row, and sometimes an array of rows that it writes,
@@ -129,23 +130,23 @@ bool makeRows(ProgramBuilder &b) {
     return isBool ? one + " && " + other : "maximum(" + one + ", " + other + ")";
   };
   // All rows, or some; for indices out of bounds the first and last row count.
-  std::string trips = b.random.chance(60) ? rows : std::to_string(b.random.integer(0, shape[0]));
+  std::string iterations = b.random.chance(60) ? rows : std::to_string(b.random.integer(0, shape[0]));
   Pair pair{*x, *x, /*selects=*/!isBool};
   if (b.random.chance(25))
     return b
-        .let("for k in 0.." + trips + " carry (p = $0) { yield " + update("p", join("p[" + index + "]", "p[k - 1]")) +
-                 "; }",
+        .let("for k in 0.." + iterations + " carry (p = $0) { yield " +
+                 update("p", join("p[" + index + "]", "p[k - 1]")) + "; }",
              {*x}, dtype, shape, accuracyOf(b, pair))
         .has_value();
   pair.y = b.matching(row, dtype);
   std::string next = join("p", "$0[" + index + "]");
   if (b.random.chance(30))
-    return b.letAll("for k in 0.." + trips + " carry (p = $1, q = $0) { let p = " + next + "; yield (p, " +
+    return b.letAll("for k in 0.." + iterations + " carry (p = $1, q = $0) { let p = " + next + "; yield (p, " +
                         update("q", "p") + "); }",
                     {pair.x, pair.y}, dtype, {row, shape}, accuracyOf(b, pair));
-  std::string loop = "for k in 0.." + trips + " carry (p = $1) { yield " + next + "; }";
+  std::string loop = "for k in 0.." + iterations + " carry (p = $1) { yield " + next + "; }";
   if (b.random.chance(30))
-    loop = "(while k < " + trips + " carry (k = 0, p = $1) { yield (k + 1, " + next + "); })[1]";
+    loop = "(while k < " + iterations + " carry (k = 0, p = $1) { yield (k + 1, " + next + "); })[1]";
   return b.let(loop, {pair.x, pair.y}, dtype, row, accuracyOf(b, pair)).has_value();
 }
 

@@ -20,7 +20,7 @@ bool makeIota(ProgramBuilder &b) {
     return false;
   int64_t dim = b.random.integer(0, static_cast<int64_t>(shape.size()) - 1);
   DType dtype = b.random.chance(50) ? b.randomInteger() : b.randomFloat();
-  std::string type = dtype == DType::I32 ? listText(shape) : typeText(dtype, shape, b.randomMarks(shape.size()));
+  std::string type = dtype == DType::I32 ? listText(shape) : typeText(dtype, shape, b.randomAnnotations(shape.size()));
   return b
       .let("iota(" + type + ", axis=" + b.dimText(dim, static_cast<int64_t>(shape.size())) + ")", {}, dtype, shape,
            {.bound = static_cast<double>(shape[dim]), .bits = true})

@@ -130,15 +130,15 @@ private:
   std::string region(int depth) {
     switch (random.integer(0, 3)) {
     case 0: {
-      int64_t trips = random.integer(0, 3);
+      int64_t iterations = random.integer(0, 3);
       double before = slope, bend = curvature;
       std::string body = step(depth - 1);
       double first = slope / before, second = std::max(curvature - first * bend, 0.0) / (before * before);
       slope = before;
       curvature = bend;
-      for (int64_t i = 0; i < trips; ++i)
+      for (int64_t i = 0; i < iterations; ++i)
         grow(std::max(first, 1.0), second);
-      return "for i in 0.." + std::to_string(trips) + " carry (v = v) { yield " + body + "; }";
+      return "for i in 0.." + std::to_string(iterations) + " carry (v = v) { yield " + body + "; }";
     }
     case 1: {
       double before = slope, bend = curvature;
@@ -159,14 +159,14 @@ private:
       return "checkpoint(" + name + ")(v, p)";
     }
     default:
-      return onPieces();
+      return onShards();
     }
   }
 
   /// A shard_map over one axis; sometimes its function passes its shards to another shard_map, over another axis.
-  std::string onPieces() {
+  std::string onShards() {
     for (const spmd::MeshAxis &axis : mesh.axes)
-      if (std::optional<int64_t> dim = cutDim(shape, axis)) {
+      if (std::optional<int64_t> dim = dividedDim(shape, axis)) {
         std::string steps, axes;
         // Along the other axes the sharding is sometimes left to the compiler.
         if (random.chance(50)) {
@@ -174,26 +174,26 @@ private:
           std::vector<int64_t> local = shape;
           local[static_cast<size_t>(*dim)] /= axis.size;
           for (const spmd::MeshAxis &other : mesh.axes)
-            if (std::optional<int64_t> within = cutDim(local, other); within && other.name != axis.name) {
+            if (std::optional<int64_t> within = dividedDim(local, other); within && other.name != axis.name) {
               std::string names = mesh.axes.size() == 2 && random.chance(50) ? "" : ", axis_names=" + other.name;
-              steps = "let v = " + callOnPieces(other, *within, "", names) + "; ";
+              steps = "let v = " + callOnShards(other, *within, "", names) + "; ";
               break;
             }
         }
-        return callOnPieces(axis, *dim, steps, axes);
+        return callOnShards(axis, *dim, steps, axes);
       }
     return grow(1, 1), "cos(v)";
   }
 
   /// Returns a dimension that the axis divides, or nullopt, also sometimes if there is one.
-  std::optional<int64_t> cutDim(const std::vector<int64_t> &of, const spmd::MeshAxis &axis) {
+  std::optional<int64_t> dividedDim(const std::vector<int64_t> &of, const spmd::MeshAxis &axis) {
     for (int64_t dim = 0; dim < rank; ++dim)
       if (of[static_cast<size_t>(dim)] % axis.size == 0 && of[static_cast<size_t>(dim)] != 0 && random.chance(50))
         return dim;
     return std::nullopt;
   }
 
-  std::string callOnPieces(const spmd::MeshAxis &axis, int64_t dim, const std::string &steps, const std::string &axes) {
+  std::string callOnShards(const spmd::MeshAxis &axis, int64_t dim, const std::string &steps, const std::string &axes) {
     std::string name = "%F_" + std::to_string(helperCount++), cut;
     for (int64_t i = 0; i < rank; ++i)
       cut += (i ? ", " : "") + (i == dim ? axis.name : std::string("_"));

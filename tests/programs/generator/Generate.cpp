@@ -55,7 +55,7 @@ void addResults(ProgramBuilder &b) {
   for (int variable : chosen) {
     ProgramResult result{variable, isTyped, {}};
     if (isTyped && b.random.chance(70))
-      result.marks = b.randomMarks(b.shapeOf(variable).size());
+      result.annotations = b.randomAnnotations(b.shapeOf(variable).size());
     program.results.push_back(std::move(result));
   }
 }

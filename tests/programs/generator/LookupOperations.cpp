@@ -122,7 +122,7 @@ bool makeLookup(ProgramBuilder &b) {
 }
 
 /// Returns constant indices, most of them in bounds, and their shape.
-std::pair<std::string, Shape> knownIndices(ProgramBuilder &b, int64_t size) {
+std::pair<std::string, Shape> constantIndices(ProgramBuilder &b, int64_t size) {
   int64_t count = b.random.integer(1, size + 2), some = b.random.integer(1, 3), far = b.random.integer(-size, size);
   std::string n = std::to_string(count), s = std::to_string(size), k = std::to_string(some), c = std::to_string(far);
   switch (b.random.integer(0, 9)) {
@@ -150,14 +150,14 @@ std::pair<std::string, Shape> knownIndices(ProgramBuilder &b, int64_t size) {
 }
 
 /// x[:, i], take and take_along_axis with constant indices.
-bool makeKnownLookup(ProgramBuilder &b) {
+bool makeConstantLookup(ProgramBuilder &b) {
   auto found = anyDim(b, isAnything);
   if (!found)
     return false;
   auto [x, dim] = *found;
   const Shape shape = b.shapeOf(x);
   int64_t rank = b.rankOf(x);
-  auto [text, taken] = knownIndices(b, shape[dim]);
+  auto [text, taken] = constantIndices(b, shape[dim]);
   Shape result = replaceDim(shape, dim, taken);
   if (!b.fits(result) || result.size() > 5)
     return false;
@@ -298,7 +298,7 @@ std::vector<Operation> lookupOperations() {
       {"lookup", 5, makeLookup},     {"update", 5, makeUpdate},
       {"sort", 3, makeSort},         {"scatter_add", 5, makeScatterAdd},
       {"argsort", 3, makeArgsort},   {"list element", 3, makeListElement},
-      {"top_k", 3, makeTopK},        {"known lookup", 6, makeKnownLookup},
+      {"top_k", 3, makeTopK},        {"known lookup", 6, makeConstantLookup},
       {"diagonal", 2, makeDiagonal},
   };
 }

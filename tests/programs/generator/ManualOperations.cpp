@@ -18,36 +18,36 @@ using spmd::DType;
 namespace {
 
 /// The operand and its sharding; `axis` shards dimension `dim`.
-struct Pieces {
+struct ShardedOperand {
   int x = 0;
-  Marks in;
+  Annotations in;
   std::string axis;
   int64_t axisSize = 1, dim = 0;
   Shape shape, local;
 };
 
-std::optional<Pieces> cut(ProgramBuilder &b) {
+std::optional<ShardedOperand> cut(ProgramBuilder &b) {
   std::optional<int> x = b.find([&](int v) {
     return b.isUsable(v) && b.rankOf(v) > 0 && b.dtypeOf(v) != DType::Bool && countOf(b.shapeOf(v)) > 0;
   });
   if (!x)
     return std::nullopt;
-  Pieces pieces;
-  pieces.x = b.tame(*x);
-  pieces.shape = pieces.local = b.shapeOf(pieces.x);
-  pieces.in.resize(pieces.shape.size(), DimMark{{}, false, -1});
+  ShardedOperand sharded;
+  sharded.x = b.tame(*x);
+  sharded.shape = sharded.local = b.shapeOf(sharded.x);
+  sharded.in.resize(sharded.shape.size(), DimAnnotation{{}, false, -1});
   for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
-    auto dim = static_cast<size_t>(b.random.integer(0, b.rankOf(pieces.x) - 1));
-    if (pieces.local[dim] % axis.size != 0 || b.random.chance(30))
+    auto dim = static_cast<size_t>(b.random.integer(0, b.rankOf(sharded.x) - 1));
+    if (sharded.local[dim] % axis.size != 0 || b.random.chance(30))
       continue;
-    pieces.local[dim] /= axis.size;
-    pieces.in[dim].axes.push_back(axis.name);
+    sharded.local[dim] /= axis.size;
+    sharded.in[dim].axes.push_back(axis.name);
     // The last axis is the minor one of its dimension.
-    pieces.axis = axis.name;
-    pieces.axisSize = axis.size;
-    pieces.dim = static_cast<int64_t>(dim);
+    sharded.axis = axis.name;
+    sharded.axisSize = axis.size;
+    sharded.dim = static_cast<int64_t>(dim);
   }
-  return pieces.axis.empty() ? std::nullopt : std::optional<Pieces>(pieces);
+  return sharded.axis.empty() ? std::nullopt : std::optional<ShardedOperand>(sharded);
 }
 
 /// A permutation: every device of the axis sends to the next.
@@ -60,10 +60,11 @@ std::string ringOver(const std::string &axis, int64_t size) {
 
 /// Returns the axes that shard the operand, and sometimes another one; the remaining axes are left to the compiler.
 /// Empty: all axes.
-std::string axisNames(ProgramBuilder &b, const Pieces &p, std::vector<std::string> &automatic) {
+std::string axisNames(ProgramBuilder &b, const ShardedOperand &p, std::vector<std::string> &automatic) {
   std::string names;
   for (const spmd::MeshAxis &axis : b.program.mesh.axes) {
-    bool isUsed = llvm::any_of(p.in, [&](const DimMark &mark) { return llvm::is_contained(mark.axes, axis.name); });
+    bool isUsed = llvm::any_of(
+        p.in, [&](const DimAnnotation &annotation) { return llvm::is_contained(annotation.axes, axis.name); });
     if (isUsed || b.random.chance(15))
       names += (names.empty() ? "" : ", ") + axis.name;
     else
@@ -74,20 +75,21 @@ std::string axisNames(ProgramBuilder &b, const Pieces &p, std::vector<std::strin
 
 /// Returns statements that annotate the local array over axes that are not manual, also unevenly, and that increase
 /// neither values nor errors.
-std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic) {
+std::string automaticSteps(ProgramBuilder &b, const ShardedOperand &p, const std::vector<std::string> &automatic) {
   std::string text;
   for (int64_t count = b.random.integer(1, 3); count > 0; --count) {
     std::string dim = std::to_string(b.random.integer(0, static_cast<int64_t>(p.local.size()) - 1)), step;
-    Marks marks(p.local.size());
+    Annotations annotations(p.local.size());
     switch (b.random.integer(0, 4)) {
     case 0:
     case 1:
       for (const std::string &axis : automatic)
         if (b.random.chance(70))
-          marks[static_cast<size_t>(b.random.integer(0, static_cast<int64_t>(marks.size()) - 1))].axes.push_back(axis);
-      for (DimMark &mark : marks)
-        mark.isOpen = b.random.chance(50);
-      step = "shard(x, " + partitionText(marks) + ")";
+          annotations[static_cast<size_t>(b.random.integer(0, static_cast<int64_t>(annotations.size()) - 1))]
+              .axes.push_back(axis);
+      for (DimAnnotation &annotation : annotations)
+        annotation.isOpen = b.random.chance(50);
+      step = "shard(x, " + partitionText(annotations) + ")";
       break;
     case 2:
       step = "roll(x, " + std::to_string(b.random.integer(-2, 2)) + ", axis=" + dim + ")";
@@ -121,9 +123,9 @@ std::string automaticSteps(ProgramBuilder &b, const Pieces &p, const std::vector
 /// Returns a statement that passes the local array to a nested shard_map, over some of the automatic axes; `function`
 /// is that shard_map's function. It increases neither values nor errors. Returns nothing if no axis divides a
 /// dimension.
-std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std::string> &automatic,
+std::string stepWithin(ProgramBuilder &b, const ShardedOperand &p, const std::vector<std::string> &automatic,
                        std::string &function) {
-  Marks in(p.local.size(), DimMark{{}, false, -1});
+  Annotations in(p.local.size(), DimAnnotation{{}, false, -1});
   Shape local = p.local;
   std::string names, last;
   int64_t lastSize = 1;
@@ -160,7 +162,7 @@ std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std
   function = "fn %F_within(x) { return " + body + "; }\n";
   // The axes may be omitted if they are all that are left.
   bool isAll = llvm::all_of(automatic, [&](const std::string &axis) {
-    return llvm::any_of(in, [&](const DimMark &mark) { return llvm::is_contained(mark.axes, axis); });
+    return llvm::any_of(in, [&](const DimAnnotation &annotation) { return llvm::is_contained(annotation.axes, axis); });
   });
   std::string given = isAll && b.random.chance(50) ? "" : ", axis_names=(" + names + ",)";
   std::string call = "shard_map(%F_within, in=(" + partitionText(in) + ",), out=" + partitionText(in) + given + ")(x)";
@@ -170,8 +172,8 @@ std::string stepWithin(ProgramBuilder &b, const Pieces &p, const std::vector<std
 }
 
 /// `body` is an expression of the local array `x`.
-bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, const Marks &out, const Shape &shape,
-               const Accuracy &accuracy) {
+bool letManual(ProgramBuilder &b, const ShardedOperand &p, const std::string &body, const Annotations &out,
+               const Shape &shape, const Accuracy &accuracy) {
   std::vector<std::string> automatic;
   std::string names = b.random.chance(70) ? axisNames(b, p, automatic) : "";
   std::string steps = automatic.empty() ? "" : automaticSteps(b, p, automatic), within;
@@ -188,7 +190,7 @@ bool letManual(ProgramBuilder &b, const Pieces &p, const std::string &body, cons
 
 /// psum, pmean, pmax, pmin over the shards.
 bool makeCombined(ProgramBuilder &b, const std::string &name) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   if (!p)
     return false;
   DType dtype = b.dtypeOf(p->x);
@@ -203,7 +205,7 @@ bool makeCombined(ProgramBuilder &b, const std::string &name) {
     if (name == "pmean")
       accuracy.bound = b.of(p->x).bound;
   }
-  Marks out = p->in;
+  Annotations out = p->in;
   out[p->dim].axes.pop_back();
   Shape shape = p->shape;
   shape[p->dim] /= p->axisSize;
@@ -212,7 +214,7 @@ bool makeCombined(ProgramBuilder &b, const std::string &name) {
 
 /// all_gather: every device has all shards.
 bool makeGathered(ProgramBuilder &b) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   if (!p)
     return false;
   Shape shape = p->shape;
@@ -222,7 +224,7 @@ bool makeGathered(ProgramBuilder &b) {
 }
 
 /// Returns another dimension that the axis can shard instead.
-std::optional<int64_t> otherDim(const Pieces &p) {
+std::optional<int64_t> otherDim(const ShardedOperand &p) {
   for (int64_t dim = 0; dim < static_cast<int64_t>(p.shape.size()); ++dim)
     if (dim != p.dim && p.local[dim] % p.axisSize == 0)
       return dim;
@@ -231,11 +233,11 @@ std::optional<int64_t> otherDim(const Pieces &p) {
 
 /// all_to_all moves the axis to another dimension, psum_scatter sums on the way.
 bool makeMoved(ProgramBuilder &b, bool isSum) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   std::optional<int64_t> to = p ? otherDim(*p) : std::nullopt;
   if (!to)
     return false;
-  Marks out = p->in;
+  Annotations out = p->in;
   out[p->dim].axes.pop_back();
   out[*to].axes.push_back(p->axis);
   std::string place = std::to_string(*to);
@@ -254,7 +256,7 @@ bool makeMoved(ProgramBuilder &b, bool isSum) {
 
 /// ppermute: each shard goes to the next device; sometimes the last one is dropped and replaced by zeros.
 bool makePermuted(ProgramBuilder &b) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   if (!p)
     return false;
   std::string pairs;
@@ -266,7 +268,7 @@ bool makePermuted(ProgramBuilder &b) {
 
 /// Functions of the device's index.
 bool makePlace(ProgramBuilder &b, bool isIndex) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   if (!p)
     return false;
   DType dtype = b.dtypeOf(p->x);
@@ -282,20 +284,20 @@ bool makePlace(ProgramBuilder &b, bool isIndex) {
                    computed(dtype, in.exact, in.bound + devices, in.grain, in.error));
 }
 
-std::string ringOf(const Pieces &p) { return ringOver(p.axis, p.axisSize); }
+std::string ringOf(const ShardedOperand &p) { return ringOver(p.axis, p.axisSize); }
 /// Returns another axis that shards the operand: a condition may differ over it.
-std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const Pieces &p) {
+std::optional<spmd::MeshAxis> otherAxis(ProgramBuilder &b, const ShardedOperand &p) {
   std::vector<spmd::MeshAxis> others;
   for (const spmd::MeshAxis &axis : b.program.mesh.axes)
-    for (const DimMark &mark : p.in)
-      if (axis.name != p.axis && llvm::is_contained(mark.axes, axis.name))
+    for (const DimAnnotation &annotation : p.in)
+      if (axis.name != p.axis && llvm::is_contained(annotation.axes, axis.name))
         others.push_back(axis);
   return others.empty() ? std::nullopt : std::optional<spmd::MeshAxis>(b.random.pick(others));
 }
 
 /// Some groups run a collective, others none or another one.
 bool makeUnderIf(ProgramBuilder &b) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;
   if (!other || !b.of(p->x).exact)
     return false;
@@ -320,12 +322,13 @@ bool makeUnderIf(ProgramBuilder &b) {
 
 /// Some groups run more iterations than others.
 bool makeUnderWhile(ProgramBuilder &b) {
-  std::optional<Pieces> p = cut(b);
+  std::optional<ShardedOperand> p = cut(b);
   std::optional<spmd::MeshAxis> other = p ? otherAxis(b, *p) : std::nullopt;
   if (!other)
     return false;
-  std::string trips = "axis_index(" + other->name + ") * " + std::to_string(b.random.integer(1, 2)) + " % 4";
-  return letManual(b, *p, "(while n < " + trips + " carry (n = 0, x = x) { yield (n + 1, " + ringOf(*p) + "); })[1]",
+  std::string iterations = "axis_index(" + other->name + ") * " + std::to_string(b.random.integer(1, 2)) + " % 4";
+  return letManual(b, *p,
+                   "(while n < " + iterations + " carry (n = 0, x = x) { yield (n + 1, " + ringOf(*p) + "); })[1]",
                    p->in, p->shape, b.of(p->x));
 }
 

@@ -23,15 +23,15 @@ namespace spmdc {
 using Shape = llvm::SmallVector<int64_t, 4>;
 
 /// The annotation of one size: `8@(a, b)?!1`. By default there is none.
-struct DimMark {
+struct DimAnnotation {
   std::vector<std::string> axes;
   bool isOpen = true;
   int priority = -1;
-  bool operator==(const DimMark &) const = default;
-  bool isSilent() const { return axes.empty() && isOpen && priority < 0; }
+  bool operator==(const DimAnnotation &) const = default;
+  bool isDefault() const { return axes.empty() && isOpen && priority < 0; }
 };
 /// One for each dimension, or none at all.
-using Marks = std::vector<DimMark>;
+using Annotations = std::vector<DimAnnotation>;
 
 struct Variable {
   spmd::DType dtype = spmd::DType::F32;
@@ -41,7 +41,7 @@ struct Variable {
 
 struct ProgramParameter {
   int variable = 0;
-  Marks marks;
+  Annotations annotations;
   std::vector<Scalar> elements; ///< Row-major.
 };
 
@@ -50,7 +50,7 @@ struct Statement {
   std::vector<int> results; ///< More than one: `let (v7, v8) = ...`.
   std::string expression;
   bool isTyped = false; ///< The type of its result is written, with these annotations.
-  Marks marks = {};
+  Annotations annotations = {};
   /// Written in parentheses at its use, if that is in one place of the same function and the result has no type.
   bool isInlined = false;
   /// The text of a function that the expression names; `%F` is its name in both.
@@ -69,7 +69,7 @@ struct Helper {
 struct ProgramResult {
   int variable = 0;
   bool isTyped = false;
-  Marks marks;
+  Annotations annotations;
 };
 
 struct Program {
@@ -96,8 +96,8 @@ struct Program {
 std::vector<int> variablesIn(const std::string &expression);
 
 /// Returns `f32[8, 4]`, with annotations if there are any.
-std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks = {});
+std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Annotations &annotations = {});
 /// Returns `P(a, _, (b, c)?)`.
-std::string partitionText(const Marks &marks);
+std::string partitionText(const Annotations &annotations);
 
 } // namespace spmdc

@@ -184,22 +184,23 @@ Shape ProgramBuilder::randomDims(int64_t rank, int percent) {
   return dims;
 }
 
-Marks ProgramBuilder::randomMarks(size_t rank, bool mayHavePriorities) {
-  Marks marks(rank);
-  for (DimMark &mark : marks)
-    mark.isOpen = random.chance(50);
+Annotations ProgramBuilder::randomAnnotations(size_t rank, bool mayHavePriorities) {
+  Annotations annotations(rank);
+  for (DimAnnotation &annotation : annotations)
+    annotation.isOpen = random.chance(50);
   for (const spmd::MeshAxis &axis : program.mesh.axes) {
     if (rank == 0 || random.chance(40))
       continue;
-    DimMark &mark = marks[static_cast<size_t>(random.integer(0, static_cast<int64_t>(rank) - 1))];
-    mark.axes.insert(mark.axes.begin() + random.integer(0, static_cast<int64_t>(mark.axes.size())), axis.name);
-    mark.isOpen = random.chance(25);
+    DimAnnotation &annotation = annotations[static_cast<size_t>(random.integer(0, static_cast<int64_t>(rank) - 1))];
+    annotation.axes.insert(annotation.axes.begin() + random.integer(0, static_cast<int64_t>(annotation.axes.size())),
+                           axis.name);
+    annotation.isOpen = random.chance(25);
   }
   if (mayHavePriorities && random.chance(15))
-    for (DimMark &mark : marks)
+    for (DimAnnotation &annotation : annotations)
       if (random.chance(50))
-        mark.priority = static_cast<int>(random.integer(0, 2));
-  return marks;
+        annotation.priority = static_cast<int>(random.integer(0, 2));
+  return annotations;
 }
 
 std::string ProgramBuilder::dimText(int64_t dim, int64_t rank) {
@@ -239,7 +240,7 @@ std::optional<int> ProgramBuilder::let(const std::string &expression, const std:
   statement.results = {addVariable(dtype, shape, accuracy)};
   statement.isTyped = random.chance(20);
   if (statement.isTyped && random.chance(75))
-    statement.marks = randomMarks(shape.size());
+    statement.annotations = randomAnnotations(shape.size());
   statement.isInlined = random.chance(30);
   program.statements.push_back(std::move(statement));
   return program.statements.back().results[0];
@@ -261,7 +262,7 @@ int ProgramBuilder::addParameter(llvm::ArrayRef<int64_t> shape, DType dtype) {
   parameter.elements = randomElements(shape, dtype, accuracy);
   parameter.variable = addVariable(dtype, shape, accuracy);
   if (random.chance(70))
-    parameter.marks = randomMarks(shape.size());
+    parameter.annotations = randomAnnotations(shape.size());
   program.parameters.push_back(std::move(parameter));
   return program.parameters.back().variable;
 }
@@ -270,7 +271,7 @@ int ProgramBuilder::addConstant(llvm::ArrayRef<int64_t> shape, DType dtype, doub
   // Literals of u8 and u32 are not negative, those of bool are words.
   auto value = static_cast<int64_t>(isUnsignedInteger(dtype) ? std::abs(number) : number);
   std::string literal = dtype == DType::Bool ? (value ? "true" : "false") : std::to_string(value);
-  std::string type = typeText(dtype, shape, random.chance(25) ? randomMarks(shape.size()) : Marks());
+  std::string type = typeText(dtype, shape, random.chance(25) ? randomAnnotations(shape.size()) : Annotations());
   std::string text = value == 0 && random.chance(50)   ? "zeros(" + type + ")"
                      : value == 1 && random.chance(50) ? "ones(" + type + ")"
                                                        : "full(" + type + ", " + literal + ")";

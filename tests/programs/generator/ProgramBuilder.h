@@ -64,7 +64,7 @@ public:
   /// Includes each dimension with a probability of `percent` %.
   Shape randomDims(int64_t rank, int percent);
   /// Returns axes of the mesh on dimensions of the array, open and closed, whether or not they divide the sizes.
-  Marks randomMarks(size_t rank, bool mayHavePriorities = true);
+  Annotations randomAnnotations(size_t rank, bool mayHavePriorities = true);
   /// Returns a dimension in either form that the language allows, also counted from the end.
   std::string dimText(int64_t dim, int64_t rank);
 

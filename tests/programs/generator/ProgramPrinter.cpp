@@ -13,29 +13,30 @@ namespace spmdc {
 namespace {
 
 /// Returns the text behind `@`; "" if there is none.
-std::string markText(const DimMark &mark) {
+std::string annotationText(const DimAnnotation &annotation) {
   std::string text;
-  if (mark.axes.empty())
-    text = mark.isOpen ? (mark.priority < 0 ? "" : "?") : "_";
-  else if (mark.axes.size() == 1)
-    text = mark.axes[0];
+  if (annotation.axes.empty())
+    text = annotation.isOpen ? (annotation.priority < 0 ? "" : "?") : "_";
+  else if (annotation.axes.size() == 1)
+    text = annotation.axes[0];
   else
-    text = "(" + llvm::join(mark.axes, ", ") + ")";
-  if (!mark.axes.empty() && mark.isOpen)
+    text = "(" + llvm::join(annotation.axes, ", ") + ")";
+  if (!annotation.axes.empty() && annotation.isOpen)
     text += "?";
-  return mark.priority < 0 ? text : text + "!" + std::to_string(mark.priority);
+  return annotation.priority < 0 ? text : text + "!" + std::to_string(annotation.priority);
 }
 
 using SizeText = std::function<std::string(int64_t)>;
 
-std::string typeTextWith(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks, const SizeText &size) {
+std::string typeTextWith(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Annotations &annotations,
+                         const SizeText &size) {
   std::string text(spmd::dtypeName(dtype));
   if (shape.empty())
     return text;
   for (auto [i, n] : llvm::enumerate(shape)) {
     text += (i ? ", " : "[") + size(n);
-    if (std::string mark = i < marks.size() ? markText(marks[i]) : ""; !mark.empty())
-      text += "@" + mark;
+    if (std::string annotation = i < annotations.size() ? annotationText(annotations[i]) : ""; !annotation.empty())
+      text += "@" + annotation;
   }
   return text + "]";
 }
@@ -163,7 +164,7 @@ private:
     std::string text = "  let " + list(statement.results, [&](int variable) { return name(variable); });
     if (statement.isTyped) {
       const Variable &variable = program.variables[statement.results[0]];
-      text += ": " + typeText(variable.dtype, variable.shape, statement.marks);
+      text += ": " + typeText(variable.dtype, variable.shape, statement.annotations);
     }
     return text + " = " + expressionOf(statement) + ";\n";
   }
@@ -254,16 +255,16 @@ private:
     std::string text;
     for (const ProgramParameter &parameter : program.parameters) {
       const Variable &variable = program.variables[parameter.variable];
-      text +=
-          (text.empty() ? "" : ", ") + name(parameter.variable) + ": " +
-          typeTextWith(variable.dtype, variable.shape, parameter.marks, [&](int64_t size) { return sizeText(size); });
+      text += (text.empty() ? "" : ", ") + name(parameter.variable) + ": " +
+              typeTextWith(variable.dtype, variable.shape, parameter.annotations,
+                           [&](int64_t size) { return sizeText(size); });
     }
     text = "fn main(" + text + ")";
     // Either all result types are written or none.
     if (llvm::any_of(program.results, [](const ProgramResult &result) { return result.isTyped; }))
       text += " -> " + list(program.results, [&](const ProgramResult &result) {
                 const Variable &variable = program.variables[result.variable];
-                return typeText(variable.dtype, variable.shape, result.marks);
+                return typeText(variable.dtype, variable.shape, result.annotations);
               });
     return text + " {\n";
   }
@@ -276,19 +277,20 @@ private:
 
 } // namespace
 
-std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Marks &marks) {
-  return typeTextWith(dtype, shape, marks, [](int64_t size) { return std::to_string(size); });
+std::string typeText(spmd::DType dtype, llvm::ArrayRef<int64_t> shape, const Annotations &annotations) {
+  return typeTextWith(dtype, shape, annotations, [](int64_t size) { return std::to_string(size); });
 }
 
-std::string partitionText(const Marks &marks) {
+std::string partitionText(const Annotations &annotations) {
   std::string text;
-  size_t count = marks.size();
+  size_t count = annotations.size();
   // Closed dimensions at the end may be left out.
-  while (count > 0 && marks[count - 1].axes.empty() && !marks[count - 1].isOpen && marks[count - 1].priority < 0)
+  while (count > 0 && annotations[count - 1].axes.empty() && !annotations[count - 1].isOpen &&
+         annotations[count - 1].priority < 0)
     --count;
   for (size_t i = 0; i < count; ++i) {
-    std::string mark = markText(marks[i]);
-    text += (i ? ", " : "") + (mark.empty() ? "?" : mark);
+    std::string annotation = annotationText(annotations[i]);
+    text += (i ? ", " : "") + (annotation.empty() ? "?" : annotation);
   }
   return "P(" + text + ")";
 }

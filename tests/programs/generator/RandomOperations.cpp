@@ -39,7 +39,7 @@ Key anyKey(ProgramBuilder &b) {
 }
 
 std::string randomType(ProgramBuilder &b, DType dtype, const Shape &shape) {
-  return typeText(dtype, shape, b.random.chance(50) ? b.randomMarks(shape.size()) : Marks());
+  return typeText(dtype, shape, b.random.chance(50) ? b.randomAnnotations(shape.size()) : Annotations());
 }
 
 bool makeKeys(ProgramBuilder &b) {

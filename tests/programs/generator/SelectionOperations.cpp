@@ -31,7 +31,7 @@ bool makeClamp(ProgramBuilder &b) {
 
 bool makeShard(ProgramBuilder &b) {
   int x = b.any();
-  std::string text = "shard($0, " + partitionText(b.randomMarks(b.shapeOf(x).size())) + ")";
+  std::string text = "shard($0, " + partitionText(b.randomAnnotations(b.shapeOf(x).size())) + ")";
   return b.let(text, {x}, b.dtypeOf(x), b.shapeOf(x), b.of(x)).has_value();
 }
 

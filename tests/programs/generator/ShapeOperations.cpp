@@ -206,7 +206,7 @@ bool makeRoll(ProgramBuilder &b) {
 }
 
 /// Concatenates slices of one array: halos of a periodic array, swapped halves, or any; negates some of them.
-bool makeJoinedSlices(ProgramBuilder &b) {
+bool makeConcatenatedSlices(ProgramBuilder &b) {
   std::optional<int> x =
       b.find([&](int v) { return llvm::any_of(b.shapeOf(v), [](int64_t size) { return size > 1; }); });
   if (!x)
@@ -330,7 +330,7 @@ std::vector<Operation> shapeOperations() {
       {"pad", 6, makePad},
       {"flip", 4, makeFlip},
       {"roll", 4, makeRoll},
-      {"joined slices", 5, makeJoinedSlices},
+      {"joined slices", 5, makeConcatenatedSlices},
       {"tile", 3, makeTile},
       {"repeat", 3, makeRepeat},
   };

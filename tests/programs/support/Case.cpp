@@ -56,7 +56,7 @@ static void shardEverything(ModuleOp module, const Case &test) {
         border = manual;
     if ((region && !region.hasAutomaticAxes()) || (border && !border.hasAutomaticAxes()))
       return;
-    value.setType(border ? border.withPiece(type, draw(border, border.getPiece(type)))
+    value.setType(border ? border.withLocalSharding(type, draw(border, border.getLocalType(type)))
                          : type.withSharding(draw(region, type)));
   };
   function.walk([&](Operation *op) {

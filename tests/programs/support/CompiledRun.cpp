@@ -86,7 +86,7 @@ CompiledProgram::Buffers CompiledProgram::upload(MLIRContext &context, ArrayRef<
   size_t count = state->devices.size();
   Buffers inputs(count);
   for (size_t i = 0; i < plan.params.size(); ++i) {
-    DeviceTensors shards = cutIntoShards(arguments[i], typeOf(context, plan.params[i]), plan.mesh, poison);
+    DeviceTensors shards = splitIntoShards(arguments[i], typeOf(context, plan.params[i]), plan.mesh, poison);
     for (size_t device = 0; device < count; ++device) {
       std::vector<char> bytes = toBytes(shards[device]);
       auto size = static_cast<int64_t>(bytes.size());
@@ -136,7 +136,7 @@ FailureOr<SmallVector<Tensor>> CompiledProgram::download(MLIRContext &context, c
       shards.push_back(fromBytes(bytes, plan.results[i].localShape, type.getElementType()));
     }
     std::string why;
-    FailureOr<Tensor> joined = joinShards(shards, type, plan.mesh, why);
+    FailureOr<Tensor> joined = assembleShards(shards, type, plan.mesh, why);
     if (failed(joined)) {
       error = "result " + std::to_string(i) + ": " + why;
       return failure();

@@ -143,12 +143,12 @@ std::string compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual, A
 namespace {
 
 /// Runs the stages up to the plan, and evaluates each.
-std::string checkStations(Subject &subject, uint64_t seed, const CheckOptions &options, SmallVector<Tensor> &expected,
-                          OwningOpRef<ModuleOp> &lowered) {
+std::string checkStages(Subject &subject, uint64_t seed, const CheckOptions &options, SmallVector<Tensor> &expected,
+                        OwningOpRef<ModuleOp> &lowered) {
   ModuleOp module = *subject.module;
   DiagnosticText diagnostics(module.getContext());
-  auto fail = [&](StringRef station, const std::string &what, ModuleOp culprit) {
-    return (station + ": " + what + "\n" + diagnostics.str() + textOf(culprit)).str();
+  auto fail = [&](StringRef stageLabel, const std::string &what, ModuleOp culprit) {
+    return (stageLabel + ": " + what + "\n" + diagnostics.str() + textOf(culprit)).str();
   };
   if (failed(module.verify()))
     return fail("array", "invalid:", module);
@@ -201,7 +201,7 @@ std::string checkCase(const Case &test, const CheckOptions &options) {
     return "frontend: " + error;
   SmallVector<Tensor> expected;
   OwningOpRef<ModuleOp> lowered;
-  if (std::string failure = checkStations(*subject, test.seed, options, expected, lowered); !failure.empty())
+  if (std::string failure = checkStages(*subject, test.seed, options, expected, lowered); !failure.empty())
     return failure;
   if (options.compiled || options.processes)
     if (std::string failure = checkCompiled(*subject, test.seed, expected, options); !failure.empty())
@@ -210,8 +210,8 @@ std::string checkCase(const Case &test, const CheckOptions &options) {
 }
 
 std::string kindOfFailure(const std::string &failure) {
-  size_t station = failure.find(':');
-  return failure.substr(0, station == std::string::npos ? station : failure.find_first_of(":\n", station + 1));
+  size_t stageLabel = failure.find(':');
+  return failure.substr(0, stageLabel == std::string::npos ? stageLabel : failure.find_first_of(":\n", stageLabel + 1));
 }
 
 } // namespace spmdc

@@ -76,7 +76,7 @@ ExactPrograms::Partitioned ExactPrograms::partition(const std::string &text, Ran
   return succeeds ? std::move(result) : Partitioned();
 }
 
-void ExactPrograms::checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled) {
+void ExactPrograms::checkStages(mlir::ModuleOp module, const Sample &sample, bool isCompiled) {
   std::string error;
   auto artifact = isCompiled ? compileModule(module, /*optimizationLevel=*/1, error) : nullptr;
   ASSERT_TRUE(artifact || !isCompiled) << error;

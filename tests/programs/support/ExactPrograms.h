@@ -44,7 +44,7 @@ protected:
   Partitioned partition(const std::string &text, Random &random, const CostModel &model = CostModel());
 
   /// Checks a partitioned module at every stage from there on and, if `isCompiled`, as a compiled program.
-  void checkStations(mlir::ModuleOp module, const Sample &sample, bool isCompiled);
+  void checkStages(mlir::ModuleOp module, const Sample &sample, bool isCompiled);
 
   /// Returns the bytes that a device of a partitioned module sends, on average; loops count as often as they run, and
   /// both branches count.

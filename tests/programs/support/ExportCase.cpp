@@ -20,7 +20,7 @@ namespace {
 /// Converts an expression of the language to Python; the differences are small.
 std::string pythonOf(const std::string &expression) {
   static const std::pair<std::regex, const char *> rules[] = {
-      {std::regex(R"((\d)@(\([^)]*\)|\w+|\?)?\??(!\d+)?)"), "$1"}, // Marks of types.
+      {std::regex(R"((\d)@(\([^)]*\)|\w+|\?)?\??(!\d+)?)"), "$1"}, // Annotations of types.
       {std::regex(R"(^shard\((.*), P\(.*\)\)$)"), "$1"},
       {std::regex(R"(^(\$\d+) \*\* (\$\d+)$)"), "power($1, $2)"},
       {std::regex(R"(^!(.*)$)"), "logical_not($1)"},

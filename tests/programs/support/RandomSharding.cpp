@@ -30,7 +30,7 @@ ShardingAttr randomSharding(Random &random, MeshAttr mesh, ArrayRef<int64_t> sha
     SmallVector<AxisRefAttr> refs;
     for (const spmd::AxisRef &axis : axes) {
       // Two adjacent parts of an axis are one part.
-      if (!refs.empty() && refs.back().getName() == axis.name && !refs.back().isWholeAxis() &&
+      if (!refs.empty() && refs.back().getName() == axis.name && !refs.back().isFullAxis() &&
           refs.back().getPreSize() * refs.back().getSize() == axis.preSize) {
         int64_t size = refs.back().getSize() * axis.size, preSize = refs.back().getPreSize();
         bool isWhole = preSize == 1 && size == value.axes[value.indexOf(axis.name)].size;

@@ -3,8 +3,8 @@
 #include "tests/programs/support/Reduce.h"
 
 #include "ir/evaluate/GlobalEvaluator.h"
-#include "tests/programs/support/Apart.h"
 #include "tests/programs/support/Differential.h"
+#include "tests/programs/support/OwnProcess.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -156,7 +156,7 @@ private:
       const Statement &statement = best.test.program.statements[i];
       std::vector<Tensor> values;
       // An evaluation that crashes does so in a process of its own.
-      if (runApart([&] { return valuesOf(context, statement).empty() ? "no values" : ""; }).empty())
+      if (runInOwnProcess([&] { return valuesOf(context, statement).empty() ? "no values" : ""; }).empty())
         values = valuesOf(context, statement);
       bool isGone = !values.empty() && tryProgram([&](Program &program) {
         Statement statement = program.statements[i];
@@ -182,16 +182,16 @@ private:
     });
     auto clear = [&](auto get) {
       hasChanged |= tryProgram([&](Program &program) {
-        Marks *marks = get(program);
-        if (!marks || llvm::all_of(*marks, [](const DimMark &mark) { return mark.isSilent(); }))
+        Annotations *marks = get(program);
+        if (!marks || llvm::all_of(*marks, [](const DimAnnotation &mark) { return mark.isDefault(); }))
           return false;
         marks->clear();
         return true;
       });
       for (size_t dim = 0; dim < 6; ++dim)
         hasChanged |= tryProgram([&](Program &program) {
-          Marks *marks = get(program);
-          if (!marks || dim >= marks->size() || (*marks)[dim].isSilent())
+          Annotations *marks = get(program);
+          if (!marks || dim >= marks->size() || (*marks)[dim].isDefault())
             return false;
           (*marks)[dim] = {};
           return true;

@@ -14,7 +14,7 @@
 
 namespace spmdc {
 
-/// Returns the failure of a case, "" if it passes. Must not crash (runApart).
+/// Returns the failure of a case, "" if it passes. Must not crash (runInOwnProcess).
 using CaseCheck = std::function<std::string(const Case &)>;
 
 struct ReducedCase {

@@ -25,7 +25,7 @@ std::string found(const std::vector<ValueInfo> &values, const std::string &name)
 }
 
 // return (loss, p, h + 1, q): a named struct, and an unnamed array and struct.
-TEST(ResultNames, a_name_and_an_index_stand_for_a_whole_result) {
+TEST(ResultNames, a_name_and_an_index_refer_to_a_result) {
   std::vector<ValueInfo> values = named({"loss", "p.layers.0.w", "p.layers.1.w", "p.scale", "2", "3.a", "3.b"});
   EXPECT_THAT(resultNumbers(values), ElementsAre(0, 1, 1, 1, 2, 3, 3));
   EXPECT_EQ(found(values, "loss"), "0=loss!");

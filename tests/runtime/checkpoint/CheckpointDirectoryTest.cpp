@@ -1,5 +1,5 @@
 #include "runtime/checkpoint/CheckpointDirectory.h"
-#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/checkpoint/ShardFile.h"
 #include "tests/runtime/checkpoint/CheckpointTestSupport.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ Manifest write(CheckpointDirectory &directory, int64_t step, int32_t value) {
   std::string folder = directory.begin(step);
   Manifest manifest;
   manifest.step = step;
-  manifest.files = {writePieceFile(folder, "process-00000.safetensors", step, {{"n", DType::I32, {}, &value}})};
+  manifest.files = {writeShardFile(folder, "process-00000.safetensors", step, {{"n", DType::I32, {}, &value}})};
   manifest.arrays = {{"n", DType::I32, {}, {{0, {}, {}}}}};
   return manifest;
 }
@@ -41,7 +41,7 @@ void save(CheckpointDirectory &directory, int64_t step, int32_t value) {
 void runJob(const std::string &path, std::optional<int64_t> from, const std::vector<int64_t> &steps) {
   CheckpointDirectory directory(path, "us");
   if (from)
-    directory.goOnFrom(*from);
+    directory.continueFrom(*from);
   for (int64_t step : steps)
     save(directory, step, static_cast<int32_t>(10 * step));
 }
@@ -49,7 +49,7 @@ void runJob(const std::string &path, std::optional<int64_t> from, const std::vec
 int32_t load(const std::string &path, int64_t step) {
   Manifest manifest = readManifest(path, step);
   int32_t value = 0;
-  PieceFile(checkpointPath(path, step), manifest.files[0])
+  ShardFile(checkpointPath(path, step), manifest.files[0])
       .read(manifest.arrays[0], manifest.arrays[0].pieces[0], {}, {}, &value, {}, {});
   return value;
 }
@@ -117,17 +117,17 @@ TEST(CheckpointDirectory, keeps_what_was_committed) {
 
 // A job that goes back to step 20 and keeps one checkpoint ends with its own newest; the ones that it did not continue
 // are all kept.
-TEST(CheckpointDirectory, puts_aside_what_a_job_does_not_go_on_from) {
+TEST(CheckpointDirectory, supersedes_checkpoints_that_a_job_does_not_continue) {
   TemporaryFolder folder;
   std::string path = folder.str();
   runJob(path, std::nullopt, {10, 20, 30, 40});
   {
     CheckpointDirectory directory(path, "us");
-    directory.goOnFrom(20);
+    directory.continueFrom(20);
     EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 30, 40)); // No newer state exists yet.
     save(directory, 25, 1);
     EXPECT_THAT(findCheckpoints(path), ElementsAre(10, 20, 25));
-    directory.goOnFrom(10); // Read in between: the saved checkpoints still belong to this job.
+    directory.continueFrom(10); // Read in between: the saved checkpoints still belong to this job.
     save(directory, 30, 2);
     directory.keepNewest(1);
   }
@@ -184,7 +184,7 @@ TEST(CheckpointDirectory, sees_only_complete_checkpoints) {
   EXPECT_THAT(findCheckpoints(folder.str()), IsEmpty());
 }
 
-TEST(CheckpointDirectory, a_second_job_is_told_of_the_first) {
+TEST(CheckpointDirectory, a_second_job_gets_an_error_that_names_the_first) {
   TemporaryFolder folder;
   auto first = std::make_unique<CheckpointDirectory>(folder.str(), "its process 0 has pid 17 on host.a");
   EXPECT_EQ(messageOf([&] { CheckpointDirectory(folder.str(), "me"); }), "another job writes its checkpoints to '" +

@@ -46,10 +46,10 @@ TEST(Manifest, comes_back_as_it_was_written) {
 // The check value of CRC-32 of zlib, PNG and Ethernet.
 TEST(Manifest, checksums_are_those_of_zlib) { EXPECT_EQ(checksum("123456789"), 0xcbf43926u); }
 
-TEST(Manifest, pieces_are_named_as_python_slices) {
+TEST(Manifest, shards_are_named_as_python_slices) {
   Manifest manifest = sample();
-  EXPECT_EQ(pieceKey(manifest.arrays[0], manifest.arrays[0].pieces[1]), "w[3:5, 0:4]");
-  EXPECT_EQ(pieceKey(manifest.arrays[1], manifest.arrays[1].pieces[0]), "n");
+  EXPECT_EQ(shardKey(manifest.arrays[0], manifest.arrays[0].pieces[1]), "w[3:5, 0:4]");
+  EXPECT_EQ(shardKey(manifest.arrays[1], manifest.arrays[1].pieces[0]), "n");
 }
 
 // Any flipped bit makes the manifest invalid, or does not change its meaning (white space).

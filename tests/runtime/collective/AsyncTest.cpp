@@ -51,7 +51,7 @@ struct Call {
 };
 
 // Results arrive although no device waits: for sums and moves, small and large, and calls that begin after others.
-TEST(Async, ResultsComeWhileNobodyWaits) {
+TEST(Async, ResultsArriveWithoutAWait) {
   MeshShape mesh{{{"a", 4}}};
   for (const Layout &layout : {onHosts({0, 1, 2, 3}), onHosts({0, 0, 1, 1})})
     for (int64_t size : {100, 3'000'000}) {
@@ -167,7 +167,7 @@ TEST(Async, Divergence) {
 }
 
 // A run fails while its calls are in flight: after settle their memory may be freed at once.
-TEST(Async, SettleEndsWhatIsUnderWay) {
+TEST(Async, SettleEndsCallsInFlight) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
     Call first(context, mesh, describe(CollectiveKind::AllReduce, mesh, 5'000'000), asyncAt(3));
@@ -192,7 +192,7 @@ TEST(Async, SettleEndsWhatIsUnderWay) {
 }
 
 // The cause of a failure arrives at calls in flight, and calls behind them do not begin.
-TEST(Async, AbortReachesCallsUnderWay) {
+TEST(Async, AbortReachesCallsInFlight) {
   MeshShape mesh{{{"a", 2}}};
   auto outcomes = runJob(onHosts({0, 1}), [&](DeviceContext &context) {
     Call first(context, mesh, describe(CollectiveKind::AllReduce, mesh, 100'000), asyncAt(3));

@@ -191,7 +191,7 @@ TEST(Collectives, SameBitsOnAllLayouts) {
 }
 
 // Calls started one after another and finished later, more of them than the ring holds; over different groups.
-TEST(Collectives, ManyUnderWayAtOnce) {
+TEST(Collectives, ManyInFlight) {
   MeshShape mesh{{{"a", 2}, {"b", 2}}};
   constexpr int count = 30;
   for (auto [size, hosts] :

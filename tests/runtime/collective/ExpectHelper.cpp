@@ -158,7 +158,7 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 Value scatter(Value value, int64_t dim, const std::vector<int64_t> &sizes, const std::vector<int64_t> &coordinates) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t block = ceilDiv(value.shape[dim], sizes[i]);
-    value = cut(value, dim, coordinates[i] * block, (coordinates[i] + 1) * block);
+    value = crop(value, dim, coordinates[i] * block, (coordinates[i] + 1) * block);
   }
   return value;
 }
@@ -174,7 +174,7 @@ Value gather(const std::vector<Value> &parts, int64_t dim, std::vector<int64_t> 
   for (int64_t i = 0; i < count; ++i)
     blocks.push_back(gather(std::vector<Value>(parts.begin() + i * perBlock, parts.begin() + (i + 1) * perBlock), dim,
                             sizes, ceilDiv(n, count)));
-  return cut(concatenate(blocks, dim), dim, 0, n);
+  return crop(concatenate(blocks, dim), dim, 0, n);
 }
 
 } // namespace
@@ -219,7 +219,7 @@ Value makeValue(DType dtype, std::vector<int64_t> shape, std::mt19937_64 &random
   return value;
 }
 
-Value cut(const Value &value, int64_t dim, int64_t begin, int64_t end) {
+Value crop(const Value &value, int64_t dim, int64_t begin, int64_t end) {
   std::vector<int64_t> shape = value.shape;
   int64_t n = shape[dim];
   shape[dim] = end - begin;
@@ -271,7 +271,7 @@ Value expectedResult(const MeshShape &mesh, const CollectiveDesc &desc, const st
     std::vector<int64_t> ca = mesh.coordinates(a), cb = mesh.coordinates(b);
     for (const AxisRef &axis : desc.axes) {
       size_t index = mesh.indexOf(axis.name);
-      int64_t minor = axis.isWholeAxis() ? 1 : mesh.axes[index].size / (axis.preSize * axis.size);
+      int64_t minor = axis.isFullAxis() ? 1 : mesh.axes[index].size / (axis.preSize * axis.size);
       ca[index] -= axis.coordinateIn(mesh, mesh.coordinates(a)) * minor;
       cb[index] -= axis.coordinateIn(mesh, mesh.coordinates(b)) * minor;
     }

@@ -22,7 +22,7 @@ struct Value {
 Value makeValue(DType dtype, std::vector<int64_t> shape, std::mt19937_64 &random);
 Value zerosLike(DType dtype, std::vector<int64_t> shape);
 /// Returns rows [begin, end) of a dimension; rows outside the array are zero.
-Value cut(const Value &value, int64_t dim, int64_t begin, int64_t end);
+Value crop(const Value &value, int64_t dim, int64_t begin, int64_t end);
 Value concatenate(const std::vector<Value> &parts, int64_t dim);
 
 /// Returns the result on the device at `position`, given every device's operand.

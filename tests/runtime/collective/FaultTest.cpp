@@ -234,7 +234,7 @@ TEST(Faults, LostConnectionIsNamed) {
 }
 
 // A peer does not make the call: an error at the limit names it.
-TEST(Faults, LimitNamesWhoIsMissing) {
+TEST(Faults, LimitNamesTheMissingPeer) {
   MeshShape mesh{{{"a", 3}}};
   for (Layout layout : oneAndManyHosts(3)) {
     layout.timeouts = {.collective = std::chrono::milliseconds(200), .grace = std::chrono::milliseconds(300)};

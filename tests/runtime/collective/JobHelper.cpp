@@ -154,7 +154,7 @@ namespace {
 void withProcess(const Layout &layout, int process, SharedJob &job, const std::function<void(ProcessContext &)> &body) {
   int devices = layout.devicesPerProcess, total = layout.processes * devices;
   std::vector<int64_t> local;
-  std::vector<DevicePlace> places;
+  std::vector<DeviceLocation> places;
   for (int device = 0; device < total; ++device) {
     int owner = device / devices;
     places.push_back({owner, layout.hosts.empty() ? "host" : "host" + std::to_string(layout.hosts[owner])});

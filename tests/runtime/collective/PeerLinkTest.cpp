@@ -43,7 +43,7 @@ public:
 };
 
 // A connection that cannot be accepted is soon reported as an error, and is accepted once descriptors are free again.
-TEST(PeerLink, WithoutAFreeDescriptorTheJobIsTold) {
+TEST(PeerLink, ReportsExhaustedDescriptors) {
   KeptStore store;
   std::promise<std::string> failure;
   SegmentServer server(

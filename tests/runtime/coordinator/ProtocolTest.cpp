@@ -40,8 +40,8 @@ std::vector<Message> examples() {
   TopologyMessage topology;
   topology.topology.processes = {{0, "h", "b", "10.0.0.1", 11, {0, 1}, 0}, {1, "g", "c", "10.0.0.2", 12, {0}, 2}};
   Verdict verdict{2, "h", 12, Verdict::Cause::Killed, 9, "text", position};
-  Vitals vitals{1, 2, 3, 4, 5, 6};
-  JobStatus status{JobStatus::Stage::Over, 3, 1234, "why", {{1, "h", 12, 2, position, vitals, 2.5, 77}}};
+  ProcessStatistics statistics{1, 2, 3, 4, 5, 6};
+  JobStatus status{JobStatus::Stage::Over, 3, 1234, "why", {{1, "h", 12, 2, position, statistics, 2.5, 77}}};
   return {hello,
           Welcome{"h", 11},
           Reject{"no"},
@@ -57,7 +57,7 @@ std::vector<Message> examples() {
           Reply{5, false, "why"},
           Goodbye{},
           Farewell{},
-          VitalsMessage{vitals},
+          ProcessStatisticsMessage{statistics},
           StatusRequest{true, "job"},
           StatusReply{status},
           ProgramDetailsRequest{},
@@ -193,16 +193,16 @@ TEST(Protocol, LimitsHoldBeforeAnythingIsAllocated) {
 TEST(Protocol, TheStatusOfTheLargestJobFitsIntoAFrame) {
   StatusReply reply;
   Position position{uint64_t(1) << 60, 1 << 30, Position::State::Running, std::string(2000, 'l')};
-  Vitals vitals{1, 2, 3, 4, 5, 6};
+  ProcessStatistics statistics{1, 2, 3, 4, 5, 6};
   for (int32_t process = 0; process != maxProcesses; ++process)
-    reply.status.processes.push_back({process, std::string(500, 'h'), 1, 1, position, vitals, 1e9, 1});
+    reply.status.processes.push_back({process, std::string(500, 'h'), 1, 1, position, statistics, 1e9, 1});
   std::string frame = encode(reply);
   EXPECT_LE(frame.size(), maxFrameBytes);
   Message back = decode(std::string_view(frame).substr(frameHeaderBytes));
   const auto &processes = std::get<StatusReply>(back).status.processes;
   ASSERT_EQ(processes.size(), static_cast<size_t>(maxProcesses));
   EXPECT_EQ(processes.back().process, maxProcesses - 1);
-  EXPECT_EQ(processes.back().vitals, vitals);
+  EXPECT_EQ(processes.back().statistics, statistics);
   EXPECT_DOUBLE_EQ(processes.back().rate, 1e9);
   reply.status.processes.emplace_back();
   EXPECT_THROW(encode(reply), ProtocolError);
@@ -232,9 +232,9 @@ TEST(Protocol, ARateIsAsManyThousandthsAsADoubleHas) {
 }
 
 TEST(Protocol, LongTextsAreCutBetweenCharacters) {
-  EXPECT_EQ(cutText("abcdef", 6), "abcdef");
-  EXPECT_EQ(cutText("abcdefg", 6), "abc...");
-  EXPECT_EQ(cutText("ab\xc3\xa4xyz", 6), "ab..."); // Never ends within a character.
+  EXPECT_EQ(truncateText("abcdef", 6), "abcdef");
+  EXPECT_EQ(truncateText("abcdefg", 6), "abc...");
+  EXPECT_EQ(truncateText("ab\xc3\xa4xyz", 6), "ab..."); // Never ends within a character.
   std::string huge(2 * maxTextBytes, 'x');
   Message back = decode(payload(Reject{huge}));
   EXPECT_EQ(std::get<Reject>(back).text.size(), maxTextBytes);

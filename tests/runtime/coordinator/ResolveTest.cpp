@@ -40,43 +40,43 @@ TEST(Resolve, LocalhostNeedsNoLookup) {
 TEST(Resolve, AnAddressIsListenedAtItself) {
   for (const char *address : {"127.0.0.1", "::1", "127.0.1.1", "10.0.0.1", "fd00::1"})
     for (bool hasToken : {false, true}) {
-      EXPECT_THAT(texts(plan(address, {address}, hasToken).choices), ElementsAre(address));
+      EXPECT_THAT(texts(plan(address, {address}, hasToken).listenAddresses), ElementsAre(address));
       EXPECT_EQ(plan(address, {address}, hasToken).warning, "");
     }
-  EXPECT_THAT(texts(plan("node", {"10.0.0.1"}).choices), ElementsAre("10.0.0.1"));
-  EXPECT_THAT(texts(plan("node", {"10.0.0.1", "10.0.0.1"}).choices), ElementsAre("10.0.0.1"));
+  EXPECT_THAT(texts(plan("node", {"10.0.0.1"}).listenAddresses), ElementsAre("10.0.0.1"));
+  EXPECT_THAT(texts(plan("node", {"10.0.0.1", "10.0.0.1"}).listenAddresses), ElementsAre("10.0.0.1"));
   EXPECT_THAT(texts(plan("node", {"10.0.0.1"}).shortcuts), IsEmpty());
 }
 
 // ::1 if there is no IPv4.
 TEST(Resolve, LocalhostStaysLoopback) {
   ListenPlan local = plan("localhost", {"127.0.0.1", "::1"});
-  EXPECT_THAT(texts(local.choices), ElementsAre("127.0.0.1", "::1"));
+  EXPECT_THAT(texts(local.listenAddresses), ElementsAre("127.0.0.1", "::1"));
   EXPECT_EQ(local.warning, "");
 }
 
 // Debian's /etc/hosts: other machines resolve the name to another address.
 TEST(Resolve, ANameThatIsLoopbackHereIsListenedForEverywhere) {
   ListenPlan own = plan("node7", {"127.0.1.1"});
-  EXPECT_THAT(texts(own.choices), ElementsAre("::", "0.0.0.0"));
+  EXPECT_THAT(texts(own.listenAddresses), ElementsAre("::", "0.0.0.0"));
   EXPECT_THAT(texts(own.shortcuts), ElementsAre("127.0.1.1", "127.0.0.1", "::1"));
   EXPECT_EQ(own.warning, "");
-  EXPECT_THAT(texts(plan("node7", {"127.0.1.1", "10.0.0.7"}).choices), ElementsAre("::", "0.0.0.0"));
+  EXPECT_THAT(texts(plan("node7", {"127.0.1.1", "10.0.0.7"}).listenAddresses), ElementsAre("::", "0.0.0.0"));
 }
 
 // nss-myhostname returns all addresses of the machine; other machines know one of them.
 TEST(Resolve, ANameOfSeveralAddressesIsListenedForEverywhere) {
   ListenPlan own = plan("node7", {"fe80::7", "fd00::7", "10.0.0.7"});
-  EXPECT_THAT(texts(own.choices), ElementsAre("::", "0.0.0.0"));
+  EXPECT_THAT(texts(own.listenAddresses), ElementsAre("::", "0.0.0.0"));
   EXPECT_THAT(texts(own.own), ElementsAre("fe80::7", "fd00::7", "10.0.0.7"));
 }
 
 // Without a token nothing beyond loopback is opened; a warning says so.
 TEST(Resolve, WithoutATokenALoopbackNameStaysLoopback) {
   ListenPlan own = plan("node7", {"127.0.1.1"}, /*hasToken=*/false);
-  EXPECT_THAT(texts(own.choices), ElementsAre("127.0.1.1"));
+  EXPECT_THAT(texts(own.listenAddresses), ElementsAre("127.0.1.1"));
   EXPECT_THAT(own.warning, AllOf(HasSubstr("`node7` is 127.0.1.1 here"), HasSubstr("--token-file FILE")));
-  EXPECT_THAT(texts(plan("node7", {"10.0.0.7", "127.0.1.1"}, false).choices), ElementsAre("127.0.1.1"));
+  EXPECT_THAT(texts(plan("node7", {"10.0.0.7", "127.0.1.1"}, false).listenAddresses), ElementsAre("127.0.1.1"));
 }
 
 TEST(Resolve, AllAddressesAreReachedOverLoopback) {

@@ -61,7 +61,7 @@ std::vector<TimePoint> World::strayArrivals(const std::string &record, size_t pr
     return arrivals;
   try {
     Message message = decode(record);
-    if (!std::holds_alternative<Heartbeat>(message) && !std::holds_alternative<VitalsMessage>(message))
+    if (!std::holds_alternative<Heartbeat>(message) && !std::holds_alternative<ProcessStatisticsMessage>(message))
       return arrivals;
   } catch (const ProtocolError &) { // A record of the handshake.
     return arrivals;

@@ -17,8 +17,8 @@ TEST(Status, TellsWhatHeartbeatsHaveTold) {
   bench.joinAll();
   bench.positions[1] = {7, 3, Position::State::Running, "mlp.spmd:5:7"};
   for (int second = 0; second != 6; ++second) {
-    bench.receiveFrom(1, VitalsMessage{{static_cast<uint64_t>(second), 11, 12, 20 * second, 1000, 4096}});
-    bench.receiveFrom(2, VitalsMessage{{static_cast<uint64_t>(7 * second), 0, 0, -1, 0, 0}});
+    bench.receiveFrom(1, ProcessStatisticsMessage{{static_cast<uint64_t>(second), 11, 12, 20 * second, 1000, 4096}});
+    bench.receiveFrom(2, ProcessStatisticsMessage{{static_cast<uint64_t>(7 * second), 0, 0, -1, 0, 0}});
     bench.pass(1s);
   }
   bench.pass(1s, {0});
@@ -35,7 +35,7 @@ TEST(Status, TellsWhatHeartbeatsHaveTold) {
   EXPECT_EQ(one.pid, 101);
   EXPECT_EQ(one.devices, 1);
   EXPECT_EQ(one.position, bench.positions[1]);
-  EXPECT_EQ(one.vitals, (Vitals{5, 11, 12, 100, 1000, 4096}));
+  EXPECT_EQ(one.statistics, (ProcessStatistics{5, 11, 12, 100, 1000, 4096}));
   EXPECT_NEAR(one.rate, 100 / 7.0, 0.01);                // 100 steps in the 7 s since the first message.
   EXPECT_NEAR(status.processes[2].rate, 35 / 7.0, 0.01); // Launches if there is no loop.
   EXPECT_EQ(status.processes[0].rate, 0);
@@ -79,8 +79,9 @@ TEST(Status, NeedsItsOwnTokenAndTheRightJob) {
 TEST(Status, ObserversCannotJoinOrDisturb) {
   Bench bench(2);
   bench.join(bench.helloOf(0));
-  for (const Message &message : std::vector<Message>{bench.helloOf(1), Goodbye{}, Fail{"broken", {}}, Heartbeat{},
-                                                     VerdictMessage{}, SetRequest{1, "k", "v"}, VitalsMessage{}}) {
+  for (const Message &message :
+       std::vector<Message>{bench.helloOf(1), Goodbye{}, Fail{"broken", {}}, Heartbeat{}, VerdictMessage{},
+                            SetRequest{1, "k", "v"}, ProcessStatisticsMessage{}}) {
     EXPECT_TRUE(bench.observe(message).empty());
     EXPECT_TRUE(bench.closed.count(bench.observer));
   }

@@ -61,7 +61,7 @@ TEST(CpuMemory, BlocksAreDisjointUnderRandomUse) {
 }
 
 // Freed neighbours become one block again, in whichever order they are freed.
-TEST(CpuMemory, FreedNeighboursAreJoined) {
+TEST(CpuMemory, FreedNeighboursAreMerged) {
   CpuMemory memory(0);
   int64_t third = int64_t(300) << 20;
   void *a = memory.allocate(third), *b = memory.allocate(third), *c = memory.allocate(third);

@@ -15,7 +15,7 @@ using namespace spmd::test;
 namespace {
 
 constexpr int collectiveCount = 12;
-constexpr size_t mostUnderWay = 6;
+constexpr size_t mostInFlight = 6;
 
 /// Sums of the parameter over some axes of the mesh, started one after another and ended in any order.
 std::shared_ptr<Artifact> interleavedProgram(std::mt19937_64 &random, int64_t size,
@@ -40,7 +40,7 @@ std::shared_ptr<Artifact> interleavedProgram(std::mt19937_64 &random, int64_t si
     axesOf.push_back(std::move(axes));
     builder.add(steps[0]);
     ends.push_back(steps[1]);
-    while (ends.size() == mostUnderWay || (!ends.empty() && random() % 3 == 0))
+    while (ends.size() == mostInFlight || (!ends.empty() && random() % 3 == 0))
       endOne();
   }
   while (!ends.empty())

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 namespace {
 
-void expectPiece(const ArraySource &source, DType dtype) {
+void expectShard(const ArraySource &source, DType dtype) {
   std::vector<char> bytes(static_cast<size_t>(2 * 3 * byteSize(dtype)), '\x55');
   source.read(dtype, {{1, 2}, {2, 3}}, {2, 3}, bytes.data());
   for (int64_t r = 0; r < 2; ++r)
@@ -28,12 +28,12 @@ void expectPiece(const ArraySource &source, DType dtype) {
 TEST(Npz, reads_stored_and_compressed_members) {
   auto stored = openNpz(dataFile("stored.npz"));
   EXPECT_THAT(stored->getNames(), ElementsAre("first.w", "first.b", "fortran"));
-  expectPiece(stored->open("first.w"), DType::F32);
-  expectPiece(stored->open("first.b"), DType::BF16);
-  expectPiece(stored->open("fortran"), DType::I32);
+  expectShard(stored->open("first.w"), DType::F32);
+  expectShard(stored->open("first.b"), DType::BF16);
+  expectShard(stored->open("fortran"), DType::I32);
   auto packed = openNpz(dataFile("packed.npz"));
-  expectPiece(packed->open("b"), DType::I8);
-  expectPiece(packed->open("w"), DType::F32);
+  expectShard(packed->open("b"), DType::I8);
+  expectShard(packed->open("w"), DType::F32);
 }
 
 TEST(Npz, a_missing_key_lists_what_there_is) {
@@ -238,12 +238,12 @@ TEST(Safetensors, files_of_the_package_are_read) {
   auto archive = openSafetensors(dataFile("types.safetensors"));
   for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
                       DType::U8, DType::Bool})
-    expectPiece(archive->open(std::string(dtypeName(dtype))), dtype);
+    expectShard(archive->open(std::string(dtypeName(dtype))), dtype);
   EXPECT_THAT(messageOf([&] { archive->open("i16").check(ValueInfo{"x", DType::I32, {3, 5}, {}, {3, 5}}); }),
               HasSubstr("types.safetensors[i16]' holds elements of type `I16`, which the language does not have"));
   auto odd = openSafetensors(dataFile("odd.safetensors"));
   EXPECT_THAT(odd->getNames(), ElementsAre("a.bytes", "b.w"));
-  expectPiece(odd->open("b.w"), DType::F32);
+  expectShard(odd->open("b.w"), DType::F32);
 }
 
 // data/written.safetensors was written by hand and read with the package (make_data.py).

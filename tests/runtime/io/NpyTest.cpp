@@ -46,7 +46,7 @@ TEST(Npy, reads_every_dtype) {
 }
 
 // Each device reads its own shard: rows, columns, blocks, padded and empty ones, for every order of the file.
-TEST(Npy, reads_pieces_in_every_layout) {
+TEST(Npy, reads_shards_in_every_layout) {
   for (const char *file : {"f32.npy", "fortran.npy", "big_endian.npy", "version2.npy", "version3.npy"})
     for (ShardRange rows : {ShardRange{0, 3}, ShardRange{1, 2}, ShardRange{2, 1}, ShardRange{3, 0}})
       for (ShardRange columns : {ShardRange{0, 5}, ShardRange{2, 2}, ShardRange{4, 1}, ShardRange{5, 0}})

@@ -40,7 +40,7 @@ struct RandomMove {
       move.end = target.shape.back() - (isNear ? 0 : static_cast<int64_t>(random() % 2));
       move.begin = isNear ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(move.end + 1));
       if (random() % 3 == 0)
-        cutIntoWindows(random, d);
+        makeWindows(random, d);
       move.block = random() % 3 ? 1 : 1 + static_cast<int64_t>(random() % 3);
       move.wraps = random() % 4 == 0;
       if (move.wraps)
@@ -63,7 +63,7 @@ struct RandomMove {
   }
 
   /// Makes each device's shard a window at some distance from the previous one.
-  void cutIntoWindows(std::mt19937_64 &random, size_t d) {
+  void makeWindows(std::mt19937_64 &random, size_t d) {
     int64_t windows = 1;
     for (const AxisRef &axis : target.sharding.dims[d])
       windows *= axis.sizeIn(mesh);
@@ -78,7 +78,7 @@ struct RandomMove {
   }
 
   /// Returns the shard of a dimension's base that a window follows, by repeated division into equal lengths.
-  ShardRange pieceOf(size_t d, int64_t window) const {
+  ShardRange shardOf(size_t d, int64_t window) const {
     ShardRange piece{0, moves[d].base};
     int64_t windows = 1, length = piece.size;
     for (const AxisRef &axis : target.sharding.dims[d])
@@ -103,7 +103,7 @@ struct RandomMove {
   int64_t elementAt(size_t d, int64_t i) const {
     int64_t length = moves[d].length;
     return length == 0 ? moves[d].shift + i * moves[d].stride
-                       : moves[d].shift + pieceOf(d, i / length).start * moves[d].step + i % length * moves[d].stride;
+                       : moves[d].shift + shardOf(d, i / length).start * moves[d].step + i % length * moves[d].stride;
   }
 
   /// Like elementAt; -1: no element.
@@ -117,9 +117,9 @@ struct RandomMove {
     element /= move.dilation;
     bool isThere = i >= move.begin && i < move.end && element >= 0 && element < source.shape[d];
     if (move.length > 0) {
-      int64_t missing = pieceOf(d, 0).size - pieceOf(d, i / move.length).size;
+      int64_t missing = shardOf(d, 0).size - shardOf(d, i / move.length).size;
       isThere &=
-          pieceOf(d, i / move.length).size > 0 && i % move.length < move.length - missing * move.step / move.stride;
+          shardOf(d, i / move.length).size > 0 && i % move.length < move.length - missing * move.step / move.stride;
     }
     return isThere ? element : -1;
   }

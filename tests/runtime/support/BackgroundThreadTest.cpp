@@ -135,7 +135,7 @@ TEST(BackgroundThread, IsJoinedWhenItsOwnerGoes) {
   EXPECT_TRUE(hasEnded);
 }
 
-TEST(BackgroundThread, ANewOneInItsPlaceWaitsForTheOld) {
+TEST(BackgroundThread, ReplacementWaitsForTheOldThread) {
   std::atomic<int> ended{0};
   BackgroundThread thread("spmd-old", [&] { ++ended; });
   thread = BackgroundThread("spmd-new", [&] { ++ended; });

@@ -129,7 +129,7 @@ std::string trouble(const Variables &variables) {
 }
 
 // A process that is one of several but does not know its number must not work as if it were alone.
-TEST(Cluster, OneOfSeveralWithoutAPlace) {
+TEST(Cluster, OneOfSeveralWithoutANumber) {
   const std::string says = "'s variables say that this process is one of several, and are wrong: ";
   EXPECT_EQ(trouble(with(slurm, "SLURM_NTASKS", "4")),
             "error: Slurm" + says + "SLURM_STEP_NODELIST has 5 hosts, but SLURM_NTASKS is 4");
@@ -154,7 +154,7 @@ TEST(Cluster, OneOfSeveralWithoutAPlace) {
 }
 
 // Complete explicit items suffice, and so does another cluster that is found.
-TEST(Cluster, WhatMakesUpForAMissingPlace) {
+TEST(Cluster, WhatReplacesAMissingNumber) {
   Variables wrong = with(slurm, "SLURM_NTASKS", "4");
   EXPECT_EQ(trouble(with(wrong, "SPMD_NUM_PROCESSES", "1")), "");
   EXPECT_EQ(Environment::parse(from(with(slurm, "SPMD_NUM_PROCESSES", "1"))).processId, std::nullopt);

@@ -40,7 +40,7 @@ TEST(Elements, ComeBackAsTheyWereStored) {
     }
 }
 
-TEST(Elements, EachTypeRoundsAndWrapsInItsOwnWay) {
+TEST(Elements, EachTypeRoundsAndWraps) {
   EXPECT_EQ(Bf16Element::store(1.0), 0x3f80);
   EXPECT_EQ(F16Element::store(1.0), 0x3c00);
   EXPECT_EQ(F16Element::store(65520.0), 0x7c00); // To infinity.

@@ -140,7 +140,7 @@ TEST(Env, MisspeltVariablesAreNamed) {
     EXPECT_EQ(meant(known), "");
 }
 
-TEST(Env, NoCacheIsSaidByAnythingButZero) {
+TEST(Env, AnythingButZeroMeansNoCache) {
   EXPECT_FALSE(parse({}).noCache);
   EXPECT_FALSE(parse({{"SPMD_NO_CACHE", "0"}}).noCache);
   EXPECT_TRUE(parse({{"SPMD_NO_CACHE", "yes"}}).noCache);

@@ -37,7 +37,7 @@ TEST_F(Shortened, WhatIsThereIsCopied) {
   EXPECT_EQ(target, std::string(page, 'x'));
 }
 
-TEST_F(Shortened, WhatIsNotThereIsSaidAgainAndAgainAndOnEachThread) {
+TEST_F(Shortened, ReportsMissingPagesRepeatedlyOnEachThread) {
   std::string target(3 * page, ' ');
   for (int i = 0; i < 3; ++i)
     EXPECT_FALSE(copyGuarded(target.data(), file->bytes().data(), 3 * page));

@@ -64,7 +64,7 @@ TEST_F(SliceTest, NothingToWrite) {
 }
 
 // Rows of a cache: 16 bytes at a time.
-TEST_F(SliceTest, MovesAsManyBytesAsLieTogether) {
+TEST_F(SliceTest, MovesTheLargestContiguousUnit) {
   check(DType::BF16, {3, 20, 4, 8}, {3, 1, 4, 8}, {0, 11, 0, 0});
   EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_slice_16"});
   check(DType::BF16, {3, 20, 6}, {3, 1, 6}, {0, 11, 0});

@@ -161,7 +161,7 @@ TEST_F(FakeDriverTest, ModulesAndGraphs) {
   driver.ModuleUnload(module);
 }
 
-TEST_F(FakeDriverTest, EntriesFailWhenTold) {
+TEST_F(FakeDriverTest, EntriesFailOnRequest) {
   fake.failCall("StreamQuery", 2, kLaunchFailed);
   EXPECT_EQ(driver.StreamQuery(streams[0]), kSuccess);
   EXPECT_EQ(driver.StreamQuery(streams[0]), kLaunchFailed);

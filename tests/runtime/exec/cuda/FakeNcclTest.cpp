@@ -129,7 +129,7 @@ TEST_F(FakeNcclTest, MistakesAreErrors) {
   driver.StreamDestroy(stream);
 }
 
-TEST_F(FakeNcclTest, NobodyComes) {
+TEST_F(FakeNcclTest, RankNeverJoins) {
   NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);
   gpus[0].makeCurrent();
   try {
@@ -171,8 +171,8 @@ TEST_F(FakeNcclTest, TransportsOfTwoProcesses) {
   EXPECT_EQ(got, "aaa");
 }
 
-TEST(GpuPlaces, WhyNcclIsNotUsed) {
-  auto places = [](const std::string &text) { return GpuPlaces::parse(text); };
+TEST(GpuInventory, WhyNcclIsNotUsed) {
+  auto places = [](const std::string &text) { return GpuInventory::parse(text); };
   EXPECT_EQ(places("2.18.0 GPU-1 GPU-2").str(), "2.18.0 GPU-1 GPU-2");
   EXPECT_EQ(places("- GPU-1").nccl, "");
   EXPECT_EQ(whyNoNccl({places("2.18.0 GPU-1"), places("2.18.0 GPU-2")}, false), "");

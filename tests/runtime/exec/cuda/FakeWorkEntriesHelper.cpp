@@ -23,7 +23,7 @@ Result FakeEntries::StreamDestroy(Stream stream) {
 
 /// Runs a few items of any streams, so that other streams progress while one is queried.
 Result FakeEntries::StreamQuery(Stream stream) {
-  constexpr uint32_t kMostPieces = 8;
+  constexpr uint32_t kMostItems = 8;
   FakeStream *known = fake->streams.find(stream);
   if (!known)
     return kInvalidHandle;
@@ -31,7 +31,7 @@ Result FakeEntries::StreamQuery(Stream stream) {
     return kCaptureUnsupported;
   if (known->queue.empty())
     return fake->streams.getError(known->gpu);
-  fake->streams.run(fake->streams.draw(kMostPieces));
+  fake->streams.run(fake->streams.draw(kMostItems));
   Result error = fake->streams.getError(known->gpu);
   return error != kSuccess ? error : kNotReady;
 }

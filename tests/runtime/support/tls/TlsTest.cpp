@@ -104,7 +104,7 @@ TEST_F(Tls, BothSidesShowCertificates) {
   }
 }
 
-TEST_F(Tls, ChecksTheNameOfWhoListens) {
+TEST_F(Tls, ChecksTheNameOfTheListener) {
   EXPECT_EQ(shake(good(), good(), {"node7", ""}).client,
             "! its certificate is for DNS:localhost, IP Address:127.0.0.1, not for node7");
   EXPECT_EQ(shake(good(), good(), {"10.0.0.1", ""}).client,
@@ -323,7 +323,7 @@ TEST_F(Tls, MovesBytes) {
 }
 
 // A closed socket is an error, not the end of the process (SIGPIPE).
-TEST_F(Tls, WritingToNobody) {
+TEST_F(Tls, WritingToAClosedSocket) {
   Pair pair;
   auto identity = TlsIdentity::load(good());
   auto client = identity->connect(pair.client.get(), {}), server = identity->accept(pair.server.get());

@@ -1,4 +1,4 @@
-//===- ReshapedPieces.h - shards of one array in two shapes -----*- C++ -*-===//
+//===- ReshapedShards.h - shards of one array in two shapes -----*- C++ -*-===//
 //
 // A reshape keeps the order of elements. A device's shards in the two shapes are therefore runs of consecutive
 // elements, and comparing the runs gives the elements that the shards share:
@@ -27,14 +27,14 @@ struct ReshapedDims {
 std::vector<ReshapedDims> groupReshapedDims(const std::vector<int64_t> &source, const std::vector<int64_t> &target);
 
 /// Elements that are consecutive both in the row-major order of some dimensions and in a device's shard of them.
-struct PieceRun {
+struct ShardRun {
   int64_t start = 0; ///< Index among all elements of the dimensions.
   int64_t place = 0; ///< Index in the shard, which is padded.
   int64_t size = 0;
 };
 
 /// Returns the runs of dimensions [begin, end) that the device at these mesh coordinates (one per axis) owns, in order.
-std::vector<PieceRun> listRuns(const MeshShape &mesh, const ShardedShape &array, size_t begin, size_t end,
+std::vector<ShardRun> listRuns(const MeshShape &mesh, const ShardedShape &array, size_t begin, size_t end,
                                const std::vector<int64_t> &coordinates);
 
 /// Returns an upper bound of the number of runs per device.
@@ -42,9 +42,9 @@ int64_t countRuns(const MeshShape &mesh, const ShardedShape &array, size_t begin
 
 /// Calls visit(index in the source shard, index in the target shard, size) for all elements that two shards share.
 template <typename Visit>
-void forEachOverlap(const std::vector<PieceRun> &source, const std::vector<PieceRun> &target, Visit &&visit) {
+void forEachOverlap(const std::vector<ShardRun> &source, const std::vector<ShardRun> &target, Visit &&visit) {
   for (size_t i = 0, j = 0; i < source.size() && j < target.size();) {
-    const PieceRun &from = source[i], &to = target[j];
+    const ShardRun &from = source[i], &to = target[j];
     int64_t begin = std::max(from.start, to.start);
     int64_t fromEnd = from.start + from.size, toEnd = to.start + to.size, end = std::min(fromEnd, toEnd);
     if (begin < end)

@@ -1,4 +1,4 @@
-//===- Vitals.h - process statistics and the status of a job ----*- C++ -*-===//
+//===- ProcessStatistics.h - process statistics and the status of a job ----*- C++ -*-===//
 //
 // Each process counts a few things and sends them with its heartbeats; the coordinator keeps the newest of each
 // process. `spmdc status` and the metrics of process 0 show them.
@@ -15,7 +15,7 @@
 namespace spmd {
 
 /// The statistics of one process. Counts never decrease; the memory may.
-struct Vitals {
+struct ProcessStatistics {
   uint64_t launches = 0;          ///< Runs of programs that have ended.
   uint64_t launchNanoseconds = 0; ///< The sum of their durations.
   /// Bytes that its devices have sent in collectives, for a bandwidth-optimal algorithm.
@@ -24,7 +24,7 @@ struct Vitals {
   int64_t stepsWanted = 0;
   int64_t residentBytes = 0; ///< Memory of the process.
 
-  bool operator==(const Vitals &) const = default;
+  bool operator==(const ProcessStatistics &) const = default;
 };
 
 /// One process as the coordinator sees it.
@@ -34,7 +34,7 @@ struct ProcessStatus {
   int64_t pid = 0;
   int32_t devices = 0;
   Position position;
-  Vitals vitals;
+  ProcessStatistics statistics;
   double rate = 0;            ///< Steps a second in the last seconds; launches a second if there is no loop of steps.
   int64_t heartbeatAgeMs = 0; ///< Milliseconds since its last message.
 };

@@ -1,4 +1,4 @@
-//===- MadeAgainTest.cpp - rematerializable values, executed --------------===//
+//===- RematerializationTest.cpp - rematerializable values, executed --------------===//
 //
 // Biases and masks that are broadcast along full arrays with random shardings: each device receives every bias at most,
 // and neither broadcast rows nor values computed from them. Random programs, in loops and branches too; every stage
@@ -15,7 +15,7 @@ using namespace spmdc;
 
 namespace {
 
-class MadeAgain : protected ExactPrograms, public ::testing::TestWithParam<int> {
+class Rematerialization : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   std::string cut(int64_t size) {
     return std::to_string(size) + random.pick(std::vector<std::string>{"@a", "@b", "@(a, b)", "@(b, a)", "@_"});
@@ -57,7 +57,7 @@ protected:
 
 constexpr int kBlocks = 2, kPerBlock = 60, kCompiledEvery = 6;
 
-TEST_P(MadeAgain, SendsNoMoreThanItIsMadeOf) {
+TEST_P(Rematerialization, SendsNoMoreThanItIsMadeOf) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     std::string text = makeText();
     SCOPED_TRACE(text);
@@ -66,11 +66,11 @@ TEST_P(MadeAgain, SendsNoMoreThanItIsMadeOf) {
     // Each bias, and a function of it before it is broadcast (twice a bias, or its sum with itself).
     EXPECT_LE(sentBytes(*module), 2 * 4.0 * static_cast<double>(rowCount + columnCount));
     sending += sentBytes(*module) > 0;
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
   EXPECT_GE(sending, kPerBlock / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, MadeAgain, ::testing::Range(0, kBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, Rematerialization, ::testing::Range(0, kBlocks));
 
 } // namespace

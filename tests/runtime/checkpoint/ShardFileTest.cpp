@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/checkpoint/ShardFile.h"
 #include "tests/runtime/checkpoint/CheckpointTestSupport.h"
 
 #include <gmock/gmock.h>
@@ -14,32 +14,32 @@ using testing::HasSubstr;
 namespace {
 
 /// A [700, 1000] array of f32: 2.8 MB, three checksums.
-class PieceFileTest : public testing::Test {
+class ShardFileTest : public testing::Test {
 protected:
-  PieceFileTest() : values(700 * 1000) {
+  ShardFileTest() : values(700 * 1000) {
     std::iota(values.begin(), values.end(), 0.0f);
     array = {"w", DType::F32, {1000, 1000}, {}};
     piece = {0, {300, 0}, {700, 1000}};
-    file = writePieceFile(folder.str(), "process-00000.safetensors", 7,
-                          {{pieceKey(array, piece), DType::F32, piece.size, values.data()}});
+    file = writeShardFile(folder.str(), "process-00000.safetensors", 7,
+                          {{shardKey(array, piece), DType::F32, piece.size, values.data()}});
     path = folder / file.name;
   }
 
   std::vector<float> read(std::vector<int64_t> start, std::vector<int64_t> size) {
     std::vector<float> target(static_cast<size_t>((size[0] + 1) * (size[1] + 2)), -1);
-    PieceFile(folder.str(), file).read(array, piece, start, size, target.data(), {size[0] + 1, size[1] + 2}, {1, 2});
+    ShardFile(folder.str(), file).read(array, piece, start, size, target.data(), {size[0] + 1, size[1] + 2}, {1, 2});
     return target;
   }
 
   TemporaryFolder folder;
   std::vector<float> values;
   CheckpointArray array;
-  CheckpointPiece piece;
+  CheckpointShard piece;
   CheckpointFile file;
   std::string path;
 };
 
-TEST_F(PieceFileTest, reads_boxes_to_where_they_belong) {
+TEST_F(ShardFileTest, reads_boxes_to_where_they_belong) {
   for (auto [start, size] : std::vector<std::pair<std::vector<int64_t>, std::vector<int64_t>>>{{{0, 0}, {700, 1000}},
                                                                                                {{699, 999}, {1, 1}},
                                                                                                {{10, 20}, {30, 40}},
@@ -54,7 +54,7 @@ TEST_F(PieceFileTest, reads_boxes_to_where_they_belong) {
 }
 
 // A damaged byte matters to readers of that MiB only.
-TEST_F(PieceFileTest, a_flipped_byte_is_found_by_who_reads_it) {
+TEST_F(ShardFileTest, a_flipped_byte_is_found_by_its_readers) {
   std::string text = readAll(path);
   size_t data = text.size() - values.size() * 4;
   std::string damaged = text;
@@ -68,26 +68,26 @@ TEST_F(PieceFileTest, a_flipped_byte_is_found_by_who_reads_it) {
                 "they were written");
 }
 
-TEST_F(PieceFileTest, any_damage_of_the_header_or_the_length_is_found) {
+TEST_F(ShardFileTest, any_damage_of_the_header_or_the_length_is_found) {
   std::string text = readAll(path);
   size_t data = text.size() - values.size() * 4;
   for (size_t i = 0; i < data; ++i) {
     std::string damaged = text;
     damaged[i] ^= 4;
     writeAll(path, damaged);
-    EXPECT_NE(messageOf([&] { PieceFile(folder.str(), file); }), "no error") << "byte " << i;
+    EXPECT_NE(messageOf([&] { ShardFile(folder.str(), file); }), "no error") << "byte " << i;
   }
   for (size_t length : {size_t(0), size_t(7), data, text.size() - 1}) {
     writeAll(path, text.substr(0, length));
     EXPECT_THAT(
-        messageOf([&] { PieceFile(folder.str(), file); }),
+        messageOf([&] { ShardFile(folder.str(), file); }),
         HasSubstr("it has " + std::to_string(length) + " bytes and was written with " + std::to_string(text.size())));
   }
   std::filesystem::remove(path);
-  EXPECT_THAT(messageOf([&] { PieceFile(folder.str(), file); }), HasSubstr("No such file"));
+  EXPECT_THAT(messageOf([&] { ShardFile(folder.str(), file); }), HasSubstr("No such file"));
 }
 
-TEST_F(PieceFileTest, another_type_than_the_manifest_says_is_damage) {
+TEST_F(ShardFileTest, a_type_other_than_the_manifests_is_damage) {
   array.dtype = DType::I32;
   EXPECT_THAT(messageOf([&] { read({0, 0}, {1, 1}); }), HasSubstr("has another type or shape than the manifest says"));
 }

@@ -1,4 +1,4 @@
-//===- JoinedPartsTest.cpp - concatenations of slices, executed -----------===//
+//===- ConcatenatedSlicesTest.cpp - concatenations of slices, executed -----------===//
 //
 // Halos of periodic arrays, swapped halves and repeated arrays as programs write them: concatenations of slices of one
 // array, also of element-wise functions of them, with random shardings and sizes, along one dimension or several. Every
@@ -92,7 +92,7 @@ TEST_P(JoinedPartsPrograms, SendOnceWhatIsMissing) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), 4.0 * 5 * most);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
@@ -143,7 +143,7 @@ TEST_P(JoinedPartsPrograms, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, random.chance(50) ? bytesAlone() : CostModel());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 

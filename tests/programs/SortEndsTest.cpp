@@ -1,4 +1,4 @@
-//===- OrderEndsTest.cpp - first and last elements of sorts, executed -----===//
+//===- SortEndsTest.cpp - first and last elements of sorts, executed -----===//
 //
 // The k smallest or largest elements of arrays with random shardings and sizes, as users write them: slices of sorted
 // arrays, ascending and descending. Elements are small integers, so that many are equal. Every stage gives the results
@@ -15,14 +15,14 @@ using namespace spmdc;
 
 namespace {
 
-class OrderEnds : protected ExactPrograms, public ::testing::TestWithParam<int> {
+class SortEnds : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   Random random{static_cast<uint64_t>(61000 + GetParam())};
 };
 
 constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;
 
-TEST_P(OrderEnds, OfAnySizesAndShardings) {
+TEST_P(SortEnds, OfAnySizesAndShardings) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     int64_t size = random.integer(6, 240), count = random.integer(1, 4), fewer = random.integer(1, count);
     std::string axes = random.pick(std::vector<std::string>{"a", "b", "(a, b)", "(b, a)"});
@@ -48,10 +48,10 @@ TEST_P(OrderEnds, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, OrderEnds, ::testing::Range(0, kBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, SortEnds, ::testing::Range(0, kBlocks));
 
 } // namespace

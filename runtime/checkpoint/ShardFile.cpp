@@ -1,6 +1,6 @@
-//===- PieceFile.cpp - the shards that one process wrote ------------------===//
+//===- ShardFile.cpp - the shards that one process wrote ------------------===//
 
-#include "runtime/checkpoint/PieceFile.h"
+#include "runtime/checkpoint/ShardFile.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/support/File.h"
 
@@ -24,7 +24,7 @@ std::vector<uint32_t> checksumsOf(std::string_view bytes) {
 
 } // namespace
 
-CheckpointFile writePieceFile(const std::string &folder, const std::string &name, int64_t step,
+CheckpointFile writeShardFile(const std::string &folder, const std::string &name, int64_t step,
                               const std::vector<NamedArray> &pieces) {
   std::map<std::string, std::string> metadata = {{"step", std::to_string(step)}};
   for (const NamedArray &piece : pieces) {
@@ -42,7 +42,7 @@ CheckpointFile writePieceFile(const std::string &folder, const std::string &name
   return file;
 }
 
-PieceFile::PieceFile(const std::string &folder, const CheckpointFile &expected) : path(folder + "/" + expected.name) {
+ShardFile::ShardFile(const std::string &folder, const CheckpointFile &expected) : path(folder + "/" + expected.name) {
   uint64_t bytes = MappedFile(path).bytes().size();
   if (bytes != expected.bytes)
     throw damaged("it has " + std::to_string(bytes) + " bytes and was written with " + std::to_string(expected.bytes));
@@ -51,10 +51,10 @@ PieceFile::PieceFile(const std::string &folder, const CheckpointFile &expected) 
     throw damaged("its header does not have the checksum with which it was written");
 }
 
-Error PieceFile::damaged(const std::string &problem) const { return Error("'" + path + "' is damaged: " + problem); }
+Error ShardFile::damaged(const std::string &problem) const { return Error("'" + path + "' is damaged: " + problem); }
 
-PieceFile::Checked &PieceFile::find(const CheckpointArray &array, const CheckpointPiece &piece) {
-  std::string key = pieceKey(array, piece);
+ShardFile::Checked &ShardFile::find(const CheckpointArray &array, const CheckpointShard &piece) {
+  std::string key = shardKey(array, piece);
   auto [entry, isNew] = pieces.try_emplace(key);
   if (!isNew)
     return entry->second;
@@ -76,7 +76,7 @@ PieceFile::Checked &PieceFile::find(const CheckpointArray &array, const Checkpoi
   return checked;
 }
 
-void PieceFile::check(Checked &piece, const std::string &key, uint64_t begin, uint64_t end) {
+void ShardFile::check(Checked &piece, const std::string &key, uint64_t begin, uint64_t end) {
   for (uint64_t chunk = begin / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
     if (piece.isChecked[chunk])
       continue;
@@ -88,13 +88,13 @@ void PieceFile::check(Checked &piece, const std::string &key, uint64_t begin, ui
   }
 }
 
-void PieceFile::read(const CheckpointArray &array, const CheckpointPiece &piece, const std::vector<int64_t> &boxStart,
+void ShardFile::read(const CheckpointArray &array, const CheckpointShard &piece, const std::vector<int64_t> &boxStart,
                      const std::vector<int64_t> &boxSize, void *target, const std::vector<int64_t> &targetShape,
                      const std::vector<int64_t> &targetStart) {
   if (elementCount(boxSize) == 0)
     return;
   Checked &checked = find(array, piece);
-  std::string key = pieceKey(array, piece);
+  std::string key = shardKey(array, piece);
   // Copies the box row by row; a row covers the last dimensions that the box has in full size.
   auto elementBytes = static_cast<uint64_t>(byteSize(array.dtype));
   size_t rank = boxSize.size(), outer = rank;

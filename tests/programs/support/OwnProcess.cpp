@@ -1,6 +1,6 @@
-//===- Apart.cpp - checks in processes of their own -----------------------===//
+//===- OwnProcess.cpp - checks in processes of their own -----------------------===//
 
-#include "tests/programs/support/Apart.h"
+#include "tests/programs/support/OwnProcess.h"
 
 #include <cstdio>
 
@@ -18,7 +18,7 @@ static int64_t nowMs() {
   return now.tv_sec * int64_t(1000) + now.tv_nsec / 1'000'000;
 }
 
-std::string runApart(const std::function<std::string()> &check, int timeoutSeconds) {
+std::string runInOwnProcess(const std::function<std::string()> &check, int timeoutSeconds) {
   int ends[2];
   if (pipe(ends) != 0)
     return "cannot create a pipe";

@@ -1,4 +1,4 @@
-#include "runtime/coordinator/Vitals.h"
+#include "runtime/coordinator/ProcessStatistics.h"
 
 #include <fstream>
 

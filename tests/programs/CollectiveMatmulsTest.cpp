@@ -1,4 +1,4 @@
-//===- RingProgramsTest.cpp - collective matmuls, executed ----------------===//
+//===- CollectiveMatmulsTest.cpp - collective matmuls, executed ----------------===//
 //
 // All combinations of a gather or a scatter with a product, on groups of 2 to 8 devices of one axis or two, in all
 // element types, with random small integers: sums of them are exact in each type, in any order, so every stage and the
@@ -23,12 +23,12 @@ namespace {
 
 /// The program of one device that a user writes with shard_map, and the same program on global arrays. `$A` are the
 /// axes of the ring, `T` is the type.
-struct RingCase {
+struct CollectiveMatmulCase {
   const char *name, *parameters, *in, *out, *local, *global;
 };
 
 /// A multiple of 8 for every sharded dimension: all shards are even.
-const RingCase kCases[] = {
+const CollectiveMatmulCase kCases[] = {
     {"gather_free_lhs", "x: T[16@$A, 6@_], w: T[6@_, 8@$A]", "(P($A, _), P(_, $A))", "P(_, $A)",
      "all_gather(x, $A, axis=0, tiled=true) @ w", "x @ w"},
     {"gather_free_rhs", "x: T[8@$A, 6@_], w: T[6@_, 16@$A]", "(P($A, _), P(_, $A))", "P($A, _)",
@@ -70,47 +70,48 @@ std::string replaced(std::string text, const std::string &from, const std::strin
   return text;
 }
 
-class RingChecks : protected ExactPrograms {
+class CollectiveMatmulChecks : protected ExactPrograms {
 protected:
   /// Checks every stage and, if `isCompiled`, the compiled program, with a collective matmul for each product that can
   /// be one; returns how many there are. `global` is the same program on global arrays.
-  int check(const std::string &text, const std::string &global, CollectiveMatmulKind way, bool isCompiled) {
+  int check(const std::string &text, const std::string &global, CollectiveMatmulKind kind, bool isCompiled) {
     Random random(text.size());
     Sample sample = makeSample(global, random);
     auto module = parse(text);
     if (!module || sample.results.empty())
       return 0;
     EXPECT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
-    int rings = buildRings(*module, way);
-    checkStations(*module, sample, isCompiled);
+    int rings = buildRings(*module, kind);
+    checkStages(*module, sample, isCompiled);
     return rings;
   }
 
-  int buildRings(mlir::ModuleOp module, CollectiveMatmulKind way) {
+  int buildRings(mlir::ModuleOp module, CollectiveMatmulKind kind) {
     double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;
     for (const Ring &ring : findCollectiveMatmuls(entryOf(module), getMesh(module), CostModel()))
       if (products.insert(ring.product).second)
-        replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? way : CollectiveMatmulKind::One);
+        replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? kind : CollectiveMatmulKind::One);
     EXPECT_DOUBLE_EQ(sentBytes(module), before);
     return static_cast<int>(products.size());
   }
 };
 
-class RingPrograms : public RingChecks, public ::testing::TestWithParam<std::tuple<RingCase, const char *>> {};
+class CollectiveMatmulPrograms : public CollectiveMatmulChecks,
+                                 public ::testing::TestWithParam<std::tuple<CollectiveMatmulCase, const char *>> {};
 
-TEST_P(RingPrograms, GiveTheBitsOfTheUnpartitioned) {
+TEST_P(CollectiveMatmulPrograms, GiveTheBitsOfTheUnpartitioned) {
   auto [test, type] = GetParam();
   for (const RingMesh &mesh : kMeshes)
-    for (CollectiveMatmulKind way : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both}) {
+    for (CollectiveMatmulKind kind : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both}) {
       auto filledIn = [&, type = type](const std::string &text) {
         return replaced(replaced(text, "$A", mesh.axes), "T[", std::string(type) + "[");
       };
       std::string head = "mesh m(" + std::string(mesh.mesh) + ")\n", main = "fn main(" + std::string(test.parameters);
       std::string text = filledIn(head + "fn local(x, w) { return " + test.local + "; }\n" + main +
                                   ") { return shard_map(local, in=" + test.in + ", out=" + test.out + ")(x, w); }\n");
-      SCOPED_TRACE(text + std::string(collectiveMatmulKindName(way)));
-      int rings = check(text, filledIn(head + main + ") { return " + test.global + "; }\n"), way, /*isCompiled=*/true);
+      SCOPED_TRACE(text + std::string(collectiveMatmulKindName(kind)));
+      int rings = check(text, filledIn(head + main + ") { return " + test.global + "; }\n"), kind, /*isCompiled=*/true);
       EXPECT_EQ(rings, 1);
       if (HasFailure())
         return;
@@ -118,7 +119,7 @@ TEST_P(RingPrograms, GiveTheBitsOfTheUnpartitioned) {
 }
 
 /// Sums of 16-bit partial sums, against f64.
-class NarrowSums : public RingChecks,
+class NarrowSums : public CollectiveMatmulChecks,
                    public ::testing::TestWithParam<std::tuple<const char *, int, CollectiveMatmulKind>> {
 protected:
   static constexpr int64_t rows = 16, inner = 64, columns = 24;
@@ -144,7 +145,7 @@ protected:
 };
 
 TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
-  auto [name, devices, way] = GetParam();
+  auto [name, devices, kind] = GetParam();
   bool isBf16 = std::string(name) == "bf16";
   mlir::Type type = isBf16 ? mlir::Type(mlir::BFloat16Type::get(&context)) : mlir::Float16Type::get(&context);
   std::string t = name, r = std::to_string(rows), i = std::to_string(inner), c = std::to_string(columns);
@@ -157,7 +158,7 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
     EXPECT_TRUE(module) << diagnostics.str();
     EXPECT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
     if (isRing)
-      EXPECT_EQ(buildRings(*module, way), 1);
+      EXPECT_EQ(buildRings(*module, kind), 1);
     std::string error;
     auto artifact = compileModule(*module, /*optimizationLevel=*/1, error);
     EXPECT_TRUE(artifact) << error;
@@ -199,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
 
 /// einsums with random dimensions in random orders and with random shardings: the partitioner creates gathers and
 /// scatters of all dimensions, over one axis or several; sometimes in a loop.
-class RandomRings : public RingChecks, public ::testing::TestWithParam<int> {
+class RandomCollectiveMatmuls : public CollectiveMatmulChecks, public ::testing::TestWithParam<int> {
 protected:
   struct Dim {
     char letter;
@@ -281,7 +282,7 @@ protected:
 
 constexpr int kRandomBlocks = 8, kRandomPerBlock = 25, kCompiledEvery = 5;
 
-TEST_P(RandomRings, GiveTheBitsOfTheUnpartitioned) {
+TEST_P(RandomCollectiveMatmuls, GiveTheBitsOfTheUnpartitioned) {
   random = Random(static_cast<uint64_t>(9000 + GetParam()));
   int rings = 0;
   for (int i = 0; i < kRandomPerBlock && !HasFailure(); ++i) {
@@ -293,9 +294,9 @@ TEST_P(RandomRings, GiveTheBitsOfTheUnpartitioned) {
   EXPECT_GE(rings, kRandomPerBlock / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, RandomRings, ::testing::Range(0, kRandomBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, RandomCollectiveMatmuls, ::testing::Range(0, kRandomBlocks));
 
-INSTANTIATE_TEST_SUITE_P(Kinds, RingPrograms,
+INSTANTIATE_TEST_SUITE_P(Kinds, CollectiveMatmulPrograms,
                          ::testing::Combine(::testing::ValuesIn(kCases),
                                             ::testing::Values("f32", "f64", "bf16", "f16", "i32")),
                          [](const auto &info) {

@@ -1,8 +1,8 @@
-//===- ReshapedPieces.cpp - shards of one array in two shapes -------------===//
+//===- ReshapedShards.cpp - shards of one array in two shapes -------------===//
 
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedShards.h"
 
-#include "runtime/sharding/MeshPlaces.h"
+#include "runtime/sharding/MeshCoordinates.h"
 
 namespace spmd {
 
@@ -20,7 +20,7 @@ std::vector<ReshapedDims> groupReshapedDims(const std::vector<int64_t> &source, 
   return groups;
 }
 
-std::vector<PieceRun> listRuns(const MeshShape &mesh, const ShardedShape &array, size_t begin, size_t end,
+std::vector<ShardRun> listRuns(const MeshShape &mesh, const ShardedShape &array, size_t begin, size_t end,
                                const std::vector<int64_t> &coordinates) {
   std::vector<ShardRange> ranges;
   std::vector<int64_t> local;
@@ -32,7 +32,7 @@ std::vector<PieceRun> listRuns(const MeshShape &mesh, const ShardedShape &array,
   }
   // A run covers the inner dimensions that the shard has in full size, and extends along the dimension before them.
   size_t rank = ranges.size(), outer = rank;
-  PieceRun run{0, 0, 1};
+  ShardRun run{0, 0, 1};
   int64_t stride = 1, localStride = 1;
   std::vector<int64_t> strides(rank), localStrides(rank), index(rank);
   for (size_t d = rank; d-- > 0;) {
@@ -47,7 +47,7 @@ std::vector<PieceRun> listRuns(const MeshShape &mesh, const ShardedShape &array,
     stride *= size;
     localStride *= local[d];
   }
-  std::vector<PieceRun> runs;
+  std::vector<ShardRun> runs;
   while (true) {
     runs.push_back(run);
     size_t d = outer;

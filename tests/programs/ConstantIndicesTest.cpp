@@ -1,4 +1,4 @@
-//===- KnownIndicesTest.cpp - lookups at constant indices, executed -------===//
+//===- ConstantIndicesTest.cpp - lookups at constant indices, executed -------===//
 //
 // Lookups as NumPy users write them, by functions of `arange`: forwards and backwards, in steps, repeated, rolled,
 // clipped, in windows, along diagonals, of arrays with random shardings and sizes. Every stage gives the results of the
@@ -18,7 +18,7 @@ using namespace spmdc;
 
 namespace {
 
-class KnownIndices : protected ExactPrograms, public ::testing::TestWithParam<int> {
+class ConstantIndices : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   static std::string number(int64_t value) { return std::to_string(value); }
 
@@ -55,7 +55,7 @@ protected:
   }
 
   std::string makeText(const std::string &value) {
-    std::string size = number(rows) + "@" + cut, other = number(columns) + "@" + otherCut;
+    std::string size = number(rows) + "@" + sharding, other = number(columns) + "@" + otherSharding;
     // For an index out of bounds, `take` returns NaN or the least integer.
     bool isTaken = value.starts_with("take");
     return "mesh m(a=" + number(devices) + ", b=2)\nfn loss(x) { return sum((" + value +
@@ -65,19 +65,19 @@ protected:
 
   Random random{static_cast<uint64_t>(98000 + GetParam())};
   int64_t devices = 2, rows = 1, columns = 5;
-  std::string cut = "a", otherCut = "_";
+  std::string sharding = "a", otherSharding = "_";
   bool isGradient = false;
 };
 
 constexpr int kBlocks = 2, kPerBlock = 60, kCompiledEvery = 4;
 
-TEST_P(KnownIndices, AnyFunction) {
+TEST_P(ConstantIndices, AnyFunction) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
     rows = random.integer(2, 24);
     columns = random.integer(2, 12);
-    cut = random.pick(std::vector<std::string>{"a", "b", "(a, b)", "_"});
-    otherCut = cut == "a" && random.chance(30) ? "b" : cut == "_" && random.chance(70) ? "a" : "_";
+    sharding = random.pick(std::vector<std::string>{"a", "b", "(a, b)", "_"});
+    otherSharding = sharding == "a" && random.chance(30) ? "b" : sharding == "_" && random.chance(70) ? "a" : "_";
     isGradient = random.chance(20);
     std::string count = number(random.integer(1, rows + 3)), few = number(random.integer(1, 3));
     int depth = static_cast<int>(random.integer(0, 4));
@@ -100,17 +100,17 @@ TEST_P(KnownIndices, AnyFunction) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, random.chance(50) ? bytesAlone() : CostModel());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
-TEST_P(KnownIndices, SendWhatIsMissing) {
+TEST_P(ConstantIndices, SendWhatIsMissing) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
     rows = devices * random.integer(3, 8);
     columns = random.chance(50) ? rows : random.integer(rows, rows + 5);
-    cut = "a";
-    otherCut = "_";
+    sharding = "a";
+    otherSharding = "_";
     std::string value, type = number(rows) + "@a";
     double most = 0;
     int64_t by = random.integer(-2, 2);
@@ -125,19 +125,20 @@ TEST_P(KnownIndices, SendWhatIsMissing) {
       break;
     default: // A diagonal of the columns' own elements.
       columns = rows;
-      std::swap(cut, otherCut);
+      std::swap(sharding, otherSharding);
       value = "x[arange(" + number(rows) + "), arange(" + number(rows) + ")]";
     }
-    std::string text = "mesh m(a=" + number(devices) + ", b=2)\nfn main(x: f32[" + number(rows) + "@" + cut + ", " +
-                       number(columns) + "@" + otherCut + "]) -> f32[" + type + "] { return " + value + "; }\n";
+    std::string text = "mesh m(a=" + number(devices) + ", b=2)\nfn main(x: f32[" + number(rows) + "@" + sharding +
+                       ", " + number(columns) + "@" + otherSharding + "]) -> f32[" + type + "] { return " + value +
+                       "; }\n";
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), 4.0 * most);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, KnownIndices, ::testing::Range(0, kBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, ConstantIndices, ::testing::Range(0, kBlocks));
 
 } // namespace

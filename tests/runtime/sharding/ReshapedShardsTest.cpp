@@ -1,10 +1,10 @@
-//===- ReshapedPiecesTest.cpp - shards of reshaped arrays -----------------===//
+//===- ReshapedShardsTest.cpp - shards of reshaped arrays -----------------===//
 //
 // Compares with a loop over single devices and single elements.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/sharding/ReshapedPieces.h"
+#include "runtime/sharding/ReshapedShards.h"
 #include "runtime/sharding/ExchangedAxes.h"
 #include "tests/runtime/sharding/RandomSharding.h"
 
@@ -34,7 +34,7 @@ ShardedShape randomArray(std::mt19937_64 &random, const std::vector<int64_t> &fa
 }
 
 /// Returns the row-major indices of all elements that a device owns.
-std::set<int64_t> placesOf(const ShardedShape &array, int64_t device) {
+std::set<int64_t> indicesOf(const ShardedShape &array, int64_t device) {
   std::vector<int64_t> places{0};
   std::vector<ShardRange> ranges = ownedRanges(mesh, array.shape, array.sharding, device);
   for (size_t d = 0; d < ranges.size(); ++d) {
@@ -52,15 +52,15 @@ bool groupsSuffice(const ShardedShape &source, const ShardedShape &target, const
   for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
     std::set<int64_t> held;
     for (int64_t member : groupOf(mesh, axes, device))
-      held.merge(placesOf(source, member));
-    for (int64_t place : placesOf(target, device))
+      held.merge(indicesOf(source, member));
+    for (int64_t place : indicesOf(target, device))
       if (!held.contains(place))
         return false;
   }
   return true;
 }
 
-TEST(ReshapedPieces, ExchangedAxesAreThoseAlongWhichDevicesSend) {
+TEST(ReshapedShards, ExchangedAxesAreThoseAlongWhichDevicesSend) {
   std::mt19937_64 random(29);
   int minimal = 0;
   for (int i = 0; i < 500; ++i) {
@@ -72,7 +72,7 @@ TEST(ReshapedPieces, ExchangedAxesAreThoseAlongWhichDevicesSend) {
     ASSERT_TRUE(groupsSuffice(source, target, axes)) << i;
     bool doAllNeed = true;
     for (int64_t device = 0; device < mesh.deviceCount(); ++device)
-      doAllNeed &= !placesOf(target, device).empty();
+      doAllNeed &= !indicesOf(target, device).empty();
     if (!doAllNeed)
       continue;
     ++minimal;
@@ -82,7 +82,7 @@ TEST(ReshapedPieces, ExchangedAxesAreThoseAlongWhichDevicesSend) {
   EXPECT_GT(minimal, 100);
 }
 
-TEST(ReshapedPieces, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
+TEST(ReshapedShards, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
   std::mt19937_64 random(17);
   for (int i = 0; i < 500; ++i) {
     std::vector<int64_t> factors;
@@ -91,12 +91,12 @@ TEST(ReshapedPieces, MissingElementsAreThoseThatADeviceNeedsAndHasNot) {
     ShardedShape source = randomArray(random, factors), target = randomArray(random, factors);
     int64_t missing = 0, mostRuns = 0;
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      std::set<int64_t> has = placesOf(source, device), needs = placesOf(target, device);
+      std::set<int64_t> has = indicesOf(source, device), needs = indicesOf(target, device);
       for (int64_t place : needs)
         missing += !has.contains(place);
       std::set<int64_t> inRuns;
-      std::vector<PieceRun> runs = listRuns(mesh, source, 0, source.shape.size(), mesh.coordinates(device));
-      for (const PieceRun &run : runs)
+      std::vector<ShardRun> runs = listRuns(mesh, source, 0, source.shape.size(), mesh.coordinates(device));
+      for (const ShardRun &run : runs)
         for (int64_t k = 0; k < run.size; ++k)
           ASSERT_TRUE(inRuns.insert(run.start + k).second);
       ASSERT_EQ(inRuns, has) << "case " << i << " device " << device << " of " << source.sharding.str();

@@ -1,4 +1,4 @@
-//===- PieceFile.h - the shards of one process ------------------*- C++ -*-===//
+//===- ShardFile.h - the shards of one process ------------------*- C++ -*-===//
 //
 // A .safetensors file whose metadata has a checksum for every MiB of every array. A reader detects a flipped byte
 // before it uses it, and reads only the blocks that it needs.
@@ -18,18 +18,18 @@
 namespace spmd {
 
 /// Writes and syncs the file; returns its entry for the manifest. `step` is recorded in the file for human readers.
-CheckpointFile writePieceFile(const std::string &folder, const std::string &name, int64_t step,
+CheckpointFile writeShardFile(const std::string &folder, const std::string &name, int64_t step,
                               const std::vector<NamedArray> &pieces);
 
 /// An open file of shards. Not thread-safe.
-class PieceFile {
+class ShardFile {
 public:
   /// Throws an error that names the file if its size or its header differs from the manifest.
-  PieceFile(const std::string &folder, const CheckpointFile &expected);
+  ShardFile(const std::string &folder, const CheckpointFile &expected);
 
   /// Copies a box of a shard to `targetStart` of a row-major array of `targetShape`. `boxStart` counts from the shard's
   /// own first element. The checksums of the read blocks are compared first.
-  void read(const CheckpointArray &array, const CheckpointPiece &piece, const std::vector<int64_t> &boxStart,
+  void read(const CheckpointArray &array, const CheckpointShard &piece, const std::vector<int64_t> &boxStart,
             const std::vector<int64_t> &boxSize, void *target, const std::vector<int64_t> &targetShape,
             const std::vector<int64_t> &targetStart);
 
@@ -39,7 +39,7 @@ private:
     std::vector<uint32_t> checksums;
     std::vector<bool> isChecked;
   };
-  Checked &find(const CheckpointArray &array, const CheckpointPiece &piece);
+  Checked &find(const CheckpointArray &array, const CheckpointShard &piece);
   void check(Checked &piece, const std::string &key, uint64_t begin, uint64_t end);
   Error damaged(const std::string &problem) const;
 

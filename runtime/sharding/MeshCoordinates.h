@@ -1,4 +1,4 @@
-//===- MeshPlaces.h - coordinates along the axes of a dimension -*- C++ -*-===//
+//===- MeshCoordinates.h - coordinates along the axes of a dimension -*- C++ -*-===//
 //
 // Devices are counted by the axes that shard a dimension, never one by one.
 //
@@ -31,7 +31,8 @@ inline std::vector<size_t> axesOfDim(const MeshShape &mesh, const ShardedShape &
 }
 
 /// Calls visit(coordinates) for each combination of coordinates along these mesh axes; the other coordinates are 0.
-template <typename Visit> void forEachPlace(const MeshShape &mesh, const std::vector<size_t> &axes, Visit &&visit) {
+template <typename Visit>
+void forEachCoordinates(const MeshShape &mesh, const std::vector<size_t> &axes, Visit &&visit) {
   std::vector<int64_t> coordinates(mesh.axes.size());
   while (true) {
     visit(coordinates);

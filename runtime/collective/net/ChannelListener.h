@@ -1,4 +1,4 @@
-//===- Door.h - accepts connections of other hosts --------------*- C++ -*-===//
+//===- ChannelListener.h - accepts connections of other hosts --------------*- C++ -*-===//
 //
 // The listener of a process for connections of other hosts. Its thread accepts connections whose peer knows the job's
 // token, and keeps each until the device that it is for takes it. An unauthenticated peer gets 64 bytes read, five
@@ -30,7 +30,7 @@ struct Secret {
   std::string key() const { return token + "|" + nonce; }
 };
 
-class Door {
+class ChannelListener {
 public:
   using Reply = std::function<Answer(const Question &)>;
   /// Makes a stream of an accepted socket.
@@ -40,8 +40,8 @@ public:
   using Fail = std::function<void(const std::string &why)>;
 
   /// Listens on a port that the kernel chooses. `reply` and `fail` are called on the listener's thread.
-  Door(const std::string &address, Secret secret, Wrap wrap, Reply reply, Fail fail);
-  ~Door();
+  ChannelListener(const std::string &address, Secret secret, Wrap wrap, Reply reply, Fail fail);
+  ~ChannelListener();
 
   uint16_t getPort() const { return port; }
 
@@ -49,7 +49,7 @@ public:
   std::unique_ptr<Stream> take(uint64_t communicator, int64_t from, int64_t to, std::chrono::milliseconds limit);
 
 private:
-  struct Guest {
+  struct PendingPeer {
     enum class Stage { Opening, Hello, Proof, Greeting, Question };
     std::unique_ptr<Stream> stream;
     Stage stage = Stage::Opening;
@@ -62,9 +62,9 @@ private:
   void serve();
   void accept();
   /// Returns false if the connection must be closed, or was handed over.
-  bool attend(Guest &guest);
-  bool onInput(Guest &guest);
-  void expect(Guest &guest, Guest::Stage stage, size_t bytes);
+  bool attend(PendingPeer &pendingPeer);
+  bool onInput(PendingPeer &pendingPeer);
+  void expect(PendingPeer &pendingPeer, PendingPeer::Stage stage, size_t bytes);
 
   const Secret secret;
   const Wrap wrap;
@@ -72,8 +72,8 @@ private:
   const Fail fail;
   uint16_t port = 0;
   UniqueFd listener, stopEvent;
-  AcceptPause pause; ///< Only the thread uses it and `guests`.
-  std::list<Guest> guests;
+  AcceptPause pause; ///< Only the thread uses it and `pendingPeers`.
+  std::list<PendingPeer> pendingPeers;
 
   std::mutex mutex;
   std::condition_variable arrived;
@@ -82,7 +82,7 @@ private:
 };
 
 /// Connects and authenticates. Throws StreamEnded, or whatever `check` throws.
-std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const Door::Wrap &wrap,
+std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const ChannelListener::Wrap &wrap,
                               const Greeting &greeting, Clock::time_point deadline, const StopWaiting &check);
 
 } // namespace spmd::net

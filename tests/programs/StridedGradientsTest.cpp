@@ -1,4 +1,4 @@
-//===- DilatedTest.cpp - gradients of strided slices, executed ------------===//
+//===- StridedGradientsTest.cpp - gradients of strided slices, executed ------------===//
 //
 // The gradient of x[first:last:stride] has zeros between its elements. Each device inserts the zeros of its own shard,
 // and devices send only elements that belong to other shards. Arrays have random shardings and sizes. Every stage gives
@@ -17,7 +17,7 @@ using namespace spmdc;
 
 namespace {
 
-class Dilated : protected ExactPrograms, public ::testing::TestWithParam<int> {
+class StridedGradients : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   void makeSlice(int64_t leastRows) {
     rows = random.integer(leastRows, leastRows + 30);
@@ -50,7 +50,7 @@ protected:
 
 constexpr int kBlocks = 2, kPerBlock = 40, kCompiledEvery = 4;
 
-TEST_P(Dilated, OnlyElementsTravel) {
+TEST_P(StridedGradients, OnlyElementsTravel) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
     makeSlice(20);
@@ -60,11 +60,11 @@ TEST_P(Dilated, OnlyElementsTravel) {
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), 4.0 * 5 * static_cast<double>(countMissing()) / static_cast<double>(devices));
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
-TEST_P(Dilated, OfAnySizesAndShardings) {
+TEST_P(StridedGradients, OfAnySizesAndShardings) {
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
     makeSlice(8);
@@ -83,10 +83,10 @@ TEST_P(Dilated, OfAnySizesAndShardings) {
     SCOPED_TRACE(text);
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
-    checkStations(*module, sample, i % kCompiledEvery == 0);
+    checkStages(*module, sample, i % kCompiledEvery == 0);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, Dilated, ::testing::Range(0, kBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, StridedGradients, ::testing::Range(0, kBlocks));
 
 } // namespace

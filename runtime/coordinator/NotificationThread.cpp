@@ -1,10 +1,10 @@
-#include "runtime/coordinator/NoticeThread.h"
+#include "runtime/coordinator/NotificationThread.h"
 
 #include "runtime/support/Error.h"
 
 namespace spmd::coordinator {
 
-void NoticeThread::add(Notice notice) {
+void NotificationThread::add(Notice notice) {
   if (!isHeard || notices.countWaiting() >= capacity)
     return;
   try {

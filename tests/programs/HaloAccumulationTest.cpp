@@ -1,4 +1,4 @@
-//===- EdgeSumsTest.cpp - halo accumulation, executed ---------------------===//
+//===- HaloAccumulationTest.cpp - halo accumulation, executed ---------------------===//
 //
 // The gradient of a function of several shifted windows of one array is a sum of shifted arrays. Devices add up their
 // contributions to one another's shards and send the sums (halo accumulation), along one or two sharded dimensions,
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kBlocks = 2, kPerBlock = 30, kCompiledEvery = 3;
 
-class EdgeSums : protected ExactPrograms, public ::testing::TestWithParam<int> {
+class HaloAccumulations : protected ExactPrograms, public ::testing::TestWithParam<int> {
 protected:
   /// One window position of a convolution.
   struct Position {
@@ -62,14 +62,14 @@ protected:
     auto [sample, module] = partition(text, random, bytesAlone());
     ASSERT_TRUE(module);
     EXPECT_LE(sentBytes(*module), most);
-    checkStations(*module, sample, isCompiled);
+    checkStages(*module, sample, isCompiled);
   }
 
   Random random{static_cast<uint64_t>(98000 + GetParam())};
   int64_t devices = 2;
 };
 
-TEST_P(EdgeSums, OneEdgeToEachNeighbour) {
+TEST_P(HaloAccumulations, OneEdgeToEachNeighbour) {
   constexpr int64_t kChannels = 3;
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4, 5});
@@ -100,7 +100,7 @@ TEST_P(EdgeSums, OneEdgeToEachNeighbour) {
   }
 }
 
-TEST_P(EdgeSums, OfAnySizesAlongTwoDimensions) {
+TEST_P(HaloAccumulations, OfAnySizesAlongTwoDimensions) {
   const std::vector<std::string> kAxes{"a", "b", "(a, b)", "(b, a)", "_"};
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
@@ -120,7 +120,7 @@ TEST_P(EdgeSums, OfAnySizesAlongTwoDimensions) {
   }
 }
 
-TEST_P(EdgeSums, OfShiftedProducts) {
+TEST_P(HaloAccumulations, OfShiftedProducts) {
   // Sums with shifted and unshifted terms, some with other users, in loops, and of slices of slices.
   for (int i = 0; i < kPerBlock && !HasFailure(); ++i) {
     devices = random.pick({2, 3, 4});
@@ -143,6 +143,6 @@ TEST_P(EdgeSums, OfShiftedProducts) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Blocks, EdgeSums, ::testing::Range(0, kBlocks));
+INSTANTIATE_TEST_SUITE_P(Blocks, HaloAccumulations, ::testing::Range(0, kBlocks));
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- NoticeThread.h - the notification thread -----------------*- C++ -*-===//
+//===- NotificationThread.h - the notification thread -----------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/coordinator/Client.h"
@@ -10,9 +10,10 @@ namespace spmd::coordinator {
 
 /// Passes notices on, on a thread of its own: a slow reader (a pager, a full pipe) does not delay heartbeats. If too
 /// many wait, the newest are dropped. The destructor waits until all have been passed on.
-class NoticeThread {
+class NotificationThread {
 public:
-  explicit NoticeThread(std::function<void(const Notice &)> tell) : isHeard(tell), notices("spmd-notices", tell) {}
+  explicit NotificationThread(std::function<void(const Notice &)> tell)
+      : isHeard(tell), notices("spmd-notices", tell) {}
 
   /// Never waits.
   void add(Notice notice);

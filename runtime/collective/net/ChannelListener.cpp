@@ -1,6 +1,6 @@
-//===- Door.cpp - accepts connections of other hosts ----------------------===//
+//===- ChannelListener.cpp - accepts connections of other hosts ----------------------===//
 
-#include "runtime/collective/net/Door.h"
+#include "runtime/collective/net/ChannelListener.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/Process.h"
 
@@ -25,15 +25,15 @@ using coordinator::Side;
 
 namespace {
 
-constexpr std::chrono::seconds strangersTime(5);
-constexpr size_t strangersPlaces = 256;
+constexpr std::chrono::seconds handshakeLimit(5);
+constexpr size_t mostPendingPeers = 256;
 /// How long a connecting process waits for the listener after its greeting. A network that fails for longer ends the
 /// job in any case.
 constexpr std::chrono::seconds answerLimit(30);
 
 } // namespace
 
-Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply, Fail fail)
+ChannelListener::ChannelListener(const std::string &address, Secret given, Wrap wrap, Reply reply, Fail fail)
     : secret(std::move(given)), wrap(std::move(wrap)), reply(std::move(reply)), fail(std::move(fail)) {
   SocketAddress where = SocketAddress::make(address, 0);
   listener = UniqueFd(::socket(where.family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
@@ -52,12 +52,13 @@ Door::Door(const std::string &address, Secret given, Wrap wrap, Reply reply, Fai
   thread = BackgroundThread("spmd-listener", [this] { serve(); });
 }
 
-Door::~Door() {
+ChannelListener::~ChannelListener() {
   ::eventfd_write(stopEvent.get(), 1);
   thread.join();
 }
 
-std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t to, std::chrono::milliseconds limit) {
+std::unique_ptr<Stream> ChannelListener::take(uint64_t communicator, int64_t from, int64_t to,
+                                              std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex);
   auto name = std::tuple(communicator, from, to);
   arrived.wait_for(lock, limit, [&] { return channels.count(name) != 0; });
@@ -69,16 +70,16 @@ std::unique_ptr<Stream> Door::take(uint64_t communicator, int64_t from, int64_t 
   return stream;
 }
 
-void Door::serve() {
+void ChannelListener::serve() {
   std::vector<pollfd> fds;
   for (;;) {
     bool isPaused = pause.isOn();
     fds = {{stopEvent.get(), POLLIN, 0}, {listener.get(), static_cast<short>(isPaused ? 0 : POLLIN), 0}};
     auto next =
         isPaused ? Clock::now() + std::chrono::milliseconds(AcceptPause::pollLimit()) : Clock::time_point::max();
-    for (Guest &guest : guests) {
-      fds.push_back({guest.stream->getFd(), guest.stream->eventsFor(true, !guest.output.empty()), 0});
-      next = std::min(next, guest.deadline);
+    for (PendingPeer &pendingPeer : pendingPeers) {
+      fds.push_back({pendingPeer.stream->getFd(), pendingPeer.stream->eventsFor(true, !pendingPeer.output.empty()), 0});
+      next = std::min(next, pendingPeer.deadline);
     }
     int limit = -1;
     if (next != Clock::time_point::max())
@@ -89,18 +90,18 @@ void Door::serve() {
     if (fds[0].revents)
       return;
     size_t i = 2;
-    for (auto guest = guests.begin(); guest != guests.end(); ++i) {
-      bool stays = Clock::now() < guest->deadline;
+    for (auto pendingPeer = pendingPeers.begin(); pendingPeer != pendingPeers.end(); ++i) {
+      bool stays = Clock::now() < pendingPeer->deadline;
       if (stays && fds[i].revents)
-        stays = attend(*guest);
-      guest = stays ? std::next(guest) : guests.erase(guest);
+        stays = attend(*pendingPeer);
+      pendingPeer = stays ? std::next(pendingPeer) : pendingPeers.erase(pendingPeer);
     }
     if (fds[1].revents)
       accept();
   }
 }
 
-void Door::accept() {
+void ChannelListener::accept() {
   // A limited number at a time, so that a flood of connections does not starve accepted ones.
   for (int i = 0; i < 16; ++i) {
     UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -109,56 +110,59 @@ void Door::accept() {
       if (!pause.begin(error))
         return;
       // No descriptor is free: drop the unauthenticated connection that has waited longest.
-      auto stranger = std::find_if(guests.begin(), guests.end(),
-                                   [](const Guest &guest) { return guest.stage != Guest::Stage::Question; });
-      if (stranger == guests.end()) {
+      auto pendingStranger = std::find_if(pendingPeers.begin(), pendingPeers.end(), [](const PendingPeer &pendingPeer) {
+        return pendingPeer.stage != PendingPeer::Stage::Question;
+      });
+      if (pendingStranger == pendingPeers.end()) {
         if (pause.isTooLong() && fail)
           fail("processes of other hosts cannot connect: " + systemErrorText(error));
         return;
       }
-      guests.erase(stranger);
+      pendingPeers.erase(pendingStranger);
       continue;
     }
     pause.end();
     size_t strangers = 0;
-    for (Guest &guest : guests)
-      strangers += guest.stage != Guest::Stage::Question;
-    if (strangers >= strangersPlaces)
-      guests.erase(std::find_if(guests.begin(), guests.end(),
-                                [](const Guest &guest) { return guest.stage != Guest::Stage::Question; }));
-    Guest &guest = guests.emplace_back();
-    guest.stream = wrap(std::move(fd));
-    guest.deadline = Clock::now() + strangersTime;
+    for (PendingPeer &pendingPeer : pendingPeers)
+      strangers += pendingPeer.stage != PendingPeer::Stage::Question;
+    if (strangers >= mostPendingPeers)
+      pendingPeers.erase(std::find_if(pendingPeers.begin(), pendingPeers.end(), [](const PendingPeer &pendingPeer) {
+        return pendingPeer.stage != PendingPeer::Stage::Question;
+      }));
+    PendingPeer &pendingPeer = pendingPeers.emplace_back();
+    pendingPeer.stream = wrap(std::move(fd));
+    pendingPeer.deadline = Clock::now() + handshakeLimit;
   }
 }
 
-void Door::expect(Guest &guest, Guest::Stage stage, size_t bytes) {
-  guest.stage = stage;
-  guest.wanted = bytes;
-  guest.input.clear();
+void ChannelListener::expect(PendingPeer &pendingPeer, PendingPeer::Stage stage, size_t bytes) {
+  pendingPeer.stage = stage;
+  pendingPeer.wanted = bytes;
+  pendingPeer.input.clear();
 }
 
-bool Door::attend(Guest &guest) {
+bool ChannelListener::attend(PendingPeer &pendingPeer) {
   try {
-    if (guest.stage == Guest::Stage::Opening) {
-      if (!guest.stream->open())
+    if (pendingPeer.stage == PendingPeer::Stage::Opening) {
+      if (!pendingPeer.stream->open())
         return true;
-      expect(guest, Guest::Stage::Hello, openingBytes);
+      expect(pendingPeer, PendingPeer::Stage::Hello, openingBytes);
     }
     for (;;) {
-      while (!guest.output.empty()) {
-        iovec piece{guest.output.data(), guest.output.size()};
-        size_t n = guest.stream->write(&piece, 1);
+      while (!pendingPeer.output.empty()) {
+        iovec piece{pendingPeer.output.data(), pendingPeer.output.size()};
+        size_t n = pendingPeer.stream->write(&piece, 1);
         if (n == 0)
           break;
-        guest.output.erase(0, n);
+        pendingPeer.output.erase(0, n);
       }
       char buffer[64];
-      size_t n = guest.stream->read(buffer, std::min(sizeof buffer, guest.wanted - guest.input.size()));
+      size_t n =
+          pendingPeer.stream->read(buffer, std::min(sizeof buffer, pendingPeer.wanted - pendingPeer.input.size()));
       if (n == 0)
         return true;
-      guest.input.append(buffer, n);
-      if (guest.input.size() == guest.wanted && !onInput(guest))
+      pendingPeer.input.append(buffer, n);
+      if (pendingPeer.input.size() == pendingPeer.wanted && !onInput(pendingPeer))
         return false;
     }
   } catch (const StreamEnded &) {
@@ -166,57 +170,57 @@ bool Door::attend(Guest &guest) {
   }
 }
 
-bool Door::onInput(Guest &guest) {
-  switch (guest.stage) {
-  case Guest::Stage::Opening:
+bool ChannelListener::onInput(PendingPeer &pendingPeer) {
+  switch (pendingPeer.stage) {
+  case PendingPeer::Stage::Opening:
     return false;
-  case Guest::Stage::Hello: {
-    guest.ours.jobTag = coordinator::makeJobTag(secret.nonce);
-    guest.ours.nonce = coordinator::makeNonce();
-    if (!Opening::decode(guest.input, guest.theirs) || guest.theirs.version != guest.ours.version ||
-        guest.theirs.jobTag != guest.ours.jobTag)
+  case PendingPeer::Stage::Hello: {
+    pendingPeer.ours.jobTag = coordinator::makeJobTag(secret.nonce);
+    pendingPeer.ours.nonce = coordinator::makeNonce();
+    if (!Opening::decode(pendingPeer.input, pendingPeer.theirs) ||
+        pendingPeer.theirs.version != pendingPeer.ours.version || pendingPeer.theirs.jobTag != pendingPeer.ours.jobTag)
       return false;
-    Proof proof = prove(Side::Coordinator, secret.key(), guest.theirs, guest.ours);
-    guest.output = guest.ours.encode() + std::string(proof.data(), proof.size());
-    expect(guest, Guest::Stage::Proof, proofBytes);
+    Proof proof = prove(Side::Coordinator, secret.key(), pendingPeer.theirs, pendingPeer.ours);
+    pendingPeer.output = pendingPeer.ours.encode() + std::string(proof.data(), proof.size());
+    expect(pendingPeer, PendingPeer::Stage::Proof, proofBytes);
     return true;
   }
-  case Guest::Stage::Proof:
-    if (!checkProof(prove(Side::Process, secret.key(), guest.theirs, guest.ours), guest.input))
+  case PendingPeer::Stage::Proof:
+    if (!checkProof(prove(Side::Process, secret.key(), pendingPeer.theirs, pendingPeer.ours), pendingPeer.input))
       return false;
-    expect(guest, Guest::Stage::Greeting, sizeof(Greeting));
+    expect(pendingPeer, PendingPeer::Stage::Greeting, sizeof(Greeting));
     return true;
-  case Guest::Stage::Greeting: {
+  case PendingPeer::Stage::Greeting: {
     Greeting greeting;
-    if (!decodeRecord(guest.input.data(), greeting))
+    if (!decodeRecord(pendingPeer.input.data(), greeting))
       return false;
     if (greeting.kind == Greeting::Questions) {
-      guest.deadline = Clock::time_point::max();
-      expect(guest, Guest::Stage::Question, sizeof(Question));
+      pendingPeer.deadline = Clock::time_point::max();
+      expect(pendingPeer, PendingPeer::Stage::Question, sizeof(Question));
       return true;
     }
     iovec answer{const_cast<char *>(&channelTaken), 1};
-    if (greeting.kind != Greeting::Channel || guest.stream->write(&answer, 1) != 1)
+    if (greeting.kind != Greeting::Channel || pendingPeer.stream->write(&answer, 1) != 1)
       return false;
     std::lock_guard lock(mutex);
-    channels[{greeting.communicator, greeting.from, greeting.to}] = std::move(guest.stream);
+    channels[{greeting.communicator, greeting.from, greeting.to}] = std::move(pendingPeer.stream);
     arrived.notify_all();
     return false;
   }
-  case Guest::Stage::Question: {
+  case PendingPeer::Stage::Question: {
     Question question;
     // A peer that sends questions without reading the answers is dropped.
-    if (!decodeRecord(guest.input.data(), question) || guest.output.size() > 4 * sizeof(Answer))
+    if (!decodeRecord(pendingPeer.input.data(), question) || pendingPeer.output.size() > 4 * sizeof(Answer))
       return false;
-    guest.output += bytesOf(reply(question));
-    expect(guest, Guest::Stage::Question, sizeof(Question));
+    pendingPeer.output += bytesOf(reply(question));
+    expect(pendingPeer, PendingPeer::Stage::Question, sizeof(Question));
     return true;
   }
   }
   return false;
 }
 
-std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const Door::Wrap &wrap,
+std::unique_ptr<Stream> enter(const SocketAddress &address, const Secret &secret, const ChannelListener::Wrap &wrap,
                               const Greeting &greeting, Clock::time_point deadline, const StopWaiting &check) {
   std::unique_ptr<Stream> stream = wrap(connectSocket(address, deadline, check));
   while (!stream->open()) {

@@ -1,4 +1,4 @@
-//===- DoorTest.cpp - connections from other hosts ------------------------===//
+//===- ChannelListenerTest.cpp - connections from other hosts ------------------------===//
 
 #include "runtime/collective/net/Network.h"
 #include "runtime/support/Error.h"
@@ -20,16 +20,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-class DoorTest : public ::testing::Test {
+class ChannelListenerTest : public ::testing::Test {
 protected:
-  static Door::Wrap wrap() {
+  static ChannelListener::Wrap wrap() {
     return [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
   }
   static Clock::time_point soon() { return Clock::now() + timeLimit(5s); }
 
-  UniqueFd dial() { return connectSocket(SocketAddress::make("127.0.0.1", door.getPort()), soon(), {}); }
+  UniqueFd dial() { return connectSocket(SocketAddress::make("127.0.0.1", channelListener.getPort()), soon(), {}); }
   std::unique_ptr<Stream> come(const Secret &with, const Greeting &greeting) {
-    return enter(SocketAddress::make("127.0.0.1", door.getPort()), with, wrap(), greeting, soon(), {});
+    return enter(SocketAddress::make("127.0.0.1", channelListener.getPort()), with, wrap(), greeting, soon(), {});
   }
   /// True if the other side closes within the limit.
   static bool isClosed(Stream &stream, std::chrono::milliseconds limit) {
@@ -44,20 +44,20 @@ protected:
 
   Secret secret{"token", "nonce"};
   std::promise<std::string> failure;
-  Door door{"127.0.0.1", secret, wrap(),
-            [](const Question &question) {
-              Answer answer;
-              answer.isThere = 1;
-              answer.announced = question.sequence + 1;
-              return answer;
-            },
-            [this](const std::string &why) { failure.set_value(why); }};
+  ChannelListener channelListener{"127.0.0.1", secret, wrap(),
+                                  [](const Question &question) {
+                                    Answer answer;
+                                    answer.isThere = 1;
+                                    answer.announced = question.sequence + 1;
+                                    return answer;
+                                  },
+                                  [this](const std::string &why) { failure.set_value(why); }};
 };
 
 // If no connection can be accepted because descriptors are exhausted, the job is told soon.
-TEST_F(DoorTest, WithoutAFreeDescriptorTheJobIsTold) {
+TEST_F(ChannelListenerTest, ReportsExhaustedDescriptors) {
   UniqueFd caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
-  SocketAddress where = SocketAddress::make("127.0.0.1", door.getPort());
+  SocketAddress where = SocketAddress::make("127.0.0.1", channelListener.getPort());
   {
     test::NoFreeDescriptor none;
     ASSERT_EQ(::connect(caller.get(), reinterpret_cast<const sockaddr *>(where.storage), where.length), 0);
@@ -65,13 +65,13 @@ TEST_F(DoorTest, WithoutAFreeDescriptorTheJobIsTold) {
                 testing::MatchesRegex("processes of other hosts cannot connect: Too many open files: .*`ulimit -n`"));
   }
   auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
-  EXPECT_NE(door.take(7, 1, 2, timeLimit(5000ms)), nullptr);
+  EXPECT_NE(channelListener.take(7, 1, 2, timeLimit(5000ms)), nullptr);
 }
 
-TEST_F(DoorTest, LetsInWhoKnowsTheToken) {
+TEST_F(ChannelListenerTest, AcceptsPeersWithTheToken) {
   auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
-  EXPECT_EQ(door.take(7, 2, 1, 20ms), nullptr);
-  auto theirs = door.take(7, 1, 2, timeLimit(5000ms));
+  EXPECT_EQ(channelListener.take(7, 2, 1, 20ms), nullptr);
+  auto theirs = channelListener.take(7, 1, 2, timeLimit(5000ms));
   ASSERT_NE(theirs, nullptr);
   writeAll(*mine, "hello", soon(), {});
   std::string text(5, 0);
@@ -79,7 +79,7 @@ TEST_F(DoorTest, LetsInWhoKnowsTheToken) {
   EXPECT_EQ(text, "hello");
 }
 
-TEST_F(DoorTest, AnswersQuestions) {
+TEST_F(ChannelListenerTest, AnswersQuestions) {
   auto mine = come(secret, {.kind = Greeting::Questions});
   for (uint64_t i = 0; i < 1000; ++i) {
     Question question;
@@ -93,7 +93,7 @@ TEST_F(DoorTest, AnswersQuestions) {
   }
 }
 
-TEST_F(DoorTest, RefusesAnotherTokenAndAnotherJob) {
+TEST_F(ChannelListenerTest, RefusesAnotherTokenAndAnotherJob) {
   for (const Secret &wrong : {Secret{"tokem", "nonce"}, Secret{"token", "nonse"}, Secret{"", ""}}) {
     try {
       come(wrong, {.communicator = 7, .from = 1, .to = 2});
@@ -101,11 +101,11 @@ TEST_F(DoorTest, RefusesAnotherTokenAndAnotherJob) {
     } catch (const StreamEnded &) {
     }
   }
-  EXPECT_EQ(door.take(7, 1, 2, 50ms), nullptr);
+  EXPECT_EQ(channelListener.take(7, 1, 2, 50ms), nullptr);
 }
 
 // Data recorded from another peer's handshake does not help an unauthenticated peer.
-TEST_F(DoorTest, RefusesAReplay) {
+TEST_F(ChannelListenerTest, RefusesAReplay) {
   coordinator::Opening ours, theirs;
   ours.jobTag = coordinator::makeJobTag(secret.nonce);
   ours.nonce = coordinator::makeNonce();
@@ -123,14 +123,14 @@ TEST_F(DoorTest, RefusesAReplay) {
     writeAll(stream, proof + bytesOf(Greeting{.communicator = 8, .from = isReplay, .to = 5}), soon(), {});
     if (isReplay) {
       EXPECT_TRUE(isClosed(stream, timeLimit(2000ms)));
-      EXPECT_EQ(door.take(8, 1, 5, 20ms), nullptr);
+      EXPECT_EQ(channelListener.take(8, 1, 5, 20ms), nullptr);
     } else {
-      EXPECT_NE(door.take(8, 0, 5, timeLimit(2000ms)), nullptr);
+      EXPECT_NE(channelListener.take(8, 0, 5, timeLimit(2000ms)), nullptr);
     }
   }
 }
 
-TEST_F(DoorTest, ClosesOnGarbageAndSilence) {
+TEST_F(ChannelListenerTest, ClosesOnGarbageAndSilence) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 300; ++i) {
     Stream stream(dial());
@@ -155,7 +155,7 @@ TEST_F(DoorTest, ClosesOnGarbageAndSilence) {
 }
 
 // Thousands of silent connections do not keep peers out: the one that has waited longest is dropped.
-TEST_F(DoorTest, FloodOfSilentConnections) {
+TEST_F(ChannelListenerTest, FloodOfSilentConnections) {
   std::vector<UniqueFd> flood;
   for (int i = 0; i < 3000; ++i) {
     flood.push_back(dial());
@@ -164,12 +164,12 @@ TEST_F(DoorTest, FloodOfSilentConnections) {
   }
   auto begin = Clock::now();
   auto mine = come(secret, {.communicator = 7, .from = 1, .to = 2});
-  EXPECT_NE(door.take(7, 1, 2, timeLimit(5000ms)), nullptr);
+  EXPECT_NE(channelListener.take(7, 1, 2, timeLimit(5000ms)), nullptr);
   EXPECT_LT(Clock::now() - begin, timeLimit(1000ms));
 }
 
 // Authenticated, but with a wrong message.
-TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
+TEST_F(ChannelListenerTest, ClosesOnWrongGreetingsAndQuestions) {
   EXPECT_THROW(come(secret, {.magic = 1}), StreamEnded);
   auto stream = come(secret, {.kind = 99});
   EXPECT_TRUE(isClosed(*stream, timeLimit(2000ms)));
@@ -180,7 +180,7 @@ TEST_F(DoorTest, ClosesOnWrongGreetingsAndQuestions) {
 
 // The network may fail just when a greeting is sent. The connection counts when the listener has confirmed it, however
 // late. If the listener has closed it meanwhile, the connecting process notices and connects again.
-TEST(Enter, KnowsWhetherTheDoorHasTakenIt) {
+TEST(Enter, KnowsWhetherTheListenerHasTakenIt) {
   Secret secret{"token", "nonce"};
   for (bool isTaken : {false, true}) {
     UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
@@ -189,20 +189,20 @@ TEST(Enter, KnowsWhetherTheDoorHasTakenIt) {
     ASSERT_EQ(::listen(listener.get(), 1), 0);
     ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr *>(address.storage), &address.length), 0);
     auto soon = Clock::now() + timeLimit(5s);
-    std::thread door([&] {
-      Stream guest(UniqueFd(::accept(listener.get(), nullptr, nullptr)));
+    std::thread channelListener([&] {
+      Stream pendingPeer(UniqueFd(::accept(listener.get(), nullptr, nullptr)));
       std::string hello(coordinator::openingBytes, 0), rest(coordinator::proofBytes + sizeof(Greeting), 0);
-      readAll(guest, hello.data(), hello.size(), soon, {});
+      readAll(pendingPeer, hello.data(), hello.size(), soon, {});
       coordinator::Opening theirs, ours;
       ASSERT_TRUE(coordinator::Opening::decode(hello, theirs));
       ours.jobTag = theirs.jobTag;
       ours.nonce = coordinator::makeNonce();
       auto proof = prove(coordinator::Side::Coordinator, secret.key(), theirs, ours);
-      writeAll(guest, ours.encode() + std::string(proof.data(), proof.size()), soon, {});
-      readAll(guest, rest.data(), rest.size(), soon, {});
+      writeAll(pendingPeer, ours.encode() + std::string(proof.data(), proof.size()), soon, {});
+      readAll(pendingPeer, rest.data(), rest.size(), soon, {});
       std::this_thread::sleep_for(300ms);
       if (isTaken)
-        writeAll(guest, std::string(1, channelTaken), soon, {});
+        writeAll(pendingPeer, std::string(1, channelTaken), soon, {});
     });
     auto wrap = [](UniqueFd fd) { return std::make_unique<Stream>(std::move(fd)); };
     auto come = [&] { return enter(address, secret, wrap, {.from = 1, .to = 2}, Clock::now() + 200ms, {}); };
@@ -210,24 +210,24 @@ TEST(Enter, KnowsWhetherTheDoorHasTakenIt) {
       EXPECT_NE(come(), nullptr);
     else
       EXPECT_THROW(come(), StreamEnded);
-    door.join();
+    channelListener.join();
   }
 }
 
-TEST(Network, DoorIsNoWiderThanNeeded) {
-  EXPECT_EQ(doorAddress({{"127.0.0.1", "127.0.0.1"}, "127.0.0.1", "127.0.0.1", ""}), "127.0.0.1");
-  EXPECT_EQ(doorAddress({{"10.0.0.1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""}), "10.0.0.2");
-  EXPECT_EQ(doorAddress({{"127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.0.1", ""}), "0.0.0.0");
-  EXPECT_EQ(doorAddress({{"::1", "fd00::2"}, "::1", "::1", ""}), "::");
+TEST(Network, ListensNoWiderThanNeeded) {
+  EXPECT_EQ(listenAddress({{"127.0.0.1", "127.0.0.1"}, "127.0.0.1", "127.0.0.1", ""}), "127.0.0.1");
+  EXPECT_EQ(listenAddress({{"10.0.0.1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""}), "10.0.0.2");
+  EXPECT_EQ(listenAddress({{"127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.0.1", ""}), "0.0.0.0");
+  EXPECT_EQ(listenAddress({{"::1", "fd00::2"}, "::1", "::1", ""}), "::");
 }
 
 // A host has many loopback addresses, and its listener uses one of them; other processes reach the host at the address
 // at which they reached the coordinator.
 TEST(Network, PeersOnTheCoordinatorsHost) {
-  NetworkPlace inside{{"127.0.0.1", "127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.1.1", ""};
+  NetworkAddresses inside{{"127.0.0.1", "127.0.0.1", "10.0.0.2"}, "127.0.0.1", "127.0.1.1", ""};
   EXPECT_EQ(addressOfPeer(inside, 1), "127.0.0.1");
   EXPECT_EQ(addressOfPeer(inside, 2), "10.0.0.2");
-  NetworkPlace outside{{"127.0.0.1", "::1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""};
+  NetworkAddresses outside{{"127.0.0.1", "::1", "10.0.0.2"}, "10.0.0.2", "10.0.0.1", ""};
   EXPECT_EQ(addressOfPeer(outside, 0), "10.0.0.1");
   EXPECT_EQ(addressOfPeer(outside, 1), "10.0.0.1");
 }
