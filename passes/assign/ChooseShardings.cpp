@@ -94,7 +94,7 @@ private:
       return false;
     search(one, planner);
     search(other, planner);
-    OperationPrice price = one.search->getPrice(), otherPrice = other.search->getPrice();
+    Price price = one.search->getPrice(), otherPrice = other.search->getPrice();
     return price.linkBytes < kFewerBytes * otherPrice.linkBytes && price.isBetterThan(otherPrice);
   }
 

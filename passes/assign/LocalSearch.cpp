@@ -34,7 +34,7 @@ constexpr double kMayShare = 2;
 constexpr double kMayCostLess = 1.5;
 
 /// Whether a gain is more than a rounding error.
-bool helps(const OperationPrice &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
+bool helps(const Price &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
 
 } // namespace
 
@@ -46,7 +46,7 @@ void LocalSearch::run() {
     avoidShardedSlices(op);
   const ShardingChange propagated = graph.getState();
   search(/*goesFar=*/false);
-  OperationPrice least = graph.priceTogether();
+  Price least = graph.priceTogether();
   ShardingChange best = graph.getState();
   for (bool mayHoldMore : {false, true}) {
     if (least.linkBytes == 0)
@@ -55,8 +55,8 @@ void LocalSearch::run() {
     graph.setMaxHeldBytes(mayHoldMore ? graph.getLargestShard() : 0);
     search(/*goesFar=*/true);
     graph.setMaxHeldBytes(0);
-    OperationPrice price = graph.priceTogether();
-    bool isWorthMore = price.seconds < (1 - CostModel::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
+    Price price = graph.priceTogether();
+    bool isWorthMore = price.seconds < (1 - Price::kAlike) * least.seconds && price.linkBytes <= least.linkBytes;
     if (mayHoldMore ? isWorthMore : price.isBetterThan(least)) {
       least = price;
       best = graph.getState();
@@ -76,21 +76,21 @@ void LocalSearch::run() {
 /// would send more. A result becomes `best` if it sends less or is much faster, after partitioning on trial.
 void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange &best) {
   graph.apply(best);
-  const OperationPrice least = graph.priceTogether();
+  const Price least = graph.priceTogether();
   graph.apply(propagated);
   ExactSolver elimination(graph, planner);
   if (!elimination.build())
     return;
-  std::optional<OperationPrice> ofBest;
+  std::optional<Price> ofBest;
   auto consider = [&](const ShardingChange &shardings) {
     graph.apply(shardings);
-    OperationPrice price = graph.priceTogether();
+    Price price = graph.priceTogether();
     // The prices before partitioning are only estimates: operations that move elements may share exchanges.
-    double mostSeconds = (price.linkBytes < least.linkBytes ? kMayCostLess : 1 + CostModel::kAlike) * least.seconds;
+    double mostSeconds = (price.linkBytes < least.linkBytes ? kMayCostLess : 1 + Price::kAlike) * least.seconds;
     if (price.seconds > mostSeconds || price.linkBytes > kMayShare * least.linkBytes)
       return false;
     auto partition = [&] { return priceOfPartitioned(func, planner.getMesh(), planner.getModel()); };
-    std::optional<OperationPrice> partitioned = partition();
+    std::optional<Price> partitioned = partition();
     if (!ofBest) {
       graph.apply(best);
       ofBest = partition();
@@ -99,7 +99,7 @@ void LocalSearch::findTogether(const ShardingChange &propagated, ShardingChange 
       return false;
     // A little less time alone is not enough: one all_reduce stays one.
     bool isLess =
-        partitioned->isBetterThan(*ofBest) && partitioned->linkBytes < (1 - CostModel::kAlike) * ofBest->linkBytes;
+        partitioned->isBetterThan(*ofBest) && partitioned->linkBytes < (1 - Price::kAlike) * ofBest->linkBytes;
     bool isFaster = partitioned->seconds < (1 - kWorthMoreBytes) * ofBest->seconds &&
                     partitioned->linkBytes <= (1 + kWorthMoreBytes) * ofBest->linkBytes;
     bool isBetter = isLess || isFaster;
@@ -210,10 +210,10 @@ SmallVector<Operation *> LocalSearch::listSending() {
 }
 
 /// Applies the first change that helps, with the radius that helps most, and returns its gain; none if none helps.
-std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<ShardingChange> *undos) {
+std::optional<Price> LocalSearch::improve(Operation *op, std::vector<ShardingChange> *undos) {
   for (const ShardingChange &start : startingChanges.list(op, limit)) {
     std::optional<ShardingChange> best;
-    OperationPrice bestGain;
+    Price bestGain;
     size_t size = 0;
     for (unsigned radius : kRadii) {
       ShardingChange change = start;
@@ -221,7 +221,7 @@ std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<Sh
       if (change.size() == size || isSpent())
         break;
       size = change.size();
-      OperationPrice gain = getGain(change);
+      Price gain = getGain(change);
       if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
         best = change;
         bestGain = gain;
@@ -238,14 +238,14 @@ std::optional<OperationPrice> LocalSearch::improve(Operation *op, std::vector<Sh
 /// Carries changes through all operations that share the dimensions, and applies the one that helps most.
 bool LocalSearch::improveFar(Operation *op, double farLimit) {
   std::optional<ShardingChange> best;
-  OperationPrice bestGain;
+  Price bestGain;
   std::vector<ShardingChange> starts = startingChanges.list(op, limit);
   starts.resize(std::min(starts.size(), kMaxFarStarts));
   for (ShardingChange &change : starts) {
     if (graph.getWork() >= farLimit)
       break;
     graph.follow(change, kFarRadius, /*isFar=*/true);
-    OperationPrice gain = getGain(change);
+    Price gain = getGain(change);
     if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
       best = std::move(change);
       bestGain = gain;
@@ -264,16 +264,15 @@ bool LocalSearch::improveTogether(Operation *op) {
         return false;
       ShardingChange change = start;
       graph.follow(change, radius);
-      OperationPrice total = getGain(change);
+      Price total = getGain(change);
       std::vector<ShardingChange> undos;
       make(change, &undos);
       for (Operation *touched : graph.getTouched(change))
         while (!isSpent() && touched != op && graph.price(touched).linkBytes > 0) {
-          std::optional<OperationPrice> gain = improve(touched, &undos);
+          std::optional<Price> gain = improve(touched, &undos);
           if (!gain)
             break;
-          total.seconds += gain->seconds;
-          total.linkBytes += gain->linkBytes;
+          total += *gain;
         }
       if (helps(total))
         return true;
@@ -290,17 +289,16 @@ void LocalSearch::make(const ShardingChange &change, std::vector<ShardingChange>
     undos->push_back(std::move(undo));
 }
 
-OperationPrice LocalSearch::getGain(const ShardingChange &change) {
+Price LocalSearch::getGain(const ShardingChange &change) {
   llvm::SetVector<Operation *> touched = graph.getTouched(change);
-  OperationPrice gain;
+  Price gain;
   for (double sign : {1.0, -1.0}) {
     ShardingChange undo;
     if (sign < 0)
       undo = graph.apply(change);
     for (Operation *op : touched) {
-      OperationPrice price = graph.price(op);
-      gain.seconds += sign * price.seconds;
-      gain.linkBytes += sign * price.linkBytes;
+      Price price = graph.price(op);
+      gain += price * sign;
     }
     graph.apply(undo);
   }

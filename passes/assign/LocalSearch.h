@@ -26,7 +26,7 @@ public:
   /// 6. The exact solver (ExactSolver.h).
   void run();
 
-  OperationPrice getPrice() { return graph.priceTogether(); }
+  Price getPrice() { return graph.priceTogether(); }
 
   /// Emits how far the result is from a lower bound, if one is known, and a remark for each operation that sends now or
   /// sent before `run`, and whose result has a new sharding.
@@ -39,11 +39,11 @@ private:
   void avoidShardedSlices(mlir::Operation *op);
   llvm::SmallVector<mlir::Operation *> listSending();
   bool isSpent() const { return graph.getWork() >= limit; }
-  std::optional<OperationPrice> improve(mlir::Operation *op, std::vector<ShardingChange> *undos = nullptr);
+  std::optional<Price> improve(mlir::Operation *op, std::vector<ShardingChange> *undos = nullptr);
   bool improveFar(mlir::Operation *op, double farLimit);
   bool improveTogether(mlir::Operation *op);
   void make(const ShardingChange &change, std::vector<ShardingChange> *undos);
-  OperationPrice getGain(const ShardingChange &change);
+  Price getGain(const ShardingChange &change);
 
   mlir::func::FuncOp func;
   ReshardPlanner &planner;

@@ -130,13 +130,12 @@ double ShardingGraph::countRuns(Operation *op) {
   return times;
 }
 
-OperationPrice ShardingGraph::price(Operation *op) {
+Price ShardingGraph::price(Operation *op) {
   work += kWorkOfLooking;
-  OperationPrice price;
+  Price price;
   auto addEdge = [&](Value value, ArrayType to) {
     CollectiveCost cost = AvailableShardings(planner, /*longestChain=*/0).find(value, to, op).cost;
-    price.seconds += model.seconds(cost, mesh.deviceCount());
-    price.linkBytes += cost.linkBytes;
+    price += model.price(cost, mesh.deviceCount());
   };
   double runCount = countRuns(op);
   if (ShardingRuleOpInterface ruled = getRuled(op)) {
@@ -157,18 +156,17 @@ OperationPrice ShardingGraph::price(Operation *op) {
   return {price.seconds * runCount, price.linkBytes * runCount};
 }
 
-OperationPrice ShardingGraph::priceAll() {
-  OperationPrice total;
+Price ShardingGraph::priceAll() {
+  Price total;
   for (Operation *op : ops) {
-    OperationPrice one = price(op);
-    total.seconds += one.seconds;
-    total.linkBytes += one.linkBytes;
+    Price one = price(op);
+    total += one;
   }
   return total;
 }
 
-OperationPrice ShardingGraph::priceTogether() {
-  OperationPrice total = priceAll();
+Price ShardingGraph::priceTogether() {
+  Price total = priceAll();
   std::set<std::tuple<const void *, const void *, Block *>> seenReshards;
   for (Operation *op : ops) {
     ShardingRuleOpInterface ruled = getRuled(op);
@@ -183,8 +181,7 @@ OperationPrice ShardingGraph::priceTogether() {
         continue;
       CollectiveCost cost = AvailableShardings(planner, /*longestChain=*/0).find(operand, type, op).cost;
       double times = countRuns(op) / getRunsPerReshard(operand, op);
-      total.seconds -= model.seconds(cost, mesh.deviceCount()) * times;
-      total.linkBytes -= cost.linkBytes * times;
+      total -= model.price(cost, mesh.deviceCount()) * times;
     }
   }
   return total;

@@ -57,7 +57,7 @@ public:
   /// The cached strategies of such operations.
   const StrategyCache &getChoices() const { return choices; }
   /// The price of the operation, or of the edges of a loop, branch or return, times the iterations of the loops around.
-  OperationPrice price(mlir::Operation *op);
+  Price price(mlir::Operation *op);
 
   /// How often the operation runs, at least once. estimateIterations estimates the iterations of a `while`.
   double countRuns(mlir::Operation *op);
@@ -65,9 +65,9 @@ public:
   size_t countWindowUsers(mlir::Operation *op) const { return std::max<size_t>(1, families.getFamily(op).size()); }
 
   /// The sum of the prices of all operations.
-  OperationPrice priceAll();
+  Price priceAll();
   /// The same, but a reshard of one value that several operations share counts once.
-  OperationPrice priceTogether();
+  Price priceTogether();
 
   /// The work so far; the unit is one choice of a strategy for an operation.
   double getWork() const {

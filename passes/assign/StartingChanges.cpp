@@ -20,7 +20,7 @@ static spmd::Sharding shardingOf(Value value) { return cast<ArrayType>(value.get
 
 std::vector<ShardingChange> StartingChanges::list(Operation *op, double limit, bool mayCostMore) {
   std::multimap<double, ShardingChange> found; // Keyed by the bytes that the operation then sends.
-  OperationPrice now = graph.price(op);
+  Price now = graph.price(op);
   std::set<std::vector<std::pair<unsigned, const void *>>> seen;
   auto consider = [&](const ShardingChange &change) {
     std::vector<std::pair<unsigned, const void *>> key;
@@ -29,7 +29,7 @@ std::vector<ShardingChange> StartingChanges::list(Operation *op, double limit, b
     if (graph.getWork() >= limit || change.empty() || !seen.insert(key).second)
       return;
     ShardingChange undo = graph.apply(change);
-    OperationPrice price = graph.price(op);
+    Price price = graph.price(op);
     graph.apply(undo);
     if (price.linkBytes < now.linkBytes || mayCostMore)
       found.emplace(price.linkBytes, change);

@@ -53,16 +53,16 @@ private:
       halos.emplace_back(mesh, sum.type, getPartialSumType(op, sum.type.getElementType()));
       halos.back().add(term);
     }
-    ExchangePrice before, now;
+    CollectiveCost before, now;
     SmallVector<Location> locs;
     for (Operation *inner : sum.ops)
       if (auto exchange = dyn_cast<ExchangeOp>(inner)) {
-        before.add(exchange.getWireBytes(mesh) * static_cast<double>(mesh.toValue().deviceCount()));
+        before.addExchange(exchange.getWireBytes(mesh) * static_cast<double>(mesh.toValue().deviceCount()));
         locs.push_back(exchange.getLoc());
       }
     for (HaloAccumulation &part : halos)
-      now.add(part.settle());
-    if (!now.isBetterThan(before))
+      now = now + part.settle();
+    if (!now.isLessInBoth(before))
       return;
     done.insert(sum.ops.begin(), sum.ops.end());
     OpBuilder builder(op);

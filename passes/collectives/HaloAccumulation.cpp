@@ -24,10 +24,10 @@ bool HaloAccumulation::add(const ExchangedTerm &term) {
   return true;
 }
 
-ExchangePrice HaloAccumulation::settle() {
-  ExchangePrice apart = priceApart();
+CollectiveCost HaloAccumulation::settle() {
+  CollectiveCost apart = costApart();
   if (terms.size() > 1 && findDims())
-    if (ExchangePrice together = priceTogether(); together.isBetterThan(apart)) {
+    if (CollectiveCost together = costTogether(); together.isLessInBoth(apart)) {
       isTogether = true;
       return together;
     }
@@ -54,22 +54,22 @@ bool HaloAccumulation::findDims() {
   return llvm::any_of(dims, [](const auto &dim) { return dim.has_value(); });
 }
 
-ExchangePrice HaloAccumulation::priceApart() const {
-  ExchangePrice price;
+CollectiveCost HaloAccumulation::costApart() const {
+  CollectiveCost cost;
   for (const ExchangedTerm &term : terms)
-    price.add(getExchangeBytes(mesh, term.from, type, term.dims));
-  return price;
+    cost.addExchange(getExchangeBytes(mesh, term.from, type, term.dims));
+  return cost;
 }
 
-ExchangePrice HaloAccumulation::priceTogether() const {
-  ExchangePrice price;
+CollectiveCost HaloAccumulation::costTogether() const {
+  CollectiveCost cost;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (dims[d])
       for (const HaloDim::Halo &halo : dims[d]->halos) {
         ArrayType halos = getHalosType(d, halo);
-        price.add(getExchangeBytes(mesh, halos, halos, getHaloMoves(halos, d, halo)));
+        cost.addExchange(getExchangeBytes(mesh, halos, halos, getHaloMoves(halos, d, halo)));
       }
-  return price;
+  return cost;
 }
 
 HaloAccumulation::Range HaloAccumulation::getMoved(const ExchangedTerm &term, int64_t d, int64_t begin, int64_t end) {

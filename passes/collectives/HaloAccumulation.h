@@ -10,29 +10,11 @@
 
 #include "passes/collectives/ExchangedTerms.h"
 #include "passes/collectives/HaloDims.h"
+#include "passes/cost/Price.h"
 
 #include <string>
 
 namespace spmdc {
-
-/// The bytes that all devices together send, and the number of exchanges.
-struct ExchangePrice {
-  double bytes = 0;
-  int64_t exchanges = 0;
-
-  void add(double more) {
-    bytes += more;
-    exchanges += more > 0;
-  }
-  void add(const ExchangePrice &more) {
-    bytes += more.bytes;
-    exchanges += more.exchanges;
-  }
-  /// Whether bytes and exchanges are no more than the other's, and one of the two is less.
-  bool isBetterThan(const ExchangePrice &other) const {
-    return bytes <= other.bytes && exchanges <= other.exchanges && (bytes < other.bytes || exchanges < other.exchanges);
-  }
-};
 
 /// The exchanged terms of one sum, either accumulated before they are sent or exchanged one by one.
 class HaloAccumulation {
@@ -45,8 +27,8 @@ public:
   /// Adds a term if its shards match those of the other terms; false if they do not.
   bool add(const ExchangedTerm &term);
 
-  /// Decides whether accumulating sends less than exchanging each term, and returns the lower price.
-  ExchangePrice settle();
+  /// Decides whether accumulating sends less than exchanging each term, and returns the lower cost.
+  CollectiveCost settle();
 
   /// Emits the local shard of the sum, as `settle` decided.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef why) const;
@@ -64,8 +46,8 @@ private:
 
   llvm::ArrayRef<AxisRefAttr> axesOf(int64_t d) const { return type.getShardingOrOpen().getDims()[d].getAxes(); }
   bool findDims();
-  ExchangePrice priceApart() const;
-  ExchangePrice priceTogether() const;
+  CollectiveCost costApart() const;
+  CollectiveCost costTogether() const;
   /// The elements of dimension d of a term that move to the places from `begin` up to `end` of the sum.
   static Range getMoved(const ExchangedTerm &term, int64_t d, int64_t begin, int64_t end);
   Range getUsed(const ExchangedTerm &term, int64_t d) const;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/cost/Price.h"
 #include "runtime/sharding/Sharding.h"
 
 #include <cstdint>
@@ -23,38 +24,6 @@ class ModuleOp;
 }
 
 namespace spmdc {
-
-/// The cost of a sequence of collectives. Costs are ordered by bytes on the wire (weighted by the speed of the links),
-/// then by the number of general exchanges (so that a named collective wins ties), then by steps, then by memory.
-struct CollectiveCost {
-  double wireBytes = 0;  ///< Sent by all devices together: an integer, so that equal costs compare equal.
-  double linkBytes = 0;  ///< The bytes that would take as long as `wireBytes` at the general rate `CostModel::link`.
-  int64_t exchanges = 0; ///< Number of steps that are general exchanges.
-  int64_t steps = 0;     ///< Collectives that synchronise; local slices are free.
-  double peakBytes = 0;  ///< Largest operand and result of one step, on one device.
-  double latencySeconds = 0;
-
-  bool operator<(const CollectiveCost &other) const {
-    return std::tie(linkBytes, exchanges, steps, peakBytes) <
-           std::tie(other.linkBytes, other.exchanges, other.steps, other.peakBytes);
-  }
-  CollectiveCost operator+(const CollectiveCost &other) const {
-    return {wireBytes + other.wireBytes,
-            linkBytes + other.linkBytes,
-            exchanges + other.exchanges,
-            steps + other.steps,
-            peakBytes > other.peakBytes ? peakBytes : other.peakBytes,
-            latencySeconds + other.latencySeconds};
-  }
-  /// The cost of a fraction of the bytes, or of several executions. Counts of steps stay.
-  CollectiveCost scaledBy(double factor) const {
-    CollectiveCost scaled = *this;
-    scaled.wireBytes *= factor;
-    scaled.linkBytes *= factor;
-    scaled.latencySeconds *= factor;
-    return scaled;
-  }
-};
 
 /// The rates of the links along one mesh axis.
 struct LinkRates {
@@ -84,8 +53,6 @@ enum class Goal {
 struct CostModel {
   /// The maximal length of the JSON form.
   static constexpr size_t kMaxBytes = size_t(1) << 20;
-  /// Times with a smaller relative difference count as equal, and fewer bytes win.
-  static constexpr double kAlike = 0.02;
 
   LinkRates link;                        ///< The rates of axes that are not in `axes`.
   std::map<std::string, LinkRates> axes; ///< By the name of the axis.
@@ -128,6 +95,11 @@ struct CostModel {
   /// The time of a sequence of collectives.
   double seconds(const CollectiveCost &cost, int64_t deviceCount) const {
     return cost.linkBytes / static_cast<double>(deviceCount) / link.bytesPerSecond + cost.latencySeconds;
+  }
+
+  /// The price of communication, with so much computation beside it.
+  Price price(const CollectiveCost &cost, int64_t deviceCount, double computeSeconds = 0) const {
+    return {seconds(cost, deviceCount) + computeSeconds, cost.linkBytes};
   }
 
   /// Fits latency and bandwidth to measured collectives by least squares of the relative errors. Needs samples of

@@ -134,24 +134,20 @@ std::vector<Windows::Group> Windows::buildGroups(const std::vector<View> &views)
   return all;
 }
 
-Windows::Price Windows::chooseWindows(std::vector<Group> &list) const {
-  Price total;
-  auto add = [](Price &price, double bytes) {
-    price.first += bytes;
-    price.second += bytes > 0;
-  };
+CollectiveCost Windows::chooseWindows(std::vector<Group> &list) const {
+  CollectiveCost total;
   std::vector<View> views;
   for (const Group &group : list)
     llvm::append_range(views, group.views);
   llvm::DenseSet<Operation *> unused = findUnused(views);
   for (Group &group : list) {
-    Price together, apart;
+    CollectiveCost together, apart;
     llvm::DenseSet<Operation *> counted;
     auto addMover = [&](ShardingRuleOpInterface op) {
       if (!counted.insert(op).second)
         return;
       for (const ArrayMove &part : getNearestMoves(op).parts)
-        add(apart, getExchangeBytes(mesh, typeOf(part.source), typeOf(op->getResult(0)), part.dims));
+        apart.addExchange(getExchangeBytes(mesh, typeOf(part.source), typeOf(op->getResult(0)), part.dims));
     };
     for (const View &view : group.views) {
       if (needsExchange(view.op))
@@ -160,10 +156,9 @@ Windows::Price Windows::chooseWindows(std::vector<Group> &list) const {
         if (needsExchange(op) && unused.contains(op)) // Otherwise it is built anyway.
           addMover(cast<ShardingRuleOpInterface>(op));
     }
-    add(together, group.bytes);
+    together.addExchange(group.bytes);
     group.isUsed = together < apart;
-    const Price &price = group.isUsed ? together : apart;
-    total = {total.first + price.first, total.second + price.second};
+    total = total + (group.isUsed ? together : apart);
   }
   return total;
 }

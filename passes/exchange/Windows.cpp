@@ -103,11 +103,11 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     }
   for (auto &[array, byAlternative] : byArray) {
     std::vector<Group> *best = nullptr;
-    Price least;
+    CollectiveCost least;
     for (std::vector<Group> &list : byAlternative)
-      if (Price price = chooseWindows(list); !best || price < least) {
+      if (CollectiveCost cost = chooseWindows(list); !best || cost < least) {
         best = &list;
-        least = price;
+        least = cost;
       }
     for (Group &group : *best)
       if (group.isUsed)
@@ -130,10 +130,10 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
       source = seen ? seen->move.source : Value();
     }
   }
-  dividePrices();
+  divideCosts();
 }
 
-void Windows::dividePrices() {
+void Windows::divideCosts() {
   for (auto [number, group] : llvm::enumerate(groups)) {
     llvm::SmallSetVector<Operation *, 8> payers;
     for (const View &view : group.views) {

@@ -65,8 +65,6 @@ private:
     mlir::Value local; ///< The window, once it is built.
   };
 
-  using Price = std::pair<double, int64_t>; ///< Bytes that all devices together send, and the number of exchanges.
-
   std::optional<View> getView(ShardingRuleOpInterface op) const;
   /// The view of an operation that takes, without an exchange of its own, a part of an array for which devices exchange
   /// elements.
@@ -87,11 +85,11 @@ private:
   void mergeIntoNearest(std::vector<Group> &list) const;
   /// Merges all groups that can share a window, if that sends no more than the groups do now.
   void mergeAll(std::vector<Group> &list) const;
-  /// The price of the groups. Sets `isUsed` of each group whose window sends less than its views, and the operations
-  /// between, send one by one.
-  Price chooseWindows(std::vector<Group> &list) const;
-  /// Divides the price of each window among the operations that would have to exchange elements without it.
-  void dividePrices();
+  /// The cost of the groups' exchanges. Sets `isUsed` of each group whose window sends less than its views, and the
+  /// operations between, send one by one.
+  CollectiveCost chooseWindows(std::vector<Group> &list) const;
+  /// Divides the cost of each window among the operations that would have to exchange elements without it.
+  void divideCosts();
   /// The operations between that have no users left if `views` are built from windows.
   llvm::DenseSet<mlir::Operation *> findUnused(llvm::ArrayRef<View> views) const;
 
@@ -101,7 +99,7 @@ private:
   std::vector<Group> groups;
   llvm::DenseMap<mlir::Operation *, std::pair<unsigned, unsigned>> places; ///< Group and view of an operation.
   llvm::DenseSet<mlir::Operation *> skipped;
-  /// Groups whose windows an operation pays for, and its fraction of the price.
+  /// Groups whose windows an operation pays for, and its fraction of the cost.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::pair<unsigned, double>, 1>> shares;
 };
 

@@ -66,8 +66,7 @@ double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, c
 
 } // namespace
 
-std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape &mesh,
-                                                 const CostModel &model) {
+std::optional<Price> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model) {
   OwningOpRef<ModuleOp> trial = ModuleOp::create(func.getLoc());
   trial.get()->setAttrs(func->getParentOp()->getAttrDictionary());
   func::FuncOp copy = func.clone();
@@ -82,7 +81,7 @@ std::optional<OperationPrice> priceOfPartitioned(func::FuncOp func, const spmd::
     return std::nullopt;
   MeshAttr meshAttr = MeshAttr::fromValue(func.getContext(), "", mesh);
   CountedBranches branches(copy, meshAttr);
-  OperationPrice price;
+  Price price;
   copy.walk([&](Operation *op) {
     if (!branches.counts(op))
       return;

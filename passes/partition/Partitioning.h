@@ -13,7 +13,6 @@ void reconcileReturns(mlir::func::FuncOp func);
 /// The price of the function with its current shardings: the sum over the collectives and operations of a partitioned
 /// copy. In the copy, operations share collectives, which the sum of their separate prices does not include. None if
 /// the function cannot be partitioned.
-std::optional<OperationPrice> priceOfPartitioned(mlir::func::FuncOp func, const spmd::MeshShape &mesh,
-                                                 const CostModel &model);
+std::optional<Price> priceOfPartitioned(mlir::func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model);
 
 } // namespace spmdc

@@ -27,7 +27,6 @@ namespace spmdc {
 
 namespace {
 
-
 class ReductionSinker {
 public:
   ReductionSinker(ReshardPlanner &planner, bool growsCarries)

@@ -245,7 +245,7 @@ ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, dou
   // The search minimizes bytes, so the longer plan may take more time if there are few of them: compare seconds.
   if (AtomList spread = findSpread(space, model, start, goal); spreads && !spread.empty())
     if (std::optional<ReshardPlan> candidate = Search(space, model, partialScale, start, goal, std::move(spread)).run();
-        candidate && secondsOf(*candidate) < (1 - CostModel::kAlike) * secondsOf(*plan))
+        candidate && secondsOf(*candidate) < (1 - Price::kAlike) * secondsOf(*plan))
       return *candidate;
   return *plan;
 }

@@ -10,7 +10,7 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-OperationPrice priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
+Price priceSort(const ColumnSort &sort, ReshardPlanner &planner) {
   ShardedSort &shardedSort = sort.shardedSort;
   SortPrice price(shardedSort, planner);
   auto numShards = static_cast<double>(shardedSort.numShards), shardSize = static_cast<double>(sort.shardSize);

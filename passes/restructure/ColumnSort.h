@@ -31,7 +31,7 @@ struct ColumnSort {
   int64_t shardSize = 0; ///< Elements of a shard, padding included.
   /// Whether positions are sent, too: if they are results, or if equal elements can be told apart.
   bool hasPositions = true;
-  OperationPrice price = {};
+  Price price = {};
 
   /// How many elements at the end of a shard may belong to the next one.
   int64_t getHalo() const { return shardedSort.numShards * shardedSort.numShards; }

@@ -41,12 +41,12 @@ constexpr size_t kLeastAssignments = 32;
 struct ProductPlan {
   OperandSet left = 0, right = 0;
   ArrayType leftType, rightType;
-  OperationPrice price; ///< Includes the price of both operands.
+  Price price; ///< Includes the price of both operands.
 };
 
 /// The cheapest plan for a set's product in a given type.
 struct ResolvedPlan {
-  OperationPrice price;
+  Price price;
   ProductPlan productPlan; ///< Without sets for a single operand.
 };
 
@@ -140,11 +140,10 @@ private:
     return isPlain ? type : type.withSharding(ShardingAttr::fromValue(op.getContext(), sharding));
   }
 
-  OperationPrice priceOfMove(ArrayType from, ArrayType to) {
+  Price priceOfMove(ArrayType from, ArrayType to) {
     if (from == to || isPlain || from.getShardingOrOpen().hasSameAxes(to.getShardingOrOpen()))
       return {};
-    const CollectiveCost &cost = planner.plan(from, to).cost;
-    return {model.seconds(cost, planner.getMesh().deviceCount()), cost.linkBytes};
+    return model.price(planner.plan(from, to).cost, planner.getMesh().deviceCount());
   }
 
   double leastSecondsOfMove(ArrayType from, ArrayType to) const {
@@ -163,14 +162,13 @@ private:
       best = ResolvedPlan{priceOfMove(present, wanted), {}};
     } else if (isNew) {
       for (const auto &[made, productPlan] : plansOf(set)) {
-        double most = best ? (1 + CostModel::kAlike) * best->price.seconds : INFINITY;
+        double most = best ? (1 + Price::kAlike) * best->price.seconds : INFINITY;
         if (productPlan.price.seconds > most)
           break; // All later ones are slower, too.
         if (productPlan.price.seconds + leastSecondsOfMove(made, wanted) > most)
           continue;
-        OperationPrice move = priceOfMove(made, wanted);
-        ResolvedPlan resolved{{productPlan.price.seconds + move.seconds, productPlan.price.linkBytes + move.linkBytes},
-                              productPlan};
+        ResolvedPlan resolved{productPlan.price, productPlan};
+        resolved.price += priceOfMove(made, wanted);
         if (!best || resolved.price.isBetterThan(best->price))
           best = resolved;
       }
@@ -224,9 +222,9 @@ private:
         llvm::append_range(reduced, axes[factorOf.at(label)]);
       sortAxes(mesh, reduced);
       ArrayType product = typeOf(labels, axes, reduced);
-      productPlan.price.seconds = leftPlan->price.seconds + rightPlan->price.seconds +
-                                  computeSeconds(all, !summed.empty(), axes, productPlan, product);
-      productPlan.price.linkBytes = leftPlan->price.linkBytes + rightPlan->price.linkBytes;
+      productPlan.price = {computeSeconds(all, !summed.empty(), axes, productPlan, product), 0};
+      productPlan.price += leftPlan->price;
+      productPlan.price += rightPlan->price;
       auto [best, isNew] = made.insert({product, productPlan});
       if (!isNew && productPlan.price.isBetterThan(best->second.price))
         best->second = productPlan;

@@ -27,7 +27,7 @@ struct ContractionStep {
 /// An order of products with the shardings of intermediate products, and its price.
 struct ContractionOrder {
   std::vector<ContractionStep> steps; ///< The last product is the result up to a transpose.
-  OperationPrice price;
+  Price price;
 
   /// For example `((1 * 2) * 0)`, with the numbers of operands.
   std::string str() const;

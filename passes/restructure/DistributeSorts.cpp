@@ -74,7 +74,7 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
     if (!argsort)
       return;
     std::optional<ColumnSort> columns = findColumnSort(*argsort, planner);
-    const OperationPrice &otherwise = columns ? columns->price : argsort->gatherPrice;
+    const Price &otherwise = columns ? columns->price : argsort->gatherPrice;
     // In a region that is manual along other axes, groups of devices may take different branches, so that all would
     // have to run both (spmdc-align-collectives).
     bool mayBranch = !op->getParentOfType<ManualOp>();
@@ -89,7 +89,7 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
     }
   }
 
-  static bool isBetter(const SampleSort &samples, const OperationPrice &otherwise) {
+  static bool isBetter(const SampleSort &samples, const Price &otherwise) {
     constexpr double nearly = 1.1, hardlyMore = 1 + 1. / 64;
     double gathered = samples.argsort.gatherPrice.linkBytes;
     return samples.price.seconds < nearly * otherwise.seconds && 2 * samples.toBranch.seconds < otherwise.seconds &&

@@ -37,8 +37,7 @@ public:
     for (auto &[take, dims] : lookups)
       replacements.push_back(isa<TakeOp>(take) ? lookUp(cast<TakeOp>(take), dims)
                                                : lookUp(cast<TakeAlongOp>(take), dims));
-    OperationPrice old = priceWithCurrentShardings(planner, runs, unused),
-                   now = priceWithCurrentShardings(planner, runs, built);
+    Price old = priceWithCurrentShardings(planner, runs, unused), now = priceWithCurrentShardings(planner, runs, built);
     bool isBetter = now.linkBytes < old.linkBytes && now.isBetterThan(old);
     if (isBetter) {
       for (auto [lookup, replacement] : llvm::zip_equal(lookups, replacements)) {

@@ -125,10 +125,10 @@ Value RangeBuilder::slice(Value value, DimRange range, ArrayType type, Operation
 }
 
 bool RangeBuilder::isBetterThan(ArrayRef<Operation *> others) {
-  OperationPrice old = priceWithCurrentShardings(planner, runs, others);
+  Price old = priceWithCurrentShardings(planner, runs, others);
   if (old.linkBytes == 0)
     return false;
-  OperationPrice parts = priceWithCurrentShardings(planner, runs, movers);
+  Price parts = priceWithCurrentShardings(planner, runs, movers);
   return parts.linkBytes < old.linkBytes && parts.isBetterThan(old);
 }
 

@@ -28,9 +28,9 @@ namespace spmdc {
 /// The parameters of one sample sort, and its predicted price.
 struct SampleSort {
   ShardedSort &shardedSort;
-  int64_t samples = 0;          ///< Of each shard.
-  OperationPrice price = {};    ///< For data that are spread over the shards.
-  OperationPrice toBranch = {}; ///< The part of the price in front of the branch.
+  int64_t samples = 0; ///< Of each shard.
+  Price price = {};    ///< For data that are spread over the shards.
+  Price toBranch = {}; ///< The part of the price in front of the branch.
 
   int64_t getShardSize() const { return shardedSort.shardSize; }
   /// The largest distance of two samples.

@@ -101,9 +101,7 @@ std::optional<ShardedSort> ShardedSort::of(ArgsortOp op, ReshardPlanner &planner
     shardedSort.uses.push_back({take.getResult(), array, take.getType()});
     if (array != op.getOperand() && !llvm::is_contained(shardedSort.taken, array)) {
       shardedSort.taken.push_back(array);
-      OperationPrice price = chooseStrategy(planner, cast<ShardingRuleOpInterface>(user)).price;
-      shardedSort.gatherPrice.seconds += price.seconds;
-      shardedSort.gatherPrice.linkBytes += price.linkBytes;
+      shardedSort.gatherPrice += chooseStrategy(planner, cast<ShardingRuleOpInterface>(user)).price;
     }
   }
   if (shardedSort.usesPositions)
@@ -189,10 +187,9 @@ void SortPrice::deliver(int64_t shardSize) {
   }
 }
 
-OperationPrice SortPrice::get() const {
+Price SortPrice::get() const {
   const CostModel &model = planner.getModel();
-  double seconds = model.seconds(cost, planner.getMesh().deviceCount()) + touched / model.memoryPerSecond + sorting;
-  return {seconds, cost.linkBytes};
+  return model.price(cost, planner.getMesh().deviceCount(), touched / model.memoryPerSecond + sorting);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,7 +33,7 @@ struct ShardedSort {
   llvm::SmallVector<mlir::Value> taken;
   bool usesPositions = false; ///< Whether positions themselves are used.
   /// The price of a gather of the dimension, and sorts on every device.
-  OperationPrice gatherPrice;
+  Price gatherPrice;
 
   /// Nothing if the dimension is not sharded, is empty, or padded positions would not fit their type.
   static std::optional<ShardedSort> of(ArgsortOp op, ReshardPlanner &planner);
@@ -69,7 +69,7 @@ public:
   /// Adds the reshards of the results, of shards of this size, to their wanted types.
   void deliver(int64_t shardSize);
 
-  OperationPrice get() const;
+  Price get() const;
 
 private:
   ShardedSort &shardedSort;

@@ -125,8 +125,7 @@ AvailableShardings::Source AvailableShardings::find(Value value, ArrayType wante
   if (chainLeft == longestChain)
     rematerialized.cost.latencySeconds += rematerialized.readBytes / model.memoryPerSecond;
   int64_t devices = planner.getMesh().deviceCount();
-  bool isSlower =
-      model.seconds(rematerialized.cost, devices) > (1 + CostModel::kAlike) * model.seconds(best.cost, devices);
+  bool isSlower = model.seconds(rematerialized.cost, devices) > (1 + Price::kAlike) * model.seconds(best.cost, devices);
   return isSlower ? best : rematerialized;
 }
 

@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best) {
+std::optional<Price> ExchangePrices::ofMoves(const Price &best) {
   SmallVector<Operation *> skipped;
   ArrayMoves moves = getNearestMoves(op, &skipped);
   if (moves.parts.empty() || !result.getShardingOrOpen().getUnreduced().empty())
@@ -34,7 +34,7 @@ std::optional<OperationPrice> ExchangePrices::ofMoves(const OperationPrice &best
   return priceOf(cost, touched, saved);
 }
 
-std::optional<OperationPrice> ExchangePrices::ofWindow() {
+std::optional<Price> ExchangePrices::ofWindow() {
   std::optional<CollectiveCost> share = getShare(op);
   if (!share)
     return std::nullopt;
@@ -51,13 +51,14 @@ std::optional<CollectiveCost> ExchangePrices::getShare(Operation *payer) const {
 
 /// The price of exchanges of this cost that also touch `touched` bytes of memory; `saved` is the cost of operations
 /// that are skipped.
-OperationPrice ExchangePrices::priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
+Price ExchangePrices::priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const {
   int64_t devices = mesh.deviceCount();
-  return {model.seconds(cost, devices) + touched / model.memoryPerSecond - model.seconds(saved, devices),
-          cost.linkBytes - saved.linkBytes};
+  Price price = model.price(cost, devices, touched / model.memoryPerSecond);
+  price -= model.price(saved, devices);
+  return price;
 }
 
-std::optional<OperationPrice> ExchangePrices::ofReshape(const OperationPrice &best, Value &from) {
+std::optional<Price> ExchangePrices::ofReshape(const Price &best, Value &from) {
   auto reshape = dyn_cast<ReshapeOp>(op.getOperation());
   if (!reshape || best.linkBytes == 0)
     return std::nullopt;
@@ -77,7 +78,7 @@ std::optional<OperationPrice> ExchangePrices::ofReshape(const OperationPrice &be
     skipped.push_back(reshard);
   if (!canExchangeReshape(mesh, typeOf(from), result) || isLocalReshape(mesh, reshape, typeOf(from), result))
     return std::nullopt;
-  OperationPrice price = priceOfExchange(typeOf(from), result, /*moves=*/{}, /*copies=*/1);
+  Price price = priceOfExchange(typeOf(from), result, /*moves=*/{}, /*copies=*/1);
   // On a tie in bytes, named collectives win.
   return price.linkBytes < best.linkBytes ? std::make_optional(price) : std::nullopt;
 }

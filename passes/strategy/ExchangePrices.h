@@ -16,18 +16,18 @@ public:
 
   /// The price of one exchange for each part, less the cost of the operations that are skipped then. Nothing if the
   /// operation also computes, or `best` sends as little.
-  std::optional<OperationPrice> ofMoves(const OperationPrice &best);
+  std::optional<Price> ofMoves(const Price &best);
 
   /// The price of the operation's share of a window; of no memory traffic if the operation is not built.
-  std::optional<OperationPrice> ofWindow();
+  std::optional<Price> ofWindow();
 
   /// The price of a reshape as one exchange: of the ends of runs if possible (Regrouping.h), otherwise of any elements
   /// (ReshapeExchange.h). `from` receives the source: the operand before it is resharded.
-  std::optional<OperationPrice> ofReshape(const OperationPrice &best, mlir::Value &from);
+  std::optional<Price> ofReshape(const Price &best, mlir::Value &from);
 
 private:
   std::optional<CollectiveCost> getShare(mlir::Operation *payer) const;
-  OperationPrice priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const;
+  Price priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const;
   CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims);
   CollectiveCost getMoveCost(mlir::Operation *other);
   CollectiveCost getMoveCosts(llvm::ArrayRef<mlir::Operation *> others);

@@ -55,13 +55,13 @@ public:
     }
     bool isNotBuilt = windowsOf(op) && windowsOf(op)->isSkipped(op);
     ExchangePrices moves(planner, available, windowsOf, op);
-    for (const std::optional<OperationPrice> &price : {moves.ofMoves(best->price), moves.ofWindow()})
+    for (const std::optional<Price> &price : {moves.ofMoves(best->price), moves.ofWindow()})
       if (price && (price->seconds < best->price.seconds || isNotBuilt)) {
         best->movesDirectly = true;
         best->price = *price;
       }
     Value from;
-    if (std::optional<OperationPrice> price = moves.ofReshape(best->price, from);
+    if (std::optional<Price> price = moves.ofReshape(best->price, from);
         price && price->seconds < best->price.seconds) {
       best->movesDirectly = true;
       best->reshapedFrom = from;
@@ -120,25 +120,25 @@ private:
     double bound = best ? best->price.seconds : std::numeric_limits<double>::infinity();
     std::vector<Bounded> bounded;
     for (StrategyEntry &option : listed)
-      if (!(option.leastComputeSeconds > bound * (1 + CostModel::kAlike)) && options.tryAssign(option))
+      if (!(option.leastComputeSeconds > bound * (1 + Price::kAlike)) && options.tryAssign(option))
         bounded.push_back({&option, leastSeconds(option)});
     if (bounded.empty())
       return;
     // The price of the strategy with the least lower bound is a bound for the others.
     Bounded &first =
         *llvm::min_element(bounded, [](const Bounded &a, const Bounded &b) { return a.leastSeconds < b.leastSeconds; });
-    std::optional<OperationPrice> ofFirst;
-    if (!(first.leastSeconds > bound * (1 + CostModel::kAlike))) {
+    std::optional<Price> ofFirst;
+    if (!(first.leastSeconds > bound * (1 + Price::kAlike))) {
       ofFirst = getPrice(*first.option, std::numeric_limits<double>::infinity());
       bound = std::min(bound, ofFirst->seconds);
     }
     for (Bounded &each : bounded) {
       if (best && planner.getExplored() - exploredBefore > kMostExplored)
         return;
-      double limit = bound * (1 + CostModel::kAlike);
-      std::optional<OperationPrice> price = &each == &first              ? ofFirst
-                                            : each.leastSeconds <= limit ? getPrice(*each.option, limit)
-                                                                         : std::nullopt;
+      double limit = bound * (1 + Price::kAlike);
+      std::optional<Price> price = &each == &first              ? ofFirst
+                                   : each.leastSeconds <= limit ? getPrice(*each.option, limit)
+                                                                : std::nullopt;
       if (!price)
         continue;
       bound = std::min(bound, price->seconds);
@@ -194,7 +194,7 @@ private:
   }
 
   /// Nothing if the price exceeds `bound` seconds.
-  std::optional<OperationPrice> getPrice(const StrategyEntry &option, double bound) {
+  std::optional<Price> getPrice(const StrategyEntry &option, double bound) {
     const Strategy &strategy = option.strategy;
     // Replaces the lower bounds by prices, one after the other, until the sum exceeds `bound`.
     double seconds = leastSeconds(option);
@@ -215,7 +215,7 @@ private:
         return std::nullopt;
     }
     cost = cost + getCombiningCost(strategy);
-    return OperationPrice{model.seconds(cost, mesh.deviceCount()) + option.computeSeconds, cost.linkBytes};
+    return model.price(cost, mesh.deviceCount(), option.computeSeconds);
   }
 
   /// The cost of reductions other than sums, and of combining the devices' results.
@@ -279,13 +279,12 @@ Strategy chooseStrategy(ReshardPlanner &planner, AvailableShardings &available, 
   return StrategySearch(planner, available, windowsOf, op, operationRule).run();
 }
 
-OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs, ArrayRef<Operation *> ops) {
-  OperationPrice sum;
+Price priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs, ArrayRef<Operation *> ops) {
+  Price sum;
   for (Operation *op : ops) {
-    OperationPrice once = chooseStrategy(planner, cast<ShardingRuleOpInterface>(op)).price;
+    Price once = chooseStrategy(planner, cast<ShardingRuleOpInterface>(op)).price;
     auto count = static_cast<double>(runs.count(op));
-    sum.seconds += count * once.seconds;
-    sum.linkBytes += count * once.linkBytes;
+    sum += once * count;
   }
   return sum;
 }

@@ -17,24 +17,11 @@
 #include "passes/sharding/FactorAxes.h"
 #include "passes/strategy/AvailableShardings.h"
 
-#include <cmath>
 #include <memory>
 
 namespace spmdc {
 
 class RunCounts;
-
-/// The predicted price of an operation, communication included.
-struct OperationPrice {
-  double seconds = 0;
-  double linkBytes = 0; ///< Bytes of all devices together, weighted by the speed of the links (CollectiveCost).
-
-  /// If the model cannot tell the times apart, fewer bytes decide.
-  bool isBetterThan(const OperationPrice &other) const {
-    bool isAlike = std::abs(seconds - other.seconds) <= CostModel::kAlike * std::max(seconds, other.seconds);
-    return isAlike && linkBytes != other.linkBytes ? linkBytes < other.linkBytes : seconds < other.seconds;
-  }
-};
 
 /// One assignment of axes to factors, with the shardings that follow from it.
 struct Strategy {
@@ -47,7 +34,7 @@ struct Strategy {
   bool movesDirectly = false;
   /// If a reshape moves directly: the array from which it starts (Regrouping.h, ReshapeExchange.h).
   mlir::Value reshapedFrom;
-  OperationPrice price;
+  Price price;
   int64_t assignments = 0; ///< The number of assignments that were tried.
 };
 
@@ -93,8 +80,7 @@ inline Strategy chooseStrategy(ReshardPlanner &planner, ShardingRuleOpInterface 
 }
 
 /// The sum of the operations' prices for their present types, each alone and multiplied by its number of runs.
-OperationPrice priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs,
-                                         llvm::ArrayRef<mlir::Operation *> ops);
+Price priceWithCurrentShardings(ReshardPlanner &planner, RunCounts &runs, llvm::ArrayRef<mlir::Operation *> ops);
 
 /// A strategy with only the parts of the price that do not depend on other operations.
 struct SolverStrategy {
