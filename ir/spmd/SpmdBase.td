@@ -57,6 +57,26 @@ def Spmd_AxesAttr : Spmd_Attr<"Axes", "axes"> {
   }];
 }
 
+def Spmd_DimMoveAttr : Spmd_Attr<"DimMove", "move"> {
+  let summary = "Which source element each element of a dimension is, in an exchange (DimMoves.h)";
+  let description = [{
+    `#spmd.move<shift = 2, stride = 3>`: target element i is source element 2 + 3 * i. Parameters with their defaults are
+    not printed; an `end` of -1 is the end of the target's dimension.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$shift, DefaultValuedParameter<"int64_t", "1">:$stride,
+                        DefaultValuedParameter<"int64_t", "0">:$begin, DefaultValuedParameter<"int64_t", "-1">:$end,
+                        DefaultValuedParameter<"int64_t", "0">:$length, DefaultValuedParameter<"int64_t", "0">:$step,
+                        DefaultValuedParameter<"int64_t", "0">:$base, DefaultValuedParameter<"int64_t", "1">:$block,
+                        DefaultValuedParameter<"bool", "false">:$wraps,
+                        DefaultValuedParameter<"int64_t", "1">:$dilation);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The move along a target dimension of `size` elements.
+    static DimMoveAttr fromValue(::mlir::MLIRContext *context, const ::spmd::DimMove &move, int64_t size);
+    ::spmd::DimMove toValue(int64_t size) const;
+  }];
+}
+
 def Spmd_DimShardingAttr : Spmd_Attr<"DimSharding", "dim"> {
   let summary = "The sharding of one dimension";
   let description = [{

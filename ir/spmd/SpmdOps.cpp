@@ -204,17 +204,14 @@ LogicalResult ExchangeOp::verify() {
   auto source = llvm::cast<ArrayType>(getGlobal()), target = llvm::cast<ArrayType>(getTarget());
   bool isReshape = source.getElementType() == target.getElementType() && source.getNumElements() > 0 &&
                    source.getNumElements() == target.getNumElements() && target.getRank() > 0;
-  if (!getShifts() && !isReshape && source.withoutSharding() != target.withoutSharding())
+  if (!getDimMoves() && !isReshape && source.withoutSharding() != target.withoutSharding())
     return emitTypeMismatch(*this, "must keep the elements and their order", source.withoutSharding(),
                             target.withoutSharding());
   auto rank = static_cast<size_t>(source.getRank());
-  for (const std::optional<ArrayRef<int64_t>> &list : {getShifts(), getStrides(), getBegins(), getEnds(), getLengths(),
-                                                       getBases(), getSteps(), getBlocks(), getWraps(), getDilations()})
-    if (list && (!getShifts() || source.getElementType() != target.getElementType() ||
-                 target.getRank() != source.getRank() || list->size() != rank))
-      return emitOpError() << "must give a number for each dimension and keep the element type; it maps "
-                           << source.str() << " to " << target.str() << " with " << list->size()
-                           << " numbers in a list";
+  if (getDimMoves() && (source.getElementType() != target.getElementType() || target.getRank() != source.getRank() ||
+                        getDimMoves()->size() != rank))
+    return emitOpError() << "must give a move for each dimension and keep the element type; it maps " << source.str()
+                         << " to " << target.str() << " with " << getDimMoves()->size() << " moves";
   for (auto [move, size] : llvm::zip(getMoves(), target.getShape()))
     if (move.stride == 0 || move.begin < 0 || move.begin > move.end || move.end > size)
       return emitOpError() << "moves elements " << move.begin << " to " << move.end << " of " << size << " in steps of "
@@ -249,15 +246,9 @@ LogicalResult ExchangeOp::verify() {
 
 std::vector<spmd::DimMove> ExchangeOp::getMoves() {
   std::vector<spmd::DimMove> moves;
-  ArrayRef<int64_t> sizes = llvm::cast<ArrayType>(getTarget()).getShape();
-  auto numberOf = [](std::optional<ArrayRef<int64_t>> list, size_t d, int64_t otherwise) {
-    return list ? (*list)[d] : otherwise;
-  };
-  for (size_t d = 0; getShifts() && d < getShifts()->size(); ++d)
-    moves.push_back({numberOf(getShifts(), d, 0), numberOf(getStrides(), d, 1), numberOf(getBegins(), d, 0),
-                     numberOf(getEnds(), d, sizes[d]), numberOf(getLengths(), d, 0), numberOf(getSteps(), d, 0),
-                     numberOf(getBases(), d, 0), numberOf(getBlocks(), d, 1), numberOf(getWraps(), d, 0) != 0,
-                     numberOf(getDilations(), d, 1)});
+  if (std::optional<ArrayAttr> attrs = getDimMoves())
+    for (auto [move, size] : llvm::zip(attrs->getAsRange<DimMoveAttr>(), llvm::cast<ArrayType>(getTarget()).getShape()))
+      moves.push_back(move.toValue(size));
   return moves;
 }
 

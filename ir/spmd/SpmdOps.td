@@ -193,37 +193,33 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
 
     If the target has another shape, it is the source reshaped: the same elements, in the same row-major order.
 
-    With `shifts` the target is another array, of any sizes: its element i is the source's element shift + i * stride
-    (strides default to 1; negative ones run backwards), and zero if the source has no such element, or i is outside of
-    `begins` up to `ends`. It implements slices, pads and concatenations along sharded dimensions, in which only
-    neighbours exchange data.
+    With `moves`, one for each dimension, the target is another array, of any sizes: its element i is the source's element
+    shift + i * stride (negative strides run backwards), and zero if the source has no such element, or i is outside of
+    `begin` up to `end`. It implements slices, pads and concatenations along sharded dimensions, in which only neighbours
+    exchange data.
 
-    If a dimension has a nonzero `length`, each device's shard of the target is a window of that many elements, and
-    windows may overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the
-    target's: if shard w of that begins at element b, element j of window w is the source's element
-    shift + b * step + j * stride. This is a halo exchange for a convolution with a result of `base` rows in strides of
-    `step`; each row is sent at most once to a device.
+    If a move has a `length`, each device's shard of the target is a window of that many elements, and windows may
+    overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the target's: if
+    shard w of that begins at element b, element j of window w is the source's element shift + b * step + j * stride.
+    This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row is sent at most
+    once to a device.
 
-    With `blocks` the dimensions of the source are sharded in full blocks of that many elements: one long dimension that
-    holds several rows for each device.
+    A move with a `block` is of a source dimension that is sharded in full blocks of that many elements: one long
+    dimension that holds several rows for each device.
 
-    A dimension whose entry in `wrapped` is 1 wraps around: the source's last element is followed by its first, as in a
-    roll or a periodic halo.
+    A move that `wraps` goes around: the source's last element is followed by its first, as in a roll or a periodic
+    halo.
 
-    A dimension whose entry in `dilated` is n > 1 has the source's elements n positions apart, with zeros between: the
-    index above is divided by n, and elements with a remainder are zero. This is the gradient of a strided slice.
+    A move with a `dilation` n > 1 has the source's elements n positions apart, with zeros between: the index above is
+    divided by n, and elements with a remainder are zero. This is the gradient of a strided slice.
   }];
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_AxesAttr:$axes, TypeAttrOf<Spmd_ArrayType>:$global,
-                       TypeAttrOf<Spmd_ArrayType>:$target, OptionalAttr<DenseI64ArrayAttr>:$shifts,
-                       OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DenseI64ArrayAttr>:$begins,
-                       OptionalAttr<DenseI64ArrayAttr>:$ends, OptionalAttr<DenseI64ArrayAttr>:$lengths,
-                       OptionalAttr<DenseI64ArrayAttr>:$bases, OptionalAttr<DenseI64ArrayAttr>:$steps,
-                       OptionalAttr<DenseI64ArrayAttr>:$blocks, OptionalAttr<DenseI64ArrayAttr>:$wraps,
-                       OptionalAttr<DenseI64ArrayAttr>:$dilations, OptionalAttr<StrAttr>:$why);
+                       TypeAttrOf<Spmd_ArrayType>:$target,
+                       OptionalAttr<TypedArrayAttrBase<Spmd_DimMoveAttr, "a move of each dimension">>:$dim_moves,
+                       OptionalAttr<StrAttr>:$why);
   let assemblyFormat = [{
-    $operand `over` $axes `from` $global `to` $target (`shifted` $shifts^)? (`strided` $strides^)?
-    (`within` $begins^ `to` $ends)? (`windows` $lengths^ `for` $bases `by` $steps)? (`blocks` $blocks^)?
-    (`wrapped` $wraps^)? (`dilated` $dilations^)? attr-dict `:` type($operand) `->` type($result)
+    $operand `over` $axes `from` $global `to` $target (`moves` $dim_moves^)? attr-dict `:` type($operand) `->`
+    type($result)
   }];
   let extraClassDeclaration = [{
     /// One per dimension; empty for a change of sharding alone.

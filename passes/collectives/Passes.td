@@ -42,14 +42,14 @@ def AccumulateHalos : Pass<"spmdc-accumulate-halos", "mlir::ModuleOp"> {
 
     After: the same values, but for the order in which floats are added.
     ```
-    %1 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
-    %2 = spmd.exchange %y over <a> from <f32[8@a]> to <f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+    %1 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[8@a]> moves [#spmd.move<shift = -1>] : <f32[4]> -> <f32[4]>
+    %2 = spmd.exchange %y over <a> from <f32[8@a]> to <f32[8@a]> moves [#spmd.move<shift = -2>] : <f32[4]> -> <f32[4]>
     %3 = array.add %1, %2
     ```
     becomes the following, where device 0 contributes %x[3] + %y[2] to element 4 and %y[3] to element 5:
     ```
     %halo = ...
-    %1 = spmd.exchange %halo over <a> from <f32[4@a]> to <f32[4@a]> shifted [-2] : <f32[2]> -> <f32[2]>
+    %1 = spmd.exchange %halo over <a> from <f32[4@a]> to <f32[4@a]> moves [#spmd.move<shift = -2>] : <f32[2]> -> <f32[2]>
     ```
   }];
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];

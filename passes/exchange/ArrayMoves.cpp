@@ -179,33 +179,12 @@ Value buildLocalPart(OpBuilder &builder, Location loc, Value local, const ArrayM
 
 Value buildExchange(OpBuilder &builder, Location loc, Value local, const ArrayMove &part, ArrayType from, ArrayType to,
                     MeshAttr mesh, StringRef why) {
-  SmallVector<int64_t> shifts, strides, begins, ends, lengths, bases, steps, blocks, wraps, dilations;
-  bool isStrided = false, isPart = false, hasWindows = false, hasBlocks = false, goesRound = false;
-  for (auto [dim, size] : llvm::zip(part.dims, to.getShape())) {
-    shifts.push_back(dim.shift);
-    strides.push_back(dim.stride);
-    begins.push_back(dim.begin);
-    ends.push_back(dim.end);
-    lengths.push_back(dim.length);
-    bases.push_back(dim.base);
-    steps.push_back(dim.step);
-    blocks.push_back(dim.block);
-    wraps.push_back(dim.wraps);
-    dilations.push_back(dim.dilation);
-    isStrided |= dim.stride != 1;
-    isPart |= dim.begin != 0 || dim.end != size;
-    hasWindows |= dim.length != 0;
-    hasBlocks |= dim.block != 1;
-    goesRound |= dim.wraps;
-  }
-  auto attr = [&](bool isNeeded, ArrayRef<int64_t> list) {
-    return isNeeded ? builder.getDenseI64ArrayAttr(list) : DenseI64ArrayAttr();
-  };
+  SmallVector<Attribute> moves;
+  for (auto [dim, size] : llvm::zip(part.dims, to.getShape()))
+    moves.push_back(DimMoveAttr::fromValue(builder.getContext(), dim, size));
   return builder.create<ExchangeOp>(
       loc, to.getLocal(mesh), local, getExchangeAxes(from, to, part.dims, mesh), TypeAttr::get(from), TypeAttr::get(to),
-      attr(!part.dims.empty(), shifts), attr(isStrided, strides), attr(isPart, begins), attr(isPart, ends),
-      attr(hasWindows, lengths), attr(hasWindows, bases), attr(hasWindows, steps), attr(hasBlocks, blocks),
-      attr(goesRound, wraps), attr(isDilated(part), dilations), builder.getStringAttr(why));
+      moves.empty() ? ArrayAttr() : builder.getArrayAttr(moves), builder.getStringAttr(why));
 }
 
 std::string whyExchange(ShardingRuleOpInterface op, ArrayType from, ArrayType to) {

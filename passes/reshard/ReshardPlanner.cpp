@@ -177,10 +177,7 @@ Value ReshardPlanner::build(OpBuilder &builder, Location loc, Value local, Array
       break;
     case ReshardStep::Kind::Exchange:
       local = builder.create<ExchangeOp>(loc, result, local, getExchangeAxes(before, after, {}, meshAttr), before,
-                                         after, /*shifts=*/nullptr,
-                                         /*strides=*/nullptr, /*begins=*/nullptr, /*ends=*/nullptr,
-                                         /*lengths=*/nullptr, /*bases=*/nullptr, /*steps=*/nullptr,
-                                         /*blocks=*/nullptr, /*wraps=*/nullptr, /*dilations=*/nullptr, reason);
+                                         after, /*dim_moves=*/nullptr, reason);
       break;
     }
     local = convertTo(builder, loc, local, after.getElementType());

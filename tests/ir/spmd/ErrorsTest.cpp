@@ -238,20 +238,25 @@ const WrongText kSpmd[] = {
      "<f32[4, 8]>",
      "must keep the elements and their order"},
     {"ExchangeWindows",
-     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[38@a, 4]> shifted [-1, 0] "
-     "windows [10, 0] for [32, 0] by [1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[38@a, 4]> moves "
+     "[#spmd.move<shift = -1, length = 10, step = 1, base = 32>, #spmd.move<>] : <f32[8, 4]> -> <f32[10, 4]>",
      "splits 38 elements into 4 windows of 10"},
     {"ExchangeWindowsBackwards",
-     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> shifted [-1, 0] "
-     "windows [10, 0] for [32, 0] by [-1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> moves "
+     "[#spmd.move<shift = -1, length = 10, step = -1, base = 32>, #spmd.move<>] : <f32[8, 4]> -> <f32[10, 4]>",
      "has windows with a negative stride: strided by 1, for 32 by -1"},
+    {"ExchangeMoves",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[32@a, 4]> moves "
+     "[#spmd.move<shift = 1>] : <f32[8, 4]> -> <f32[8, 4]>",
+     "must give a move for each dimension and keep the element type; it maps f32[32@a, 4] to f32[32@a, 4] with 1 "
+     "moves"},
     {"ExchangeBlocks",
-     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[32@a, 4]> shifted [0, 0] blocks "
-     "[5, 1] : <f32[8, 4]> -> <f32[8, 4]>",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[32@a, 4]> moves "
+     "[#spmd.move<block = 5>, #spmd.move<>] : <f32[8, 4]> -> <f32[8, 4]>",
      "takes 32 elements in blocks of 5"},
     {"ExchangeBlocksOperand",
-     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[30@a, 4]> to !spmd.array<f32[32@a, 4]> shifted [0, 0] blocks "
-     "[5, 1] : <f32[8, 4]> -> <f32[8, 4]>",
+     "%0 = spmd.exchange %x over <a> from !spmd.array<f32[30@a, 4]> to !spmd.array<f32[32@a, 4]> moves "
+     "[#spmd.move<block = 5>, #spmd.move<>] : <f32[8, 4]> -> <f32[8, 4]>",
      "operand must be the local shard: expected f32[10, 4], got f32[8, 4]"},
     {"CoordinateType", "%0 = spmd.shard_start 8 over <a> : <f32[]>", "result must be i32[] or i64[], got f32[]"},
     {"AxisIndexWide", "%0 = spmd.axis_index <a> : <i64[]>", "result must be i32[], got i64[]"},

@@ -206,10 +206,11 @@ TEST_F(RoundTripTest, SpmdOperations) {
       "%0 = spmd.collective_broadcast %arg0 from %arg7 over <a, b> : <f32[8, 4]>, <i32[]> -> <f32[8, 4]>",
       "%0 = spmd.exchange %arg0 over <b> from !spmd.array<f32[16@b, 4]> to !spmd.array<f32[16, 4@b]> : <f32[8, 4]> -> "
       "<f32[16, 2]>",
-      "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> shifted [-1, 0] "
-      "within [1, 0] to [39, 4] windows [10, 0] for [32, 0] by [1, 0] : <f32[8, 4]> -> <f32[10, 4]>",
-      "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[28@a, 4]> to !spmd.array<f32[28@a, 4]> shifted [0, 0] "
-      "blocks [4, 1] : <f32[8, 4]> -> <f32[7, 4]>",
+      "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[40@a, 4]> moves "
+      "[#spmd.move<shift = -1, begin = 1, end = 39, length = 10, step = 1, base = 32>, #spmd.move<>] : <f32[8, 4]> -> "
+      "<f32[10, 4]>",
+      "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[28@a, 4]> to !spmd.array<f32[28@a, 4]> moves "
+      "[#spmd.move<block = 4>, #spmd.move<>] : <f32[8, 4]> -> <f32[7, 4]>",
       "%0 = spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 4]> to !spmd.array<f32[4, 32@a]> : <f32[8, 4]> -> "
       "<f32[4, 8]>",
       "%0 = spmd.shard_start 9 over <a, b> : <i32[]>",

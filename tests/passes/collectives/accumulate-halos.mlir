@@ -10,13 +10,13 @@ func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.ar
   // CHECK-DAG: %[[XE:.*]] = array.pad %arg0 with %{{.*}} low [-3] high [1] {{.*}} -> <f32[2]>
   // CHECK-DAG: %[[YE:.*]] = array.slice %arg1 [2] to [4]
   // CHECK-DAG: %[[E:.*]] = array.add %[[XE]], %[[YE]] : <f32[2]>
-  // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> shifted [-2]
+  // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> moves [#spmd.move<shift = -2>]
   // CHECK-SAME: within [2] to [4] {why = "each device adds up its contributions to the other shards of f32[8@a] before it sends them"}
   // CHECK: %[[IN:.*]] = array.pad %[[R]] with %{{.*}} low [0] high [2]
   // CHECK: %[[S:.*]] = array.add %[[OWN]], %[[IN]]
   // CHECK: return %[[S]]
-  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
-  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = -1>] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = -2>] : <f32[4]> -> <f32[4]>
   %2 = array.add %0, %1 : <f32[4]>
   return %2 : !spmd.array<f32[4]>
 }
@@ -24,10 +24,10 @@ func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.ar
 // An exchange with another use stays, and one exchange is not a sum.
 // CHECK-LABEL: func.func @used
 func.func @used(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> (!spmd.array<f32[4]>, !spmd.array<f32[4]>) {
-  // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
-  // CHECK: spmd.exchange %arg1 {{.*}} shifted [-2]
-  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
-  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-2] : <f32[4]> -> <f32[4]>
+  // CHECK: spmd.exchange %arg0 {{.*}} moves [#spmd.move<shift = -1>]
+  // CHECK: spmd.exchange %arg1 {{.*}} moves [#spmd.move<shift = -2>]
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = -1>] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = -2>] : <f32[4]> -> <f32[4]>
   %2 = array.add %0, %1 : <f32[4]>
   return %2, %0 : !spmd.array<f32[4]>, !spmd.array<f32[4]>
 }
@@ -35,10 +35,10 @@ func.func @used(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> (!spmd.arra
 // Different neighbours: no device has two contributions to add up for another.
 // CHECK-LABEL: func.func @apart
 func.func @apart(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
-  // CHECK: spmd.exchange %arg0 {{.*}} shifted [-1]
-  // CHECK: spmd.exchange %arg1 {{.*}} shifted [1]
-  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [-1] : <f32[4]> -> <f32[4]>
-  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> shifted [1] : <f32[4]> -> <f32[4]>
+  // CHECK: spmd.exchange %arg0 {{.*}} moves [#spmd.move<shift = -1>]
+  // CHECK: spmd.exchange %arg1 {{.*}} moves [#spmd.move<shift = 1>]
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = -1>] : <f32[4]> -> <f32[4]>
+  %1 = spmd.exchange %y over <a> from !spmd.array<f32[8@a]> to !spmd.array<f32[8@a]> moves [#spmd.move<shift = 1>] : <f32[4]> -> <f32[4]>
   %2 = array.add %0, %1 : <f32[4]>
   return %2 : !spmd.array<f32[4]>
 }
@@ -50,10 +50,10 @@ func.func @nested(%x: !spmd.array<f32[4, 3]>, %y: !spmd.array<f32[4, 3]>, %z: !s
   // CHECK-NOT: spmd.exchange
   // CHECK: return
   %zero = array.constant dense<0.0> : tensor<f32> -> <f32[]>
-  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 3@_]> to !spmd.array<f32[8@a, 3@_]> shifted [-1, 0] : <f32[4, 3]> -> <f32[4, 3]>
+  %0 = spmd.exchange %x over <a> from !spmd.array<f32[8@a, 3@_]> to !spmd.array<f32[8@a, 3@_]> moves [#spmd.move<shift = -1>, #spmd.move<>] : <f32[4, 3]> -> <f32[4, 3]>
   %1 = array.add %0, %y : <f32[4, 3]>
   %2 = array.pad %1 with %zero low [0, 2] high [0, 0] interior [0, 0] : <f32[4, 3]>, <f32[]> -> <f32[4, 5]>
-  %3 = spmd.exchange %z over <a> from !spmd.array<f32[8@a, 5@_]> to !spmd.array<f32[8@a, 5@_]> shifted [-1, 1] : <f32[4, 5]> -> <f32[4, 5]>
+  %3 = spmd.exchange %z over <a> from !spmd.array<f32[8@a, 5@_]> to !spmd.array<f32[8@a, 5@_]> moves [#spmd.move<shift = -1>, #spmd.move<shift = 1>] : <f32[4, 5]> -> <f32[4, 5]>
   %4 = array.add %2, %3 : <f32[4, 5]>
   return %4 : !spmd.array<f32[4, 5]>
 }

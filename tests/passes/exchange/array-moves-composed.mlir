@@ -2,7 +2,7 @@
 
 // An update at a compile-time position is sent there, and the array is not sent.
 // CHECK-LABEL: func.func @update_at_a_known_place
-// CHECK: %[[PART:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[10@a, 65536@_]> to !spmd.array<f32[31@a, 65536@_]> shifted [-3, 0] within [3, 0] to [13, 65536]
+// CHECK: %[[PART:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[10@a, 65536@_]> to !spmd.array<f32[31@a, 65536@_]> moves [#spmd.move<shift = -3, begin = 3, end = 13>, #spmd.move<>]
 // CHECK-NOT: spmd.{{all|exchange|reduce}}
 // CHECK: array.select %{{.*}}, %[[PART]], %arg0
 module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
@@ -35,7 +35,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
 
 // Half of a concatenation is one of its parts: the other part is not sent, and nothing is sent twice.
 // CHECK-LABEL: func.func @part_of_a_concatenation
-// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 65536@_]> to !spmd.array<f32[24@a, 65536@_]> shifted [4, 0]
+// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[32@a, 65536@_]> to !spmd.array<f32[24@a, 65536@_]> moves [#spmd.move<shift = 4>, #spmd.move<>]
 // CHECK-NOT: spmd.{{all|exchange|reduce}}
 module attributes {spmd.mesh = #spmd.mesh<m, a=8>} {
   func.func @part_of_a_concatenation(%x: !spmd.array<f32[32@a, 65536@_]>, %y: !spmd.array<f32[24@a, 65536@_]>)

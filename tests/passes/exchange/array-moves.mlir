@@ -4,7 +4,7 @@
 // gathered.
 
 // CHECK-LABEL: func.func @slice
-// CHECK: spmd.exchange %{{.*}} over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[9@a]> shifted [1] {
+// CHECK: spmd.exchange %{{.*}} over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[9@a]> moves [#spmd.move<shift = 1>] {
 // CHECK-SAME: why = "slice takes f32[10@a] to f32[9@a]: devices send one another the elements that their shards do not share"
 // CHECK-SAME: <f32[5]> -> <f32[5]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
@@ -18,7 +18,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // An exchange leaves zeros outside, which need no mask; another number does.
 // CHECK-LABEL: func.func @pad
-// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} moves [#spmd.move<shift = -2>]
 // CHECK: spmd.shard_start 12 over <a>
 // CHECK: array.select %{{.*}}, %[[MOVED]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
@@ -33,7 +33,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // -0 is not the zero that an exchange leaves outside.
 // CHECK-LABEL: func.func @pad_with_minus_zero
-// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} shifted [-2]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %{{.*}} moves [#spmd.move<shift = -2>]
 // CHECK: array.select %{{.*}}, %[[MOVED]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @pad_with_minus_zero(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[12@a]> {
@@ -47,7 +47,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // +0 needs no mask.
 // CHECK-LABEL: func.func @pad_with_zero
-// CHECK: spmd.exchange %{{.*}} shifted [-2]
+// CHECK: spmd.exchange %{{.*}} moves [#spmd.move<shift = -2>]
 // CHECK-NOT: array.select
 // CHECK: return
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
@@ -75,8 +75,8 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // Each part is sent directly to its shards of the result; the mask selects the part by position.
 // CHECK-LABEL: func.func @concatenate
-// CHECK: %[[X:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[16@a]> shifted [0] within [0] to [10]
-// CHECK: %[[Y:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[6@a]> to !spmd.array<f32[16@a]> shifted [-10] within [10] to [16]
+// CHECK: %[[X:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[10@a]> to !spmd.array<f32[16@a]> moves [#spmd.move<end = 10>]
+// CHECK: %[[Y:.*]] = spmd.exchange %arg1 over <a> from !spmd.array<f32[6@a]> to !spmd.array<f32[16@a]> moves [#spmd.move<shift = -10, begin = 10>]
 // CHECK: array.select %{{.*}}, %[[Y]], %[[X]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @concatenate(%x: !spmd.array<f32[10@a]>, %y: !spmd.array<f32[6@a]>) -> !spmd.array<f32[16@a]> {
@@ -89,7 +89,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 
 // Two slices concatenated in another order are a rotation: both parts come from the array itself, by one exchange.
 // CHECK-LABEL: func.func @roll
-// CHECK: spmd.exchange %arg0 {{.*}} shifted [-1] wrapped [1]
+// CHECK: spmd.exchange %arg0 {{.*}} moves [#spmd.move<shift = -1, wraps = true>]
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @roll(%x: !spmd.array<f32[800000@a]>) -> !spmd.array<f32[800000@a]> {
@@ -145,7 +145,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 // -----
 
 // CHECK-LABEL: func.func @strided
-// CHECK: spmd.exchange %arg0 {{.*}} shifted [2] strided [3]
+// CHECK: spmd.exchange %arg0 {{.*}} moves [#spmd.move<shift = 2, stride = 3>]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @strided(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[3@a]> {
     %0 = array.slice %x [2] to [10] step [3] : <f32[10@a]> -> <f32[3@a]>
@@ -156,7 +156,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 // -----
 
 // CHECK-LABEL: func.func @reverse
-// CHECK: spmd.exchange %arg0 {{.*}} shifted [9] strided [-1]
+// CHECK: spmd.exchange %arg0 {{.*}} moves [#spmd.move<shift = 9, stride = -1>]
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
   func.func @reverse(%x: !spmd.array<f32[10@a]>) -> !spmd.array<f32[10@a]> {
     %0 = array.reverse %x dims [0] : <f32[10@a]> -> <f32[10@a]>
@@ -169,7 +169,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 // Shards of 10, 10, 10 and 5 elements become shards of 9, 9, 9 and 8: each device sends the ends of its run.
 // CHECK-LABEL: func.func @joined_uneven_dims
 // CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[2, 5, 8]> -> <f32[10, 8]>
-// CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[35@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [0, 0] within [0, 0] to [35, 8] blocks [5, 1]
+// CHECK: %[[MOVED:.*]] = spmd.exchange %[[FLAT]] over <a> from !spmd.array<f32[35@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> moves [#spmd.move<end = 35, block = 5>, #spmd.move<>]
 // CHECK-SAME: reshape takes f32[7@a, 5@_, 8@_] to f32[35@a, 8@_]
 // CHECK-NOT: spmd.all_gather
 // CHECK: return %[[MOVED]] : !spmd.array<f32[9, 8]>
@@ -184,11 +184,11 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // Over two axes 19 pairs are sharded as 5, 5 5, 4, and 38 elements as 10, 9 10, 9: two elements are sent.
 // CHECK-LABEL: func.func @pairs_over_two_axes
-// CHECK: %[[PAIRS:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> shifted [0] within [0] to [38] windows [10] for [19] by [2] {{.*}} : <f32[10]> -> <f32[10]>
+// CHECK: %[[PAIRS:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> moves [#spmd.move<end = 38, length = 10, step = 2, base = 19>] {{.*}} : <f32[10]> -> <f32[10]>
 // CHECK: array.reshape %[[PAIRS]] : <f32[10]> -> <f32[5, 2]>
 // CHECK-LABEL: func.func @pairs_from_two_axes
 // CHECK: %[[FLAT:.*]] = array.reshape %arg0 : <f32[5, 2]> -> <f32[10]>
-// CHECK: spmd.exchange %[[FLAT]] over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> shifted [0] within [0] to [39] windows [10] for [38] by [1] blocks [2] {{.*}} : <f32[10]> -> <f32[10]>
+// CHECK: spmd.exchange %[[FLAT]] over <a, b> from !spmd.array<f32[38@"(a, b)"]> to !spmd.array<f32[40@"(a, b)"]> moves [#spmd.move<end = 39, length = 10, step = 1, base = 38, block = 2>] {{.*}} : <f32[10]> -> <f32[10]>
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
   func.func @pairs_over_two_axes(%x: !spmd.array<f32[38@"(a, b)"]>) -> !spmd.array<f32[19@"(a, b)", 2@_]> {
     %0 = array.reshape %x : <f32[38@"(a, b)"]> -> <f32[19@"(a, b)", 2@_]>

@@ -2,7 +2,7 @@
 
 // Rows of a convolution with strides over a padded array: one row from the next device, and the pad is not built.
 // CHECK-LABEL: func.func @strided_taps_of_a_pad
-// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> shifted [0, 0] within [0, 0] to [67, 8] windows [17, 0] for [32, 0] by [2, 0] {{.*}} -> <f32[17, 8]>
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[64@a, 8@_]> to !spmd.array<f32[68@a, 8@_]> moves [#spmd.move<end = 67, length = 17, step = 2, base = 32>, #spmd.move<>] {{.*}} -> <f32[17, 8]>
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %[[WINDOW]] [0, 0] to [15, 8] step [2, 1]
 // CHECK: array.slice %[[WINDOW]] [1, 0] to [16, 8] step [2, 1]
@@ -23,7 +23,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // Shards of 17, 17, 17 and 14 elements, of which the results read 17, 18, 18 and 12, the second from element 17 on:
 // windows that do not overlap are the array sharded at other places.
 // CHECK-LABEL: func.func @cut_anew
-// CHECK: %[[ANEW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[65@a]> to !spmd.array<f32[72@a]> shifted [-1] within [1] to [66] {{.*}} -> <f32[18]>
+// CHECK: %[[ANEW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[65@a]> to !spmd.array<f32[72@a]> moves [#spmd.move<shift = -1, begin = 1, end = 66>] {{.*}} -> <f32[18]>
 // CHECK-NOT: spmd.exchange
 // CHECK: %[[FIRST:.*]] = array.slice %[[ANEW]] [0] to [17] step [2]
 // CHECK: array.select %{{.*}}, %[[FIRST]],
@@ -43,7 +43,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // Device i reads elements 62 i to 62 i + 62 and has 63 i to 63 i + 62.
 // CHECK-LABEL: func.func @pieces_that_end_before
-// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> shifted [0, 0] windows [63, 0] for [124, 0] by [2, 0] {{.*}} -> <f32[63, 65536]>
+// CHECK: spmd.exchange %arg0 over <a> from !spmd.array<f32[250@a, 65536@_]> to !spmd.array<f32[252@a, 65536@_]> moves [#spmd.move<length = 63, step = 2, base = 124>, #spmd.move<>] {{.*}} -> <f32[63, 65536]>
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @pieces_that_end_before(%x: !spmd.array<f32[250@a, 65536@_]>)
@@ -59,7 +59,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // Padding that a device adds locally comes behind the exchange.
 // CHECK-LABEL: func.func @a_pad_of_another_dimension
-// CHECK: %[[ROWS:.*]] = spmd.exchange {{.*}} shifted [1, 0] within [0, 0] to [63, 8] {{.*}} -> <f32[16, 8]>
+// CHECK: %[[ROWS:.*]] = spmd.exchange {{.*}} moves [#spmd.move<shift = 1, end = 63>, #spmd.move<>] {{.*}} -> <f32[16, 8]>
 // CHECK-NOT: spmd.exchange
 // CHECK: array.pad %[[ROWS]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
@@ -76,7 +76,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // VALID: along both dimensions shards of the result end before those of the array. Device (i, j) reads rows 12 i to 12
 // i + 13 and columns 5 j to 5 j + 6; corners come with the rest.
 // CHECK-LABEL: func.func @rows_and_columns
-// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> shifted [0, 0] windows [14, 7] for [24, 20] by [1, 1] {{.*}} -> <f32[14, 7]>
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a, b> from !spmd.array<f32[26@a, 22@b]> to !spmd.array<f32[28@a, 28@b]> moves [#spmd.move<length = 14, step = 1, base = 24>, #spmd.move<length = 7, step = 1, base = 20>] {{.*}} -> <f32[14, 7]>
 // CHECK-NOT: spmd.exchange
 // CHECK: array.slice %[[WINDOW]] [0, 0] to [12, 5]
 // CHECK: array.slice %[[WINDOW]] [0, 2] to [12, 7]
@@ -115,7 +115,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // The array is sharded differently from the results: windows are exchanged directly from its shards.
 // CHECK-LABEL: func.func @from_another_sharding
-// CHECK: spmd.exchange %arg0 over <b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> shifted [0, 0] windows [14, 0] for [24, 0] by [1, 0]
+// CHECK: spmd.exchange %arg0 over <b> from !spmd.array<f32[26@b, 4096@_]> to !spmd.array<f32[28@a, 4096@_]> moves [#spmd.move<length = 14, step = 1, base = 24>, #spmd.move<>]
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
   func.func @from_another_sharding(%x: !spmd.array<f32[26@b, 4096@_]>)
@@ -130,7 +130,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=4>} {
 
 // Of the rows that devices exchange only every other column is read: the others are not sent.
 // CHECK-LABEL: func.func @columns_that_are_taken
-// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[27@a, 64@_]> to !spmd.array<f32[16@a, 32@_]> shifted [0, 0] strided [2, 2] within [0, 0] to [14, 32]
+// CHECK: %[[WINDOW:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[27@a, 64@_]> to !spmd.array<f32[16@a, 32@_]> moves [#spmd.move<stride = 2, end = 14>, #spmd.move<stride = 2>]
 // CHECK-NEXT: return %[[WINDOW]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   func.func @columns_that_are_taken(%x: !spmd.array<f32[27@a, 64@_]>) -> !spmd.array<f32[14@a, 32@_]> {
@@ -144,7 +144,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 
 // Over two axes 27 rows are sharded as 7, 7 7, 6, and results of 25 rows as 7, 6 7, 5: windows begin at 0, 7, 13, 20.
 // CHECK-LABEL: func.func @rows_over_two_axes
-// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[27@"(a, b)", 8@_]> to !spmd.array<f32[36@"(a, b)", 8@_]> shifted [0, 0] within [0, 0] to [34, 8] windows [9, 0] for [25, 0] by [1, 0] {{.*}} : <f32[7, 8]> -> <f32[9, 8]>
+// CHECK: spmd.exchange %arg0 over <a, b> from !spmd.array<f32[27@"(a, b)", 8@_]> to !spmd.array<f32[36@"(a, b)", 8@_]> moves [#spmd.move<end = 34, length = 9, step = 1, base = 25>, #spmd.move<>] {{.*}} : <f32[7, 8]> -> <f32[9, 8]>
 // CHECK-NOT: spmd.exchange
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
   func.func @rows_over_two_axes(%x: !spmd.array<f32[27@"(a, b)", 8@_]>) -> (!spmd.array<f32[25@"(a, b)", 8@_]>, !spmd.array<f32[25@"(a, b)", 8@_]>) {
@@ -173,7 +173,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // A pool with incomplete first and last windows: rows 9 i - 1 to 9 i + 7 of the array, which has shards of 7 rows, are
 // sent to device i directly, and the pad supplies the rest.
 // CHECK-LABEL: func.func @pad_and_reshape
-// CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[25@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> shifted [-1, 0] within [1, 0] to [26, 8]
+// CHECK: %[[ROWS:.*]] = spmd.exchange %arg0 over <a> from !spmd.array<f32[25@a, 8@_]> to !spmd.array<f32[36@a, 8@_]> moves [#spmd.move<shift = -1, begin = 1, end = 26>, #spmd.move<>]
 // CHECK-NOT: spmd.exchange
 // CHECK: %[[PADDED:.*]] = array.select %{{.*}}, %[[ROWS]],
 // CHECK: array.reshape %[[PADDED]] : <f32[9, 8]> -> <f32[3, 3, 8]>
@@ -205,7 +205,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
 // A reversal of a part of a window reverses that part: it does not look through the pad that is not built.
 // CHECK-LABEL: func.func @reversed_part_of_a_pad
 // CHECK-NOT: from !spmd.array<i32[11@b]>
-// CHECK: spmd.exchange %{{.*}} from !spmd.array<i32[5@b]> to !spmd.array<i32[5@b]> shifted [4] strided [-1]
+// CHECK: spmd.exchange %{{.*}} from !spmd.array<i32[5@b]> to !spmd.array<i32[5@b]> moves [#spmd.move<shift = 4, stride = -1>]
 module attributes {spmd.mesh = #spmd.mesh<m, b=5>} {
   func.func @reversed_part_of_a_pad(%x: !spmd.array<i32[9@b]>, %z: !spmd.array<i32[]>) -> !spmd.array<i32[5@b]> {
     %0 = array.pad %x with %z low [0] high [2] interior [0] : <i32[9@b]>, <i32[]> -> <i32[11@b]>
@@ -219,7 +219,7 @@ module attributes {spmd.mesh = #spmd.mesh<m, b=5>} {
 
 // A reshape may be regrouped from an array behind skipped operations: the first slice is not built, its operand is.
 // CHECK-LABEL: func.func @regrouped_behind_a_window
-// CHECK: %[[E:.*]] = spmd.exchange %{{.*}} from !spmd.array<i32[9@a, 48@_, 1@b]> to !spmd.array<i32[1@_, 3@_, 1@_]> shifted [5, 27, 0]
+// CHECK: %[[E:.*]] = spmd.exchange %{{.*}} from !spmd.array<i32[9@a, 48@_, 1@b]> to !spmd.array<i32[1@_, 3@_, 1@_]> moves [#spmd.move<shift = 5>, #spmd.move<shift = 27>, #spmd.move<>]
 // CHECK-NEXT: return %[[E]]
 module attributes {spmd.mesh = #spmd.mesh<m, a=5, b=3>} {
   func.func @regrouped_behind_a_window(%x: !spmd.array<i32[9@a, 16@_, 3@_, 1@b]>) -> !spmd.array<i32[1@_, 3@_, 1@_]> {
