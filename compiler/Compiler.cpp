@@ -3,6 +3,7 @@
 #include "compiler/Compiler.h"
 
 #include "compiler/CompileMessages.h"
+#include "compiler/Importer.h"
 #include "compiler/Target.h"
 #include "compiler/cache/CompileCache.h"
 #include "compiler/cache/CompileKey.h"
@@ -22,9 +23,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
 #include <set>
@@ -43,13 +42,13 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
 struct Compiler::State : CompileMessages {
   State(std::string fileName, std::string text, CompileOptions options)
       : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
-        context(registry(), MLIRContext::Threading::DISABLED),
+        importer(importerOf(this->fileName)), context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
     if (this->options.cache) // Before the code below changes options: the key covers the options as given.
       cacheKey = compileKey(this->fileName, this->text, this->options);
     this->options.frontend.warnings = &warnings;
     // Messages are in terms of the source program; the text of an IR operation would not help its user.
-    context.printOpOnDiagnostic(llvm::StringRef(this->fileName).ends_with(".mlir"));
+    context.printOpOnDiagnostic(importer.readsOperations());
     chooseTarget();
   }
 
@@ -88,13 +87,7 @@ struct Compiler::State : CompileMessages {
     if (start || hasErrors())
       return start ? *start : ModuleOp();
     auto began = std::chrono::steady_clock::now();
-    if (llvm::StringRef(fileName).ends_with(".mlir")) {
-      llvm::SourceMgr sources;
-      sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, fileName), llvm::SMLoc());
-      start = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-    } else {
-      start = compileToArray(text, fileName, options.frontend, context, diagnostics);
-    }
+    start = importer.import(text, fileName, options.frontend, context, diagnostics);
     times.push_back({"frontend", millisecondsSince(began)});
     if (start) {
       options.costModel.attachTo(*start);
@@ -166,10 +159,10 @@ struct Compiler::State : CompileMessages {
         limit = budget.limit;
     if (!limit)
       return;
-    PipelineOptions best;
+    PipelineOptions best = options.pipeline;
     std::optional<int64_t> least = planBytes(best), first = least;
     auto attempt = [&](int64_t asked, bool growsCarries, bool startsEarly) {
-      PipelineOptions trial;
+      PipelineOptions trial = options.pipeline;
       trial.bytesToFree = asked;
       trial.growsCarries = growsCarries;
       trial.startsEarly = startsEarly;
@@ -205,8 +198,11 @@ struct Compiler::State : CompileMessages {
     if (!propagated)
       return std::nullopt;
     ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
-    trial.backend = options.pipeline.backend;
-    trial.isWanted = options.pipeline.isWanted;
+    // Only the final compile is dumped and explained.
+    trial.dumpDirectory.clear();
+    trial.dumps = nullptr;
+    trial.remarks = false;
+    trial.propagationLog = nullptr;
     OwningOpRef<ModuleOp> module = propagated.clone();
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;
@@ -296,6 +292,7 @@ struct Compiler::State : CompileMessages {
   }
 
   CompileOptions options;
+  const Importer &importer;
   std::optional<std::string> cacheKey;       ///< Nullopt if the compile does not use the cache.
   std::optional<std::string> cachedWarnings; ///< The warnings of a program from the cache.
   std::vector<PassTime> times;
@@ -320,8 +317,10 @@ std::optional<std::string> Compiler::textOf(Stage stage) {
   if (state->hasErrors())
     return std::nullopt;
   if (stage == Stage::Ast) {
-    std::string ast = dumpAst(state->text, state->fileName, state->diagnostics);
-    return state->hasErrors() ? std::nullopt : std::optional(ast);
+    std::optional<std::string> tree = state->importer.dumpTree(state->text, state->fileName, state->diagnostics);
+    if (!tree)
+      state->general += "error: '" + state->fileName + "' has no syntax tree: --emit=ast is for programs\n";
+    return state->hasErrors() ? std::nullopt : tree;
   }
   if (stage == Stage::Plan) {
     spmd::Artifact *artifact = state->getPlan();
