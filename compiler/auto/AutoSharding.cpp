@@ -81,11 +81,11 @@ private:
   };
 
   /// The order of states: memory beyond the limit, then predicted time, then bytes on the wire. Times within the
-  /// accuracy of the model (CostModel::kAlike) compare equal; rounding to classes keeps the order transitive.
+  /// accuracy of the model (Price::kAlike) compare equal; rounding to classes keeps the order transitive.
   std::tuple<int64_t, double, double, double> keyOf(const ProgramTotals &cost) const {
     int64_t excess = memoryLimit ? std::max<int64_t>(0, cost.peakBytes - *memoryLimit) : 0;
     double seconds = cost.seconds();
-    double timeClass = seconds > 0 ? std::floor(std::log(seconds) / std::log1p(CostModel::kAlike)) : -HUGE_VAL;
+    double timeClass = seconds > 0 ? std::floor(std::log(seconds) / std::log1p(Price::kAlike)) : -HUGE_VAL;
     return {excess, timeClass, cost.wireBytes, seconds};
   }
 

@@ -8,7 +8,7 @@
 namespace spmdc {
 namespace {
 
-bool isClearlyMore(double value, double than) { return value > than * (1 + CostModel::kAlike); }
+bool isClearlyMore(double value, double than) { return value > than * (1 + Price::kAlike); }
 
 bool isClearlyFaster(const FixIt &a, const FixIt &b) { return isClearlyMore(b.totals.seconds(), a.totals.seconds()); }
 
@@ -16,7 +16,7 @@ bool isClearlyLeaner(const FixIt &a, const FixIt &b) {
   return isClearlyMore(static_cast<double>(b.totals.peakBytes), static_cast<double>(a.totals.peakBytes));
 }
 
-/// The fastest fix-it, or null if there are none. Among fix-its of equal predicted time (CostModel::kAlike) the one
+/// The fastest fix-it, or null if there are none. Among fix-its of equal predicted time (Price::kAlike) the one
 /// without extra cost, then the one with the fewest edits, then the one with the fewest bytes.
 const FixIt *findFastest(const std::vector<const FixIt *> &fixIts) {
   if (fixIts.empty())

@@ -27,7 +27,7 @@ struct Proposal {
 };
 
 /// Chooses among the fix-its of one collective. Preference: faster than the unedited program; no extra cost
-/// (hasExtraCost); fewest edits; shortest predicted time. Among equal times (CostModel::kAlike) fewer bytes win: bytes
+/// (hasExtraCost); fewest edits; shortest predicted time. Among equal times (Price::kAlike) fewer bytes win: bytes
 /// on the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
 Proposal chooseFixIt(const std::vector<FixIt> &fixIts);
 

@@ -68,7 +68,7 @@ private:
     SmallVector<Value> arrays{
         split(shardedSort.op.getOperand(), sort.shardSize, lastOf(original.getElementType(), descending))};
     if (sort.hasPositions) {
-      ArrayType type = typeOf(shardedSort.positionType(), {shardedSort.numShards * sort.shardSize});
+      ArrayType type = makeType(shardedSort.positionType(), {shardedSort.numShards * sort.shardSize});
       arrays.push_back(reshape(b.create<IotaOp>(loc, type, dim), {shardedSort.numShards, sort.shardSize}));
     }
     for (Value value : shardedSort.taken)
@@ -140,7 +140,7 @@ private:
   }
 
   Value isFirst(int64_t size) {
-    ArrayType type = typeOf(shardedSort.positionType(), {shardedSort.numShards, size});
+    ArrayType type = makeType(shardedSort.positionType(), {shardedSort.numShards, size});
     Value number = b.create<IotaOp>(loc, type, dim), zero = b.create<ConstantOp>(loc, type, Scalar());
     return b.create<CompareOp>(loc, type.withElementType(b.getI1Type()), number, zero, ComparisonDirection::eq);
   }

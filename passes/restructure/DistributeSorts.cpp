@@ -91,7 +91,7 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
 
   static bool isBetter(const SampleSort &samples, const Price &otherwise) {
     constexpr double nearly = 1.1, hardlyMore = 1 + 1. / 64;
-    double gathered = samples.argsort.gatherPrice.linkBytes;
+    double gathered = samples.shardedSort.gatherPrice.linkBytes;
     return samples.price.seconds < nearly * otherwise.seconds && 2 * samples.toBranch.seconds < otherwise.seconds &&
            samples.price.linkBytes <= gathered &&
            samples.toBranch.linkBytes + otherwise.linkBytes <= hardlyMore * gathered;

@@ -58,7 +58,7 @@ private:
 
   /// 0, 1, 2, ... along a dimension.
   Value count(ArrayRef<int64_t> sizes, int64_t along, bool isSharded = true) {
-    return b.create<IotaOp>(loc, typeOf(shardedSort.positionType(), sizes, isSharded), dim + along);
+    return b.create<IotaOp>(loc, makeType(shardedSort.positionType(), sizes, isSharded), dim + along);
   }
   /// Broadcasts an array: its dimension i, counted from the sorted one, becomes dimension `places[i]`.
   Value broadcast(Value x, ArrayRef<int64_t> places, ArrayRef<int64_t> sizes) {

@@ -200,7 +200,7 @@ SortBuilder::SortBuilder(ShardedSort &shardedSort, OpBuilder builder)
     : shardedSort(shardedSort), dim(shardedSort.getDim()), descending(shardedSort.op.getDescending()),
       b(std::move(builder)), loc(shardedSort.op.getLoc()), original(shardedSort.getType()) {}
 
-ArrayType SortBuilder::typeOf(Type elementType, ArrayRef<int64_t> sizes, bool isSharded) const {
+ArrayType SortBuilder::makeType(Type elementType, ArrayRef<int64_t> sizes, bool isSharded) const {
   SmallVector<int64_t> shape(original.getShape());
   shape.erase(shape.begin() + dim);
   shape.insert(shape.begin() + dim, sizes.begin(), sizes.end());
@@ -216,7 +216,7 @@ ArrayType SortBuilder::typeOf(Type elementType, ArrayRef<int64_t> sizes, bool is
 }
 
 ArrayType SortBuilder::typeLike(Value x, ArrayRef<int64_t> sizes, bool isSharded) const {
-  return typeOf(typeOf(x).getElementType(), sizes, isSharded);
+  return makeType(typeOf(x).getElementType(), sizes, isSharded);
 }
 
 Value SortBuilder::reshape(Value x, ArrayRef<int64_t> sizes, bool isSharded) {

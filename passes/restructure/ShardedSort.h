@@ -87,7 +87,7 @@ public:
 protected:
   /// The operand's type with dimensions of these sizes in place of the sorted one. The first of them is sharded if
   /// `isSharded`.
-  ArrayType typeOf(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
+  ArrayType makeType(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
   ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
 
   // `along` counts dimensions from the sorted one.

@@ -89,7 +89,7 @@ protected:
   int buildRings(mlir::ModuleOp module, CollectiveMatmulKind kind) {
     double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;
-    for (const Ring &ring : findCollectiveMatmuls(entryOf(module), getMesh(module), CostModel()))
+    for (const CollectiveMatmul &ring : findCollectiveMatmuls(entryOf(module), getMesh(module), CostModel()))
       if (products.insert(ring.product).second)
         replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? kind : CollectiveMatmulKind::One);
     EXPECT_DOUBLE_EQ(sentBytes(module), before);

@@ -37,7 +37,7 @@ TEST(ProgramPrinter, WritesWhatAPersonWouldWrite) {
   program.statements = {
       {.results = {1}, .expression = "sin($0)", .isInlined = true},
       {.results = {2}, .expression = "$1 * $0"},
-      {.results = {3}, .expression = "sum($2, axis=1)", .isTyped = true, .marks = {DimAnnotation{{"b"}}}},
+      {.results = {3}, .expression = "sum($2, axis=1)", .isTyped = true, .annotations = {DimAnnotation{{"b"}}}},
       {.results = {4}, .expression = "max($3)"}};
   program.helpers = {{0, 2, HelperStyle::Generic}};
   program.results = {{4, true, {}}, {3, true, {DimAnnotation{{"b"}, false, -1}}}};

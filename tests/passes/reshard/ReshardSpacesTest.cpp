@@ -41,7 +41,7 @@ TEST_F(ReshardSpacesTest, AllShardingsOfAnArrayAreInOneSpace) {
   const ReshardSpace &space = spaces.get(type);
   EXPECT_EQ(&spaces.get(type.withSharding(attr({{{}, {{"b"}}}, {}}))), &space);
   EXPECT_NE(&spaces.get(type.withShape({8, 16})), &space);
-  EXPECT_TRUE(space.isOfWholeAxes);
+  EXPECT_TRUE(space.hasFullAxesOnly);
   EXPECT_EQ(space.localBytes(*spaces.getState(type.getShardingOrOpen())), 4 * 8 * 8 / 2);
 }
 

@@ -124,7 +124,7 @@ private:
           if (program.results.size() != 1 || program.results[0].variable == variable)
             return false;
           program.results[0].variable = variable;
-          program.results[0].marks.clear();
+          program.results[0].annotations.clear();
           return true;
         });
         if (isEarlier)
@@ -198,11 +198,15 @@ private:
         });
     };
     for (size_t i = 0; i < best.test.program.parameters.size(); ++i)
-      clear([i](Program &program) { return i < program.parameters.size() ? &program.parameters[i].marks : nullptr; });
+      clear([i](Program &program) {
+        return i < program.parameters.size() ? &program.parameters[i].annotations : nullptr;
+      });
     for (size_t i = 0; i < best.test.program.statements.size(); ++i)
-      clear([i](Program &program) { return i < program.statements.size() ? &program.statements[i].marks : nullptr; });
+      clear([i](Program &program) {
+        return i < program.statements.size() ? &program.statements[i].annotations : nullptr;
+      });
     for (size_t i = 0; i < best.test.program.results.size(); ++i)
-      clear([i](Program &program) { return i < program.results.size() ? &program.results[i].marks : nullptr; });
+      clear([i](Program &program) { return i < program.results.size() ? &program.results[i].annotations : nullptr; });
     for (size_t i = 0; i < best.test.program.statements.size(); ++i)
       hasChanged |= tryProgram([i](Program &program) {
         if (i >= program.statements.size() || !program.statements[i].isTyped)
