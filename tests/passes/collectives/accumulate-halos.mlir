@@ -10,8 +10,8 @@ func.func @shifted(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[4]>) -> !spmd.ar
   // CHECK-DAG: %[[XE:.*]] = array.pad %arg0 with %{{.*}} low [-3] high [1] {{.*}} -> <f32[2]>
   // CHECK-DAG: %[[YE:.*]] = array.slice %arg1 [2] to [4]
   // CHECK-DAG: %[[E:.*]] = array.add %[[XE]], %[[YE]] : <f32[2]>
-  // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> moves [#spmd.move<shift = -2>]
-  // CHECK-SAME: within [2] to [4] {why = "each device adds up its contributions to the other shards of f32[8@a] before it sends them"}
+  // CHECK: %[[R:.*]] = spmd.exchange %[[E]] over <a> from !spmd.array<f32[4@a]> to !spmd.array<f32[4@a]> moves [#spmd.move<shift = -2, begin = 2>]
+  // CHECK-SAME: {why = "each device adds up its contributions to the other shards of f32[8@a] before it sends them"}
   // CHECK: %[[IN:.*]] = array.pad %[[R]] with %{{.*}} low [0] high [2]
   // CHECK: %[[S:.*]] = array.add %[[OWN]], %[[IN]]
   // CHECK: return %[[S]]
