@@ -139,7 +139,7 @@ TEST(StateMachine, MembersCannotInventVerdicts) {
   bench.joinAll();
   bench.receiveFrom(2, VerdictMessage{{1, "h1", 101, Verdict::Cause::Hung, 1, "", {}}});
   bench.pass(200ms);
-  EXPECT_THAT(bench.verdict(), AllOf(HasSubstr("process 2 (h2, pid 102) failed"), HasSubstr("no message")));
+  EXPECT_THAT(bench.verdict(), AllOf(HasSubstr("process 2 (h2, pid 102) failed"), HasSubstr("invalid message")));
 }
 
 TEST(StateMachine, StandingStillIsWarnedOfOnlyWhereProcessesAreApart) {
