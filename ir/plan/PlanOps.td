@@ -47,7 +47,6 @@ def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
     The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and
     shard_start, shard_size, axis_index) on per-device shapes. The name is one that assemblers accept. `extent` is the
     number of iterations of the kernel's parallel range, set when the schedule is chosen.
-    set when the schedule is chosen.
     ```
     plan.kernel @relu(%x: !spmd.array<f32[8, 4]>) {
       ...

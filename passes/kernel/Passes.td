@@ -141,4 +141,15 @@ def ScheduleKernels : Pass<"spmdc-schedule-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }
 
+def VerifyKernels : Pass<"spmdc-verify-kernels", "mlir::ModuleOp"> {
+  let summary = "Checks the exit of the kernels stage";
+  let description = [{
+    The pass fails at the location of an operation if it is neither in a kernel nor one that becomes a step of the plan
+    (a launch, a product or another library call, a collective, a loop, a branch, a print, a constant, a reshape), if a
+    launch names no kernel or passes other types than the kernel takes and returns, or if a kernel has no schedule. It
+    changes nothing.
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
 #endif

@@ -77,6 +77,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createScheduleKernels());
     if (isGpu)
       passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes}));
+    passes.addPass(createVerifyKernels());
     arriveAt(Stage::Kernels);
   }
   if (passesThrough(Stage::Plan)) {
