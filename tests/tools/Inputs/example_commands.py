@@ -1,8 +1,8 @@
 """Runs each example by the command that its first comment names, as a user copies it.
 
 Asks of each program of examples/ that it is at most a page, opens with `NAME: what it shows`, and names a command that
-runs it: `//   spmdc run examples/NAME ...`, continued as in a shell. Its run lines (`// run: ...`) may follow. The commands run in an empty folder in which
-`examples` is this one; each must succeed and print something.
+runs it: `//   spmdc run examples/NAME ...`, continued as in a shell. Its run lines (`// run: ...`) may follow. The
+commands run in an empty folder in which `examples` is this one; each must succeed and print something.
 Usage: example_commands.py EXAMPLES_FOLDER
 """
 
