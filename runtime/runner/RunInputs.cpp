@@ -210,6 +210,8 @@ private:
 
 } // namespace
 
+void checkInputForm(const std::string &spec) { (void)parseSpec(spec); }
+
 void checkInputs(const Plan &plan, const std::vector<std::string> &texts) {
   std::vector<Spec> specs = parseSpecs(texts);
   std::vector<Assignment> assignments = assign(plan, specs);

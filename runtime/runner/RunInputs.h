@@ -16,6 +16,9 @@
 
 namespace spmd {
 
+/// Checks the form of one `NAME=SPEC`; throws a usage error.
+void checkInputForm(const std::string &spec);
+
 /// Checks names and forms without reading anything; throws usage errors that list all parameters without an input.
 void checkInputs(const Plan &plan, const std::vector<std::string> &specs);
 

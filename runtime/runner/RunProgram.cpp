@@ -104,6 +104,8 @@ private:
         failureToStart = findError(messages.str(), request.command);
         return 1;
       }
+      if (!request.note.empty() && getGivenProcess() == 0)
+        log.write(RunLog::Level::Info, request.note);
       if (options.compileMs == 0)
         options.compileMs = static_cast<double>(nowNs() - began) * 1e-6;
       checked = checkRunOptions(options, artifact->plan, isMember());

@@ -62,6 +62,8 @@ struct RunRequest {
   std::function<std::vector<JoinColumn>()> programDetails = {};
   /// Returns the command that runs the artifact in that file with these options in a process of its own.
   std::function<std::vector<std::string>(const RunOptions &options, const std::string &artifactPath)> childCommand;
+  /// A line about the options, which process 0 prints before it runs; may be empty.
+  std::string note = {};
   std::ostream &out;
   std::ostream &err;
 };

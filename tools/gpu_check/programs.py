@@ -139,7 +139,7 @@ def random_programs(fuzzer, count, seed, devices, scratch):
 
 
 def example_options(path):
-    """The options of the command that the example's first comment names, as (compile, run, inputs)."""
+    """The options of the command that the example's first comment names and of its run lines, as (compile, run, inputs)."""
     comment = []
     for line in path.read_text().split("\n"):
         if not line.startswith("//"):
@@ -148,6 +148,7 @@ def example_options(path):
     text = "\n".join(comment)
     command = re.search(rf"spmdc run examples/{re.escape(path.name)}((?:\\\n|.)*)", text)
     words = shlex.split(command[1].replace("\\\n", " ")) if command else []
+    words += [word for line in comment if line.startswith("run: ") for word in line.removeprefix("run: ").split()]
     options = {}
     for name, value in zip(words, words[1:] + ["--"]):
         if name.startswith("--"):
@@ -160,6 +161,9 @@ def example_options(path):
     if "--steps" in options:
         run_options += ["--steps", str(min(int(options["--steps"][0]), TRAINING_STEPS))]
     inputs = dict(value.split("=", 1) for value in options.get("--input", []))
+    for name, value in inputs.items():
+        if value.endswith(".npy"):  # Relative to the program, as in every run line.
+            inputs[name] = str((path.parent / value).relative_to(ROOT))
     return compile_options, run_options, inputs
 
 

@@ -195,14 +195,20 @@ bool isArtifactFile(const std::string &path) {
 }
 
 std::optional<Compiler> CompileFlags::makeCompiler(std::ostream &messages, std::string *source) const {
-  std::optional<CompileOptions> options = toOptions(messages);
-  std::optional<std::string> text = options ? readProgram(messages) : std::nullopt;
+  std::optional<std::string> text = checkSource(messages) ? readProgram(messages) : std::nullopt;
   if (!text)
     return std::nullopt;
   if (source)
     *source = *text;
+  return makeCompilerOf(std::move(*text), messages);
+}
+
+std::optional<Compiler> CompileFlags::makeCompilerOf(std::string text, std::ostream &messages) const {
+  std::optional<CompileOptions> options = toOptions(messages);
+  if (!options)
+    return std::nullopt;
   options->cache = openCache();
-  return Compiler(file, std::move(*text), std::move(*options));
+  return Compiler(file, std::move(text), std::move(*options));
 }
 
 std::shared_ptr<CompileCache> CompileFlags::openCache() const {

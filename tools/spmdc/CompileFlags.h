@@ -33,6 +33,8 @@ struct CompileFlags {
   /// Reads FILE and creates its compiler. If FILE or the cost model cannot be read, prints an error and returns
   /// nullopt. `source`, if not null, receives the text of FILE.
   std::optional<Compiler> makeCompiler(std::ostream &messages = std::cerr, std::string *source = nullptr) const;
+  /// Creates the compiler of a text of FILE that was read before. Prints an error and returns nullopt on failure.
+  std::optional<Compiler> makeCompilerOf(std::string text, std::ostream &messages) const;
   /// The text of FILE. If it cannot be read, or is not text, prints an error and returns nullopt.
   std::optional<std::string> readProgram(std::ostream &messages = std::cerr) const;
   /// The options of the compiler, with the model of `--cost-model` and the goal of `--minimize`. On a mistake in that

@@ -8,9 +8,12 @@
 #include "tools/common/RunCommandLine.h"
 #include "tools/spmdc/Command.h"
 #include "tools/spmdc/CompileFlags.h"
+#include "tools/spmdc/RunLines.h"
 
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <sstream>
 
 namespace spmdc {
 namespace {
@@ -18,10 +21,13 @@ namespace {
 struct RunCommand {
   CompileFlags flags;
   spmd::RunOptions options;
-  std::string source; ///< The text of the program; empty for an artifact.
+  std::string source;   ///< The text of the program; empty for an artifact.
+  std::string problems; ///< The errors of reading the program's text, or in its run lines.
   bool hasOptionErrors = false;
 
-  int run() {
+  /// `command` has parsed the options.
+  int run(const CLI::App &command) {
+    std::string addedOptions = readRunLines(command);
     spmd::RunRequest request{.command = "spmdc",
                              .load = [this](std::ostream &messages) { return load(messages); },
                              .columns = columns(),
@@ -33,10 +39,29 @@ struct RunCommand {
                                      command.push_back(std::move(argument));
                                    return command;
                                  },
+                             .note = std::move(addedOptions),
                              .out = std::cout,
                              .err = std::cerr};
     int status = spmd::runProgram(options, request);
     return status == kFailed && hasOptionErrors ? kUsage : status;
+  }
+
+  /// Reads the program's text, and adds the options of its run lines; returns a line about them. `load` reports the
+  /// problems, which the other processes of a job are told, too.
+  std::string readRunLines(const CLI::App &command) {
+    std::ostringstream messages;
+    if (flags.file.ends_with(".mlir") || isArtifactFile(flags.file))
+      return "";
+    std::optional<std::string> text = flags.readProgram(messages);
+    problems = messages.str();
+    if (!text)
+      return "";
+    source = std::move(*text);
+    if (flags.function != CompileFlags().function) // The lines are about the parameters of `main`.
+      return "";
+    RunLines lines(flags.file, source);
+    problems = lines.errors();
+    return problems.empty() ? lines.addTo(command, options) : "";
   }
 
   /// The options that change the run. Processes compare them when they join.
@@ -76,7 +101,11 @@ struct RunCommand {
       return nullptr;
     if (isArtifactFile(flags.file))
       return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
-    std::optional<Compiler> compiler = flags.makeCompiler(messages, &source);
+    messages << problems;
+    if (!problems.empty())
+      return nullptr;
+    std::optional<Compiler> compiler =
+        source.empty() ? flags.makeCompiler(messages, &source) : flags.makeCompilerOf(source, messages);
     if (!compiler)
       return nullptr;
     std::optional<spmd::Artifact> artifact = compiler->compile();
@@ -97,7 +126,7 @@ void addRunCommand(CLI::App &app, int &status) {
   auto state = std::make_shared<RunCommand>();
   state->flags.addTo(*command, "A program (.spmd, .mlir) or an artifact (.spmdx)");
   addRunOptions(*command, state->options);
-  command->callback([state, &status] { status = state->run(); });
+  command->callback([state, command, &status] { status = state->run(*command); });
 }
 
 } // namespace spmdc

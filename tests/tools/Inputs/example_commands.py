@@ -1,8 +1,8 @@
 """Runs each example by the command that its first comment names, as a user copies it.
 
 Asks of each program of examples/ that it is at most a page, opens with `NAME: what it shows`, and names a command that
-runs it: `//   spmdc run examples/NAME ...`, continued as in a shell. The commands run in an empty folder in which
-`examples` is this one; each must succeed and print something.
+runs it: `//   spmdc run examples/NAME ...`, continued as in a shell. Its run lines (`// run: ...`) may follow. The
+commands run in an empty folder in which `examples` is this one; each must succeed and print something.
 Usage: example_commands.py EXAMPLES_FOLDER
 """
 
@@ -29,7 +29,7 @@ def command_of(path):
     end = starts[0]
     while comment[end].endswith("\\") and end + 1 < len(comment):
         end += 1
-    if end + 1 < len(comment):
+    if not all(line.startswith("run: ") for line in comment[end + 1:]):
         return None, "says more behind its command, or a line of it lacks the '\\' at its end"
     return "\n".join(comment[starts[0]:end + 1]), ""
 

@@ -24,12 +24,14 @@ def train_linear():
     x, y = jax.random.normal(k, (32, 10)), jax.random.normal(k, (32, 1))
     loss = lambda p: jnp.mean((x @ p[0] + p[1] - y) ** 2)
     init, update, get = optimizers.adam(1e-3)
-    state = init(start)
+    state, printed = init(start), []
     for epoch in range(10):
         if epoch % 5 == 0:
-            print("train_linear: epoch", epoch, "loss", loss(get(state)))
+            printed += [epoch, loss(get(state))]
+            print("train_linear: epoch", *printed[-2:])
         state = update(epoch, jax.grad(loss)(get(state)), state)
     print("train_linear:", get(state)[0].ravel(), get(state)[1])
+    return {"printed": printed, "p.w": get(state)[0], "p.b": get(state)[1]}
 
 
 def data_loader():
@@ -38,6 +40,7 @@ def data_loader():
         taken = data.reshape(8, 1250, 784)[:, :steps * 4].reshape(-1, 784)
         mean = taken.mean(0)
         print("data_loader:", steps, "steps", mean[:3], mean[-3:], "spread", mean.var())
+    return {"step": steps, "mean": mean, "spread": mean.var()}
 
 
 def monte_carlo_pi():
@@ -47,6 +50,7 @@ def monte_carlo_pi():
         x, y = jax.random.uniform(kx, (n,)), jax.random.uniform(ky, (n,))
         count += int((x * x + y * y < 1).sum())
     print("monte_carlo_pi:", count, 4 * count / (20 * n))
+    return {"pi": 4 * count / (20 * n), "count": count}
 
 
 def pagerank():
@@ -57,7 +61,9 @@ def pagerank():
     while moved > 1e-6:
         following = damping * jnp.zeros(pages).at[to].add(rank[start] / links) + (1 - damping) / pages
         rank, moved, steps = following, jnp.abs(following - rank).sum(), steps + 1
-    print("pagerank:", *jax.lax.top_k(rank, 5), steps)
+    ranks, first = jax.lax.top_k(rank, 5)
+    print("pagerank:", ranks, first, steps)
+    return {"pages": first, "ranks": ranks, "steps": steps}
 
 
 def model_replicas():
@@ -67,7 +73,9 @@ def model_replicas():
     w = 0.1 * jax.random.normal(jax.random.key(0), (2, 64, 10))
     w = jax.lax.fori_loop(0, 100, lambda i, w: w - jax.grad(loss)(w), w)
     votes = jax.nn.softmax(jnp.einsum("nf,mfc->mnc", x, w)).sum(0)
-    print("model_replicas:", loss(w) / 2, (votes.argmax(1) == labels).mean())
+    accuracy = (votes.argmax(1) == labels).mean()
+    print("model_replicas:", loss(w) / 2, accuracy)
+    return {"error": loss(w) / 2, "accuracy": accuracy}
 
 
 def digits_mlp():
@@ -81,8 +89,10 @@ def digits_mlp():
     for i in range(1200):
         if i in (0, 9, 1199):
             right = (logits(p).argmax(1) == labels)[held_out]
-            print("digits_mlp: call", i + 1, "error", loss(p), "accuracy", right.mean(), right.sum(), "of", right.size)
+            error = loss(p)
+            print("digits_mlp: call", i + 1, "error", error, "accuracy", right.mean(), right.sum(), "of", right.size)
         p = step(p)
+    return {"error": error, "accuracy": right.mean()}
 
 
 def least_squares():
@@ -90,6 +100,7 @@ def least_squares():
     x, y = data.data.astype(np.float32).astype(np.float64), data.target
     model = LinearRegression().fit(x, y)
     print("least_squares:", model.coef_, model.intercept_, model.score(x, y))
+    return {"coefficients": model.coef_, "intercept": model.intercept_, "r2": model.score(x, y)}
 
 
 def char_transformer(layers):
@@ -122,9 +133,11 @@ def char_transformer(layers):
         losses.append(float(error))
         state = update(step, g, state)
     print(f"layers_{layers}:", *(f"{error:.6f}" for error in losses))
+    return losses
 
 
-for part in (train_linear, data_loader, model_replicas, digits_mlp, least_squares, monte_carlo_pi, pagerank):
-    part()
-for layers in 1, 2, 12:
-    char_transformer(layers)
+if __name__ == "__main__":
+    for part in (train_linear, data_loader, model_replicas, digits_mlp, least_squares, monte_carlo_pi, pagerank):
+        part()
+    for layers in 1, 2, 12:
+        char_transformer(layers)
