@@ -11,8 +11,8 @@ Each page has a folder of its own that looks like the root of the source tree. I
     sh not run: REASON  commands that a test cannot run; they are counted and listed
 
 The expressions in the second column of a table `| JAX, PyTorch | here |` compile, as operands of JAX_CONTEXT's names.
-In expected output `...` stands for any text of a line, and alone on a line for any lines; results in f32 may differ by 1e-4. A block without a language shows no
-commands. An option of a command that the text mentions (`spmdc run --print`) is in the `--help` of that command.
+In expected output `...` stands for any text of a line, and alone on a line for any lines; results in f32 may differ by 1e-4.
+A block without a language shows no commands. An option of a command that the text mentions (`spmdc run --print`) is in the `--help` of that command.
 """
 
 import json
@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tomllib
 
+# The tree that this script is in; a page under test may be elsewhere.
+TREE = pathlib.Path(__file__).resolve().parents[3]
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.M | re.S)
 LOOKS_LIKE_COMMAND = re.compile(
     r"^\s*(\$ |[A-Z_]+=\S+ \S|build/\S+|tools/|spmdc |spmd-\w+ -|cmake |ninja |python3 |ctest |openssl |mpirun )", re.M)
@@ -39,7 +41,6 @@ fn main(x: f32[4, 8], y: f32[4, 8], v: f32[8], i: i32[4], p: f32[8], m: f32[8], 
   return step;
 }}
 """
-
 
 # A number with so many digits is a result in f32; its last digits depend on the vector width of the processor.
 RESULT = re.compile(r"-?\d+\.\d{4,}")
@@ -105,8 +106,8 @@ class Docs:
             (folder / name[1]).write_text(block)
         elif language == "cpp" and '#include "spmd/spmd.h"' in block:
             (folder / "snippet.cpp").write_text(block)
-            done = self.shell(f"clang++-19 -std=c++20 -fsyntax-only -Werror -I{self.source}/runtime/api/include "
-                              f"-I{self.source} snippet.cpp", folder)
+            done = self.shell(f"clang++-19 -std=c++20 -fsyntax-only -Werror -I{TREE}/runtime/api/include "
+                              f"-I{TREE} snippet.cpp", folder)
             if done.returncode:
                 yield done.stdout
         elif language == "json":
