@@ -11,19 +11,19 @@
 
 namespace spmdc {
 
-/// A program's text, and the errors, warnings and remarks about it, with their places in the text. Not thread-safe.
+/// A program's text, and the errors, warnings and remarks about it, with their source positions. Not thread-safe.
 struct CompileMessages {
   CompileMessages(std::string fileName, std::string text) : fileName(std::move(fileName)), text(std::move(text)) {}
 
-  /// Converts an MLIR diagnostic to an error, warning or remark at the place of the source expression.
+  /// Converts an MLIR diagnostic to an error, warning or remark at the source range of its expression.
   mlir::LogicalResult take(mlir::Diagnostic &diagnostic);
 
-  /// The range at a place (`mlp.spmd:5:7`) or a location of the IR. The range has no source if the place is in another
-  /// file.
+  /// The source range of the expression at a source position (`mlp.spmd:5:7`) or at an IR location. It has no source if
+  /// the position is in another file.
   Range placeOf(llvm::StringRef place);
   Range placeOf(mlir::Location loc);
 
-  /// Adds an error that has no place in the program.
+  /// Adds an error without a source position.
   mlir::LogicalResult fail(const std::string &message) {
     general += "error: " + message + "\n";
     return mlir::failure();
@@ -34,7 +34,7 @@ struct CompileMessages {
   std::string fileName, text;
   Diagnostics diagnostics;
   Diagnostics warnings{"warning"};
-  std::string general; ///< Errors that have no place in the program.
+  std::string general; ///< Errors without a source position.
   std::string remarks;
 
 private:

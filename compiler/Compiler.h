@@ -35,11 +35,12 @@ struct CompileOptions {
   std::optional<spmd::DType> reducePrecision = std::nullopt;
   /// Limits that override the program's own. `compile` fails if the program exceeds a limit.
   std::vector<BudgetLimit> budget;
-  /// `cpu` (this host), `cpu:<llvm-cpu>`, `cuda:sm_90`.
+  /// A target of Target.h: `cpu` (this host), `cpu:<LLVM CPU>` or `cuda:<architecture>`. The caller replaces `cuda` by
+  /// the architecture of this machine's GPU (runtime/jit/LocalGpu.h).
   std::string target = "cpu";
   /// LLVM's optimization level, 0 to 3.
   unsigned optimizationLevel = 3;
-  /// For CUDA targets: the folder of the toolkit, which contains libdevice; empty: the usual places.
+  /// For CUDA targets: the folder of the toolkit, which contains libdevice; empty: the usual folders.
   std::string cudaToolkit;
   /// The cache that `compile` reads and writes; null: none. (A new option must be added to CompileKey.cpp.)
   std::shared_ptr<CompileCache> cache = nullptr;
@@ -72,8 +73,9 @@ public:
   /// The computation of one device.
   std::optional<std::vector<WorkReport>> work();
 
-  /// Proposes shardings of the parameters whose place (the argument of `isFree`) is free, for which the exact solver
-  /// predicts the lowest cost (passes/assign/ShardingProposals.h).
+  /// Proposes shardings of the parameters for which `isFree` is true: those for which the exact solver predicts the
+  /// lowest cost (passes/assign/ShardingProposals.h). The argument of `isFree` is the source position of the
+  /// parameter's type.
   std::optional<std::vector<ShardingProposal>> proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,
                                                          bool limitsMemory);
 
@@ -83,7 +85,7 @@ public:
   /// The module at a stage up to Stage::Plan. Owned by this object; null on errors.
   mlir::ModuleOp module(Stage stage);
 
-  /// The lists behind `errors` and `warnings`. Errors without a place in the program are only in `generalErrors`.
+  /// The diagnostics that `errors` and `warnings` print. Errors without a source position are only in `generalErrors`.
   const Diagnostics &errorList() const;
   const Diagnostics &warningList() const;
   const std::string &generalErrors() const;

@@ -1,8 +1,8 @@
 //===- Builtins.h - the operations that programs call -----------*- C++ -*-===//
 //
-// One table entry for each operation: its name, its parameters, and the function that checks the arguments and emits
-// it.
-// To add an operation, add an entry in one of the Builtins*.cpp files.
+// One table entry for each function of the language: its name, its parameters, and the function that checks the
+// arguments and emits operations. To make an `array` operation (ir/array) callable, add an entry in one of the
+// Builtins*.cpp files. A function that is composed of others goes into prelude.spmd.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -61,9 +61,9 @@ struct Builtin {
   Value (*emit)(Args &args);
 };
 
-/// The operation of that name, or null.
+/// The function of that name, or null.
 const Builtin *findBuiltin(std::string_view name);
-/// True if it works on each element separately (and so on structs leaf by leaf).
+/// True if the function works on each element separately (and so on structs leaf by leaf).
 bool isElementwise(const Builtin &builtin);
 /// True for grad, value_and_grad, checkpoint: they turn a function into a function.
 bool isFunctionTransform(std::string_view name);

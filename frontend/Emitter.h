@@ -32,7 +32,8 @@ struct LoopCarries;
 struct Parameter;
 struct CarriedLeaf;
 
-/// Leaves the evaluation of an expression, whose error is reported. `Emitter::expr` turns it into a poisoned value.
+/// Exception that ends the evaluation of an expression after its error has been reported. `Emitter::expr` turns it into
+/// a poisoned value.
 struct Poisoned {};
 
 /// Generic sizes and their values; the range is that of the argument that determines the size.
@@ -92,7 +93,7 @@ public:
   Value binary(BinaryOp op, const Value &left, const Value &right, Range range);
   Value unary(UnaryOp op, const Value &operand, Range range);
 
-  /// Records the value of a place for the ProgramIndex.
+  /// Records the value of the expression in this source range for the ProgramIndex.
   void note(Range where, const Value &value);
 
   //===- Building operations (EmitOps.cpp) --------------------------------===//
@@ -154,14 +155,14 @@ public:
   /// The value as an array of this dtype: numbers become scalars of it, arrays are converted. An integer that the dtype
   /// cannot hold is an error; a float becomes infinite, as in JAX.
   mlir::Value materialize(const Value &value, spmd::DType dtype);
-  /// ... of its own dtype.
+  /// The same, in the value's own dtype.
   mlir::Value materialize(const Value &value) { return materialize(value, value.dtype()); }
-  /// ... and a number loses its fraction if the dtype is an integer.
+  /// As materialize with a dtype, but a number loses its fraction if the dtype is an integer.
   mlir::Value truncated(const Value &value, spmd::DType dtype);
   /// Fails: an integer dtype does not hold the number.
   [[noreturn]] void failRange(const Value &number, spmd::DType dtype);
-  /// The array behind a value, for operations that move elements: a key's words are a last dimension that programs do
-  /// not see.
+  /// The array of a value, for operations that move elements: a key's words are a last dimension that programs do not
+  /// see.
   mlir::Value elements(const Value &value) { return value.isKey() ? value.array : materialize(value); }
   /// The common class of numeric values; an error in `what` for anything else.
   DTypeClass commonClass(llvm::ArrayRef<Value> values, std::string_view what);
@@ -184,10 +185,11 @@ public:
   /// Checks that no axis is used twice and extends to `rank` with replicated dimensions.
   ShardingAttr shardingFrom(const Value &partition, int64_t rank);
   /// The value as declared: dtype and shape must agree (weak values take the dtype), the sharding is constrained.
-  /// `what` begins the error's sentence; `declared` is its second place.
+  /// `what` begins the error's sentence; `declared` is the range of its note.
   Value coerce(const Value &value, ArrayType type, const std::string &what, Range declared);
 
-  /// IR's form of a shape, type or sharding of random keys: u32 with one more dimension of 2.
+  /// Converts a shape, type or sharding of random keys to that of the array that holds the words of the keys: u32, with
+  /// one more dimension of 2.
   static llvm::SmallVector<int64_t> keyWords(llvm::ArrayRef<int64_t> shape);
   ArrayType keyWords(ArrayType type);
   ShardingAttr keyWords(ShardingAttr sharding);
@@ -204,7 +206,7 @@ public:
   /// True if some axis of the mesh is automatic in a shard_map: along it arrays are global.
   bool hasAutomaticAxes() const;
 
-  /// Coerces the value to a tree of types, leaf by leaf as above.
+  /// Coerces the value to a tree of types: `coerce` for each leaf.
   Value heldTo(const Value &value, const Value &type, const std::string &what);
 
   //===- Structs (EmitStructs.cpp) ----------------------------------------===//
@@ -217,8 +219,8 @@ public:
   mlir::OpBuilder builder;
   uint64_t nextShardingGroup = 0;   ///< Number of the next `like`.
   std::vector<OpenRegion> regions;  ///< Innermost last.
-  bool isManual = false;            ///< Inside of shard_map: arrays are local to a device
-  std::set<std::string> manualAxes; ///< along these axes.
+  bool isManual = false;            ///< Whether the code is inside of a shard_map, where arrays are local to a device.
+  std::set<std::string> manualAxes; ///< Inside of a shard_map: the axes along which arrays are local.
 
   /// The ranges of collectives, and of the conditions of branches and loops, in a shard_map's body.
   llvm::DenseMap<mlir::Operation *, Range> manualRanges;

@@ -2,7 +2,7 @@
 //
 // The entry of the front end: it turns a program's text into a module of the `array` dialect, or into errors. Its
 // parts: syntax/ (text to tree, no MLIR), Emit* (types, shapes, names, operations), Builtins* (the table of
-// operations).
+// functions).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -29,12 +29,12 @@ struct FrontendOptions {
   std::vector<std::pair<std::string, std::string>> sets;
   /// `--mesh a=4,b=2`: replaces the sizes of the mesh, or declares one.
   std::string meshOverride;
-  /// The name of its source in errors.
+  /// The option that set `meshOverride`, for error messages (`--mesh`, `--mesh-b`).
   std::string meshOption = "--mesh";
   /// `--fn NAME`: the entry. Empty: there is none, and only functions whose parameters have types are checked.
   std::string function = "main";
   /// Receives the values of the program's names and expressions (frontend/ProgramIndex.h), also for a program with
-  /// errors; may be null. Its handles are on the module's values.
+  /// errors; may be null. The module's values carry the handles of the index (ir/spmd/ValueNames.h, addValueHandle).
   ProgramIndex *index = nullptr;
   /// Receives warnings about a program without errors: values that are discarded, names that are never read. Locations
   /// are in the sources of the errors' Diagnostics. Null: no warnings.
@@ -44,10 +44,11 @@ struct FrontendOptions {
 /// Loads the dialects of the module.
 void loadFrontendDialects(mlir::MLIRContext &context);
 
-/// Checks the program and emits its entry as one `func.func` of the option's name, with all calls inlined. The module
-/// carries the mesh (`spmd.mesh`); arguments and results carry their names (`spmd.name`) and the shardings that the
-/// program gives them; every operation carries the range of its expression. Null if there are errors: then
-/// `diagnostics` holds all errors of the file.
+/// Type-checks the program and builds its module in the `array` dialect (Stage::Array). The entry is one `func.func`
+/// with the option's name, and all calls are inlined. The module carries the mesh (`spmd.mesh`); arguments and results
+/// carry their names (`spmd.name`) and the shardings that the program gives them; every operation carries the range of
+/// its expression. Null if there are errors: then `diagnostics` holds all errors of the file. The importers of other
+/// languages return such a module, too (compiler/Importer.h).
 mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
                                                  const FrontendOptions &options, mlir::MLIRContext &context,
                                                  Diagnostics &diagnostics);

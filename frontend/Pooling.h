@@ -35,9 +35,9 @@ private:
   mlir::Value reduceBlocks(mlir::Value x, int64_t dim, const SlidingWindow &window) const;
   /// Reduces the windows of this size that begin at each element with enough elements after it.
   mlir::Value reduceSpans(mlir::Value x, int64_t dim, int64_t size) const;
-  /// Combines `count` adjacent spans of length `span`, beginning at each element; x holds the reduced spans.
+  /// For sums: adds `count` adjacent spans of length `span`, beginning at each element; x holds the reduced spans.
   mlir::Value addSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const;
-  /// The same by element-wise operations, span by span.
+  /// The same for any reduction, by element-wise operations, span by span.
   mlir::Value combineSpans(mlir::Value x, int64_t dim, int64_t count, int64_t span) const;
 
   Emitter &e;

@@ -5,7 +5,8 @@
 
 namespace spmdc {
 
-/// The standard prelude, which is part of the binary.
+/// The text of the standard prelude: the functions of the language that are composed of others. It is part of the
+/// binary.
 std::string_view preludeText();
 
 } // namespace spmdc

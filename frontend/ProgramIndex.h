@@ -1,6 +1,6 @@
-//===- ProgramIndex.h - values of places in a program -----------*- C++ -*-===//
+//===- ProgramIndex.h - values of a program's expressions -------*- C++ -*-===//
 //
-// The values of names and expressions by their places in the text, for editors. The Emitter fills it on request
+// The values of names and expressions by their ranges of the text, for editors. The Emitter fills it on request
 // (FrontendOptions::index). Functions are inlined, so an expression may be evaluated several times with different
 // values; each evaluation is an instance, identified by the calls around it.
 //
@@ -46,18 +46,18 @@ class ProgramIndex {
 public:
   static constexpr size_t maxInstances = 8, maxLeaves = 32;
 
-  /// `calls`: as in IndexedInstance. Replaces an earlier value of the same place and calls (the body of a loop is
+  /// `calls`: as in IndexedInstance. Replaces an earlier value of the same range and calls (the body of a loop is
   /// evaluated until its types settle).
   void note(TextSpan place, std::vector<uint32_t> calls, const Value &value);
-  /// The name of a field, and the place of its declaration.
+  /// The name of a field, and the range of its declaration.
   void noteField(TextSpan use, TextSpan declared) { fields[use] = declared; }
 
   /// Fills in the shardings, from the propagated module of the recorded program; none on one device.
   void addShardings(mlir::ModuleOp propagated);
 
-  /// The expression or name with exactly this place; null if unknown.
+  /// The expression or name with exactly this range; null if unknown.
   const IndexedPlace *find(TextSpan place) const;
-  /// The smallest expression or name around the place.
+  /// The smallest expression or name around the range.
   const IndexedPlace *findAround(TextSpan place, TextSpan *found = nullptr) const;
   const std::map<TextSpan, TextSpan> &getFields() const { return fields; }
 

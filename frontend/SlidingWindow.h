@@ -25,7 +25,7 @@ void setPadding(const Args &args, size_t i, std::string_view otherwise, llvm::Ar
 /// Pads the positions of x, which begin at dimension `dim`.
 mlir::Value padded(Emitter &e, mlir::Value x, llvm::ArrayRef<SlidingWindow> windows, Scalar filler, int64_t dim = 1);
 
-/// The element at place `tap` of each window over dimension `dim`.
+/// Element `tap` of each window over dimension `dim`.
 mlir::Value tapOf(Emitter &e, mlir::Value x, int64_t dim, const SlidingWindow &window, int64_t tap);
 
 } // namespace spmdc

@@ -4,7 +4,7 @@
 // tree alone: no expression is evaluated, so functions without calls, and code next to an error, have their names too.
 // ProgramIndex adds what depends on types (the struct of a field).
 //
-// Places are byte ranges of the program's text. The table owns its data.
+// Source ranges are byte ranges of the program's text. The table owns its data.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -48,8 +48,8 @@ struct Symbol {
 /// An occurrence of a name in the text. Its declaration is a use, too.
 struct SymbolUse {
   TextSpan place;
-  std::optional<size_t> symbol; ///< Nullopt for a function that the program does not declare:
-  std::string operation;        ///< one of the prelude or of the table of operations.
+  std::optional<size_t> symbol; ///< Nullopt for a function that the program does not declare.
+  std::string operation;        ///< If `symbol` is nullopt: the function of the prelude or of Builtins.h.
 };
 
 class SymbolTable {
@@ -60,14 +60,14 @@ public:
   const std::vector<Symbol> &getSymbols() const { return symbols; }
   /// The uses in text order.
   const std::vector<SymbolUse> &getUses() const { return uses; }
-  /// The name at a place, or the one that ends there; null if there is none.
+  /// The name at a byte offset, or the one that ends there; null if there is none.
   const SymbolUse *findUse(uint32_t offset) const;
-  /// The symbols that plain names may refer to at a place; only the innermost of several with one name.
+  /// The symbols that plain names may refer to at a byte offset; only the innermost of several with one name.
   std::vector<const Symbol *> visibleAt(uint32_t offset) const;
 
   size_t add(Symbol symbol);
   void addUse(SymbolUse use) { uses.push_back(std::move(use)); }
-  /// Adds uses of the symbols declared at these places; ignores places without a declaration.
+  /// Adds uses of the symbols declared in these ranges; ignores ranges without a declaration.
   void addUses(const std::map<TextSpan, TextSpan> &declaredPlaces);
 
 private:

@@ -14,7 +14,7 @@ namespace spmdc {
 struct ForcingAnnotationText {
   ForcingAnnotation cause;
   std::string written; ///< `2048@b`; empty if the annotation is not in this source.
-  std::string place;   ///< The dimension's place if it is known, else the annotation's.
+  std::string place;   ///< The dimension's source position if it is known, else the annotation's.
 };
 
 /// The text of a program (.spmd) or of IR (.mlir), with its annotations. Applies edits of annotations to the text.
@@ -34,7 +34,7 @@ public:
   std::string apply(const AnnotationEdit &edit) const;
   /// The location (`mlp.spmd:5:7`) after an edit: its column shifts if the edit changes the line to its left.
   std::string moved(const std::string &location, const AnnotationEdit &edit) const;
-  /// Adds the annotation's source text and place to a cause.
+  /// Adds the annotation's source text and source position to a cause.
   ForcingAnnotationText describe(const ForcingAnnotation &cause) const;
 
 private:

@@ -28,8 +28,8 @@ struct DimEdit {
 using AnnotationEdit = std::vector<DimEdit>;
 
 /// Lists edits that may remove a collective over `axes`, the most likely first. On annotations that force it
-/// (`causes`), an axis is dropped, excluded, moved to another dimension, or replaced by an unused one. On all other
-/// annotations, an axis is added. The language accepts the syntax of each edit.
+/// (`causes`), an axis is removed (once with a closed and once with an open dimension), moved to another dimension, or
+/// replaced by an unused one. On all other annotations, an axis is added. The language accepts the syntax of each edit.
 std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations, const spmd::MeshShape &mesh,
                                       const std::vector<std::string> &axes,
                                       const std::vector<ForcingAnnotation> &causes);

@@ -14,12 +14,12 @@ namespace spmdc {
 struct CollectiveExplanation {
   const CollectiveReport *collective = nullptr; ///< In Explanation::inspection.
   std::string sourceLine;                       ///< Without indentation.
-  /// If one collective serves several source lines: the other lines, as pairs of place and text.
+  /// If one collective serves several source lines: the other lines, as pairs of source position and text.
   std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<ForcingAnnotationText> causes;
   Proposal proposal;
   size_t triedEdits = 0;     ///< Number of edits that the search compiled for it.
-  bool isIncomplete = false; ///< The search stopped at a limit before it tried all edits.
+  bool isIncomplete = false; ///< Whether the search stopped at a limit before it tried all edits.
 };
 
 /// The contents of the report of `spmdc explain`.
@@ -28,8 +28,8 @@ struct Explanation {
   ProgramTotals totals;
   std::vector<CollectiveExplanation> collectives; ///< In the order of the program.
   size_t triedEdits = 0;
-  bool isIncomplete = false; ///< The search stopped at a limit,
-  bool isOutOfTime = false;  ///< and the limit was TryLimits::seconds.
+  bool isIncomplete = false; ///< Whether the search stopped at a limit.
+  bool isOutOfTime = false;  ///< Whether that limit was TryLimits::seconds.
 };
 
 /// Explains a program: compiles it with `compiler`, finds the provenance of its collectives in `log`, and runs the

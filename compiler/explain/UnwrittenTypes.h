@@ -1,6 +1,6 @@
 //===- UnwrittenTypes.h - edits that add types -------------------*- C++ -*-===//
 //
-// frontend/syntax/Annotations.h lists the places where a type is written and so can carry a sharding. The edits here
+// frontend/syntax/Annotations.h lists the types that the program writes, which can carry a sharding. The edits here
 // write types that the program leaves to inference, with a sharding: the entry's result type, and the type of a `let`.
 //
 //===----------------------------------------------------------------------===//
@@ -10,7 +10,7 @@
 
 namespace spmdc {
 
-/// Whether an edit adds axes to all arrays of the result, or to one of them.
+/// The arrays of the result to which one edit adds axes: all of them (Together), or one of them (Apart).
 enum class ResultArrays { Together, Apart };
 
 /// Lists edits that write the entry's result type, if it has none, with additional axes on one dimension of the arrays
@@ -21,7 +21,7 @@ std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view ent
                                             const std::vector<AxisAddition> &additions, ResultArrays which);
 
 /// Lists edits that write the type of a `let` without one, with additional axes on one dimension, for the `let`s on the
-/// lines of `places` (`mlp.spmd:5:7`), in program order.
+/// lines of these source positions (`mlp.spmd:5:7`), in program order.
 std::vector<AnnotationEdit> listLetEdits(const Ast &ast, const std::vector<ValueReport> &values,
                                          const std::vector<std::string> &places,
                                          const std::vector<AxisAddition> &additions);

@@ -10,7 +10,8 @@
 
 namespace spmdc {
 
-/// The text of `inspect --json`, keys in a fixed order. `measured` adds the times of a run beside the predicted ones.
+/// The text of `inspect --json`, keys in a fixed order. Defined in InspectionJson.cpp. `measured` adds the times of a
+/// run beside the predicted ones.
 std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 /// The table that `inspect` prints by default.

@@ -23,13 +23,13 @@ public:
   double callSeconds = 0; ///< From the beginning of a call to its end.
   int64_t calls = 0;      ///< Without the first, if there are others.
 
-  /// The time of all collectives with the operation, axes and place of `collective`, loop iterations included; 0 if the
-  /// trace has none.
+  /// The time of all collectives with the operation, axes and source position of `collective`, loop iterations
+  /// included; 0 if the trace has none.
   double secondsOf(const CollectiveReport &collective) const;
 
 private:
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
-  std::map<Key, double> collectives; ///< Seconds, by operation, place and axes.
+  std::map<Key, double> collectives; ///< Seconds, by operation, source position and axes.
 };
 
 } // namespace spmdc

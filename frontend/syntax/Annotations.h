@@ -1,7 +1,7 @@
-//===- Annotations.h - the places of shardings ------------------*- C++ -*-===//
+//===- Annotations.h - annotations in a program's text ----------*- C++ -*-===//
 //
-// The places of a program with a sharding, or where one may be added: the dimensions of array types, and the entries of
-// `shard(x, P(...))`. Those of a shard_map are not listed: they determine what the program computes.
+// The ranges of a program's text that have a sharding, or may get one: the dimensions of array types, and the entries
+// of `shard(x, P(...))`. Those of a shard_map are not listed: they determine what the program computes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
