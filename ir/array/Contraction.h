@@ -15,16 +15,16 @@ struct Labelled {
 };
 
 /// The labels of the product that `contractPair` builds: those of both arrays, then those of x alone, then those of y
-/// alone. It sums over the labels that both have and no other array or the result needs, which are left out. If it sums
-/// over none, and one side has all labels, the result has that side's order.
+/// alone. Labels that both arrays have and for which `isNeeded` is false are summed over; the product does not have
+/// them. If nothing is summed over and one array has all labels, the product has that array's order.
 llvm::SmallVector<int64_t> labelsOfPair(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> y,
                                         llvm::function_ref<bool(int64_t)> isNeeded);
 
 /// Returns the type of an array with these labels. The caller knows the sizes and the sharding.
 using TypeOfLabels = llvm::function_ref<ArrayType(llvm::ArrayRef<int64_t> labels)>;
 
-/// The product of two arrays, summed over the labels that both have and `isNeeded` denies: a dot_general, or, without
-/// such a label, an element-wise product, which fuses with its neighbours.
+/// The product of two arrays with the labels of `labelsOfPair`: a dot_general, or, if no label is summed over, an
+/// element-wise product, which fuses with its neighbours.
 Labelled contractPair(mlir::OpBuilder &builder, mlir::Location loc, const Labelled &x, const Labelled &y,
                       llvm::function_ref<bool(int64_t)> isNeeded, TypeOfLabels typeOf);
 

@@ -1,9 +1,8 @@
 //===- ControlOps.td - loops, branches and prints -------------*- tablegen -*-===//
 //
-// Regions of one block that may use values from outside. A loop's carries are its inits, then its body's arguments,
-// then the values that the body yields, then its results: four values of one shape and element type. Before
-// partitioning their
-// shardings may differ; afterwards they are equal.
+// Regions of one block that may use values from outside. A carry of a loop is four values of one shape and element
+// type: an init, an argument of the body, a yielded value and a result. Their shardings may differ before partitioning,
+// and are equal after it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -59,6 +59,7 @@ class Array_FloatOp<string mnemonic, string fn, string op, list<string> cotangen
   let summary = "Element-wise " # mnemonic # " of floats";
 }
 
+/// One operand; the result may have another element type (predicates, convert, bitcast_convert).
 class Array_PredicateOp<string mnemonic, string eval, string emit, list<string> cotangents = [],
                         list<Trait> traits = []>
     : Array_ElementwiseOp<mnemonic, [SameArrayShape] # traits, bindOne, eval, emit, cotangents> {

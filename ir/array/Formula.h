@@ -1,8 +1,8 @@
 //===- Formula.h - element-wise operations written as formulas --*- C++ -*-===//
 //
-// Derivatives in the form of mathematics: `g * (1.0 - r * r)` over Terms builds the operations. Numbers have the type
-// of the term next to them. All terms are floats, except the conditions that comparisons return and `select` and `both`
-// take.
+// Derivatives in the form of mathematics: `g * (1.0 - r * r)` over Terms builds the operations. A C++ double becomes a
+// constant of the type of the term beside it. All terms are floats, except the conditions that comparisons return and
+// `select` and `both` take.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -1,7 +1,8 @@
 //===- GradientOps.td - operations of differentiation ------*- tablegen -*-===//
 //
 // The front end's operations for differentiation. spmdc-differentiate replaces all of them by other operations, except
-// optimization_barrier, which keeps recomputed values apart from the originals.
+// optimization_barrier, which keeps recomputed values apart from the originals. array.yield, which loops and branches
+// use as well (ControlOps.td), is defined here, too.
 //
 //===----------------------------------------------------------------------===//
 

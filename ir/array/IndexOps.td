@@ -1,15 +1,17 @@
 //===- IndexOps.td - run-time indices, sorts, random bits --*- tablegen -*-===//
 //
-// Indices are i32, or i64 (always along a dimension of more than 2^31 elements). Operations that read clamp them to the
-// array, operations that add drop those outside. The front end composes the language's rules for other indices
-// (negative ones, a fill value) around them.
+// Indices are i32 or i64; along a dimension of more than 2^31 elements they are i64. Positions that the compiler
+// computes are i64 beyond 2^30 elements, because arithmetic on them needs the room (Positions.h). Operations that read
+// clamp them to the array, operations that add drop those outside. The front end composes the language's rules for
+// other indices (negative ones, a fill value) around them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SPMDC_INDEX_OPS
 #define SPMDC_INDEX_OPS
 
-/// Operations with indices need a local form, since indices refer to global sizes and positions.
+/// For operations with indices: a sharding rule with a createLocal of its own, because indices refer to global sizes
+/// and positions.
 defvar localRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
 
 def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [LinearOpInterface, DeclareOpInterfaceMethods<EvaluateOpInterface>,

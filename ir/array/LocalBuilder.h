@@ -38,7 +38,7 @@ public:
                                 Scalar::ofInt(value));
   }
 
-  /// The neutral value of a sum, for elements that other devices own: -0, since -0 + x is x, for -0 too.
+  /// The identity of a sum, for elements that other devices own: -0, because -0 + x is x for every x, -0 included.
   mlir::Value nothing(ArrayType type) const {
     bool isFloat = llvm::isa<mlir::FloatType>(type.getElementType());
     return b.create<ConstantOp>(loc, type, isFloat ? Scalar::ofFloat(-0.0) : Scalar());
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  /// Brings two positions to the wider type of both. Other operands do not change.
+  /// Converts the narrower of two positions to the type of the wider one. Other operands do not change.
   void widen(mlir::Value &x, mlir::Value &y) const {
     for (auto [narrow, wide] : {std::pair(&x, &y), std::pair(&y, &x)})
       if (typeOf(*narrow).getElementType().isSignlessInteger(32) &&

@@ -6,9 +6,9 @@
 
 namespace spmdc {
 
-/// True if partial results of the operation combine several elements, so that their element type may lose digits: those
-/// of 16-bit floats have a wider type until they are combined. False for a `take`: one device has the element and the
-/// others zeros, so nothing is rounded.
+/// True if a partial result sums or multiplies several elements. Partial sums of 16-bit floats are f32 then
+/// (ReducePrecision.h). False for a `take`: one device has the element and the others have zeros, so nothing is
+/// rounded.
 bool combinesElements(mlir::Operation *op);
 
 /// The operand of the innermost of the broadcasts that make the value; the value itself where none does.

@@ -1,8 +1,9 @@
 //===- GridCollectives.h - reference evaluation of collectives --*- C++ -*-===//
 //
 // The local array of every device after a collective, given those before. One process holds the arrays of all devices,
-// and nothing is sent. Definitions are those of the spmd dialect (shards by nested ceilings over the axes) and of the
-// runtime (reductions combine in a balanced tree over group positions, half precision in f32).
+// and nothing is sent. Definitions are those of the spmd dialect (shards by nested ceilings over the axes,
+// runtime/sharding/Sharding.h) and of the runtime (reductions combine in a balanced tree over group positions, half
+// precision in f32).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -18,8 +18,7 @@ namespace spmdc {
 using DeviceTensors = std::vector<Tensor>;
 
 /// The values in padding. One kind alone lets mistakes slip through (a NaN compares false, a large number is absorbed
-/// by
-/// a minimum), so tests use both.
+/// by a minimum), so tests use both kinds.
 enum class Poison {
   Nan,  ///< NaN, the largest integer, true.
   Huge, ///< The largest finite float, the lowest integer (unsigned: 1), false.

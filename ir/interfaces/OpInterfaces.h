@@ -22,11 +22,12 @@ mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, m
 struct ArrayMove {
   mlir::Value source;
   std::vector<spmd::DimMove> dims;
-  bool mayBeReplicated = false; ///< Devices on which a dimension is replicated slice it locally.
+  bool mayBeReplicated = false; ///< If the source is replicated along a dimension, each device slices it locally there,
+                                ///< and needs no exchange (the update of a dynamic_update_slice).
 };
 
-/// The moves of an operation that only moves elements: its result consists of parts, where later parts overwrite
-/// earlier ones, and of a scalar where no part is (null: the parts cover the result).
+/// The moves of an operation that only moves elements. The result is its parts, a later one over an earlier one.
+/// Elements that no part covers are `outside`, a scalar; it is null if the parts cover the result.
 struct ArrayMoves {
   llvm::SmallVector<ArrayMove> parts; ///< Empty: the operation is not of that kind.
   mlir::Value outside;
@@ -47,14 +48,15 @@ class ZeroDerivative : public mlir::OpTrait::TraitBase<ConcreteType, ZeroDerivat
 
 namespace spmdc {
 
-/// Whether the operation reads no more elements of its first operand than its result has: a slice, a lookup.
+/// Whether the operation reads only some elements of its first operand, at most as many as its result has: slice,
+/// dynamic_slice, take, take_along.
 inline bool readsRange(mlir::Operation *op) {
   auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
   return ruled && ruled.readsRange();
 }
 
-/// The number of the operand that the operation writes or adds at places of its first one; none for any other
-/// operation.
+/// The number of the operand that the operation writes to, or adds to, some elements of its first operand; none for any
+/// other operation.
 inline std::optional<unsigned> getUpdateOperandNumber(mlir::Operation *op) {
   auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
   return ruled ? ruled.getUpdateOperandNumber() : std::nullopt;

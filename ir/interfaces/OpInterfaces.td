@@ -1,7 +1,10 @@
 //===- OpInterfaces.td - interfaces of all operations ------*- tablegen -*-===//
 //
-// One operation is one place: its ODS entry implements these interfaces, and every stage asks them instead of
-// switching over operation names.
+// An operation is defined by its ODS entry, which implements these interfaces: stages call them instead of switching
+// over operation names. Exceptions, which name operations (docs/add-operation.md): ir/array/ElementTypes.cpp;
+// passes/kernel/IndexMaps.cpp, DecomposeReductions.cpp and LowerLibraryCalls.cpp, for operations that are not
+// element-wise; passes/kernel/OpCost.cpp and passes/gpu/KernelWeight.cpp, which estimate times (of functions by the
+// traits MathFunction and Division); passes/simplify/SplitAttributes.cpp, which rewrites attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,23 +31,24 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
         does not change the result. Null: padding there needs no value.
       }], "::mlir::TypedAttr", "getPaddingValue", (ins "unsigned":$operand), "", [{ return {}; }]>,
     InterfaceMethod<[{
-        True if the operation adds its sum to this operand. If it leaves partial sums (reduction factors are sharded),
-        the operand must be a partial sum over the same axes.
+        True for an accumulator: the operand to which the operation adds (operand 0 of scatter_add). If the result is a
+        partial sum (reduction factors are sharded), this operand must be a partial sum over the same axes.
       }], "bool", "isAddedTo", (ins "unsigned":$operand), "", [{ return false; }]>,
     InterfaceMethod<[{
         For an operation that only moves elements: the moves. Such an operation runs under any shardings of operands and
         result, by one exchange for each part.
       }], "::spmdc::ArrayMoves", "getMoves", (ins), "", [{ return {}; }]>,
     InterfaceMethod<[{
-        Whether the operation reads no more elements of its first operand than its result has: a slice, a lookup.
+        Whether the operation reads only some elements of its first operand, at most as many as its result has: slice,
+        dynamic_slice, take, take_along.
       }], "bool", "readsRange", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
-        For an operation that changes some places of its first operand, in place where it can: the number of the operand
-        whose elements it writes or adds there.
+        For an operation that changes some elements of its first operand, in place where it can: the number of the
+        operand that it writes to these elements, or adds to them.
       }], "::std::optional<unsigned>", "getUpdateOperandNumber", (ins), "", [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
         The bytes that each device sends to combine shards, if Combined factors are sharded over groups of `group`
-        devices.
+        devices. `localResult` is the per-device type of the result.
       }], "double", "getCombiningBytes", (ins "int64_t":$group, "::spmdc::ArrayType":$localResult), "",
       [{ return 0; }]>,
     InterfaceMethod<[{
@@ -61,19 +65,20 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
 def LinearOpInterface : OpInterface<"LinearOpInterface"> {
   let description = [{
     The operation is linear in some of its operands: f(x + y) = f(x) + f(y), for all numbers that may occur. A reduction
-    of partial sums can be moved from in front of such an operation to behind it (passes/reductions).
+    of partial sums before such an operation can be moved after it (passes/reductions).
   }];
   let cppNamespace = "::spmdc";
   let methods = [
     InterfaceMethod<[{
         The numbers of the operands in which the operation is linear. `mayBePartial` tells which values may be partial
-        sums: a product is linear in one operand where the other one is none.
+        sums: a product is linear in one operand if the other operand cannot be a partial sum.
       }], "::llvm::SmallVector<unsigned>", "getLinearOperands",
       (ins "::llvm::function_ref<bool(::mlir::Value)>":$mayBePartial), "", [{ return {0}; }]>,
   ];
 }
 
-/// For an operation that says itself in which operands it is linear; LinearOpInterface alone is for the first one.
+/// LinearOpInterface with a getLinearOperands of the operation's own. An operation with LinearOpInterface alone is
+/// linear in operand 0.
 defvar withLinearOperands = DeclareOpInterfaceMethods<LinearOpInterface, ["getLinearOperands"]>;
 
 /// Computed by a polynomial or a call, which takes about 15 times as long as an addition (passes/kernel/OpCost.cpp).
@@ -124,9 +129,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         the forward pass are used, not computed again. `isNeeded` says for each operand whether the caller needs its
         cotangent (never for integers). The result has one entry for each operand, null if it is not needed or is zero.
         An empty result says that the operation, with these attributes, has no derivative.
-        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves. A
-        collective treats its operand as varying over its axes, and the cotangent as not varying over the axes over
-        which its result does not vary (VaryingAxes.h).
+        A cotangent has the type of its value, without a sharding. Built operations are differentiable themselves. For a
+        collective, assume that the operand varies over the collective's axes. The cotangent does not vary over an axis
+        over which the result does not vary (VaryingAxes.h).
       }], "::llvm::SmallVector<::mlir::Value>", "buildCotangents",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc, "::mlir::Value":$cotangent,
            "::llvm::ArrayRef<bool>":$isNeeded)>,
@@ -144,7 +149,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       [{ return $_op.getAxes(); }]>,
     InterfaceMethod<[{
         Bytes that one device sends, for a bandwidth-optimal algorithm, averaged over the devices where they differ;
-        0 for a step that only slices locally.
+        0 for a collective that only slices locally (all_slice).
       }], "double", "getWireBytes", (ins "::spmdc::MeshAttr":$mesh)>,
   ];
 }

@@ -24,10 +24,12 @@ namespace spmdc {
 enum class FactorKind {
   PassThrough, ///< Each device computes its shard; nothing to combine.
   Reduction,   ///< Each device has a partial result; they are combined by the operation's reduction.
-  Combined,    ///< Each device computes its shard; createLocal combines them with collectives of its own.
+  Combined, ///< Each device computes its shard; the collectives that createLocal builds complete it (scan, arg_reduce).
   Permutation, ///< Elements move along it (getMoves): all values get the same sharding, and devices exchange elements.
   NeedReplication, ///< The operation needs this factor replicated.
-  Place, ///< Numbers the shards along manual axes, each an array of its own; minor factors shard each of them.
+  /// Only on the edges of a manual region: the shards over the region's manual axes. It is the major factor of a
+  /// dimension outside of the region; the minor factor is the dimension inside.
+  Place,
 };
 
 struct Factor {

@@ -1,7 +1,8 @@
 //===- PlanOps.td - kernels and the steps of a device ---------*- tablegen -*-===//
 //
 // The program of one device, still as SSA values: steps read and define per-device arrays, and once buffers are
-// assigned, each result has its buffer. The export to runtime/artifact/Plan.h reads nothing else.
+// assigned, the attribute `buffers` has the #plan.buffer of each result. The export to runtime/artifact/Plan.h reads
+// nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +47,8 @@ def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> 
   let description = [{
     The block's arguments are the inputs, `plan.return` names the outputs; the body is array operations (and
     shard_start, shard_size, axis_index) on per-device shapes. The name is one that assemblers accept. `extent` is the
-    number of iterations of the kernel's parallel range, set when the schedule is chosen.
+    number of iterations of the parallel range (on a GPU: of blocks), and `grain` the least number of iterations that is
+    worth another thread. spmdc-schedule-kernels sets both.
     ```
     plan.kernel @relu(%x: !spmd.array<f32[8, 4]>) {
       ...
@@ -162,7 +164,7 @@ def Plan_YieldOp : Plan_Op<"yield", [Pure, Terminator]> {
 }
 
 def Plan_IfOp : Plan_Op<"if", [SingleBlock]> {
-  let summary = "One of two branches; the predicate (bool[]) is the same on every device";
+  let summary = "One of two branches; if one has a collective, the predicate (bool[]) is the same on all devices";
   let arguments = (ins Spmd_ArrayType:$predicate, OptionalAttr<ArrayAttr>:$buffers);
   let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
   let results = (outs Variadic<Spmd_ArrayType>:$outputs);

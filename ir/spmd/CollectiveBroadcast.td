@@ -1,4 +1,9 @@
 //===- CollectiveBroadcast.td - a broadcast from a run-time root --*- tablegen -*-===//
+//
+// Only the partitioner creates this collective (a shard_map cannot call it), so it has no sharding rule and no
+// derivative. It has a file of its own to keep SpmdOps.td short.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef SPMDC_COLLECTIVE_BROADCAST
 #define SPMDC_COLLECTIVE_BROADCAST

@@ -28,7 +28,8 @@ struct SourcePosition {
 mlir::Location getRangeLoc(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, unsigned column,
                            unsigned endLine, unsigned endColumn);
 
-/// A name that `let` gave to a result of the operation at a location; for an argument, to the argument itself.
+/// A name that `let` gave to a value: to result number `result` of the operation with this location, or to the argument
+/// with this location.
 struct ValueName {
   llvm::StringRef name;
   std::optional<mlir::Location> place = std::nullopt; ///< The location of the name, if known.

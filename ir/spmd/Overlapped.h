@@ -5,8 +5,8 @@
 
 namespace spmdc {
 
-/// Attribute of a collective: a product overlaps with it, and must not wait for it. A later operation reads both
-/// results.
+/// Attribute of a collective_permute that is a step of a collective matmul: a product runs during the transfer.
+/// spmdc-schedule-collectives leaves the readers of its result in place, because a later operation reads both results.
 inline constexpr llvm::StringLiteral kOverlappedAttrName = "spmd.overlapped";
 
 } // namespace spmdc

@@ -23,8 +23,8 @@ inline bool isHalfFloat(mlir::Type type) {
 }
 
 /// The element type in which devices hold and send partial sums of values of an element type: f32 for bf16 and f16,
-/// unless the module around `op` names that type; other types are unchanged. Otherwise each device would round its
-/// partial sum, and if the partial sums of two devices cancel, only the rounding errors remain.
+/// unless the module around `op` names that type; other types are unchanged. f32, because each device would otherwise
+/// round its partial sum: if the partial sums of two devices cancel, only the rounding errors remain.
 mlir::Type getPartialSumType(mlir::Operation *op, mlir::Type elementType);
 
 /// The same array with that element type.

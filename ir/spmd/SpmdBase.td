@@ -60,8 +60,9 @@ def Spmd_AxesAttr : Spmd_Attr<"Axes", "axes"> {
 def Spmd_DimMoveAttr : Spmd_Attr<"DimMove", "move"> {
   let summary = "Which source element each element of a dimension is, in an exchange (DimMoves.h)";
   let description = [{
-    `#spmd.move<shift = 2, stride = 3>`: target element i is source element 2 + 3 * i. Parameters with their defaults are
-    not printed; an `end` of -1 is the end of the target's dimension.
+    `#spmd.move<shift = 2, stride = 3>`: target element i is source element 2 + 3 * i. Parameters with their defaults
+    are not printed. runtime/sharding/DimMoves.h defines them: `begin` and `end` (-1: the end of the target's dimension)
+    are the range, `length`, `step` and `base` a window, `block`, `wraps` and `dilation` the layout of the source.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$shift, DefaultValuedParameter<"int64_t", "1">:$stride,
                         DefaultValuedParameter<"int64_t", "0">:$begin, DefaultValuedParameter<"int64_t", "-1">:$end,

@@ -14,11 +14,12 @@ namespace spmdc {
 /// The number of devices in a group over these axes.
 double groupSize(MeshAttr mesh, AxesAttr axes);
 
-/// The local array of an exchange's source, which may be sharded in blocks.
+/// The per-device type of the source of an exchange with these moves. A move with a `block` shards its dimension in
+/// full blocks.
 ArrayType getLocalSource(const spmd::MeshShape &mesh, ArrayType source, const std::vector<spmd::DimMove> &moves);
 
-/// The bytes that all devices together receive in an exchange because they do not hold them; with moves, the target
-/// consists of elements of the source. No reshard between the two sends less.
+/// The bytes of `target` that all devices together need and do not hold in `source`: a lower bound for every reshard
+/// between the two. With moves, the target consists of elements of the source.
 double getExchangeBytes(const spmd::MeshShape &mesh, ArrayType source, ArrayType target,
                         const std::vector<spmd::DimMove> &moves = {});
 

@@ -73,7 +73,8 @@ def Spmd_ManualOp : Spmd_Op<"manual", [IsolatedFromAbove, SingleBlock, Recursive
       ...
     } : (!spmd.array<f32[8@"(a, b)", 4]>) -> !spmd.array<f32[2, 4]>
     ```
-    Such a body may have regions of its own, `over` axes that are not manual around them: there both are manual.
+    The body may contain further manual regions, `over` other axes. In such a region its own axes and those of the
+    regions around it are manual.
   }];
   let arguments = (ins Variadic<Spmd_ArrayType>:$inputs, OptionalAttr<Spmd_AxesAttr>:$manual);
   let results = (outs Variadic<Spmd_ArrayType>:$outputs);
@@ -113,7 +114,8 @@ def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp
 
 //===- Per device ---------------------------------------------------------===//
 
-/// The sharding rules of these operations along the automatic axes of a manual region.
+/// Operations on per-device arrays have sharding rules for the automatic axes of a manual region: along these axes the
+/// arrays are global.
 defvar PerDeviceRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface>;
 
 class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,
@@ -136,8 +138,9 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, LinearOpI
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Concatenates the shards of a group along a dimension";
   let description = [{
-    Shards are concatenated by nested ceilings over the axes, major to minor, and elements past the result's size are
-    dropped. `spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[8, 4]>`
+    Shards are concatenated by nested ceilings over the axes (runtime/sharding/Sharding.h: over (a, b), the size is
+    divided by |a| and rounded up, then by |b| and rounded up), and elements past the result's size are dropped.
+    `spmd.all_gather %x dim 0 over <a> : <f32[2, 4]> -> <f32[8, 4]>`
   }];
   let arguments = (ins Spmd_ArrayType:$operand, I64Attr:$dim, Spmd_AxesAttr:$axes, OptionalAttr<StrAttr>:$why);
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
@@ -199,10 +202,10 @@ def Spmd_ExchangeOp : Spmd_CollectiveOp<"exchange"> {
     exchange data.
 
     If a move has a `length`, each device's shard of the target is a window of that many elements, and windows may
-    overlap. They follow the shards of another dimension, of `base` elements, that is sharded like the target's: if
-    shard w of that begins at element b, element j of window w is the source's element shift + b * step + j * stride.
-    This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row is sent at most
-    once to a device.
+    overlap. Windows follow the shards of a result dimension of `base` elements that is sharded over the same axes: if
+    shard w of that dimension begins at element b, element j of window w is the source's element shift + b * step + j *
+    stride. This is a halo exchange for a convolution with a result of `base` rows in strides of `step`; each row is
+    sent at most once to a device.
 
     A move with a `block` is of a source dimension that is sharded in full blocks of that many elements: one long
     dimension that holds several rows for each device.

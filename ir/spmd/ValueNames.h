@@ -18,7 +18,7 @@ llvm::SmallVector<ValueName> getValueNames(mlir::Value value);
 /// The first name of the value.
 std::optional<llvm::StringRef> getValueName(mlir::Value value);
 
-/// Adds a name to the value, unless it has the same name from the same place. Ignores `name.result`.
+/// Adds a name to the value, unless it has the same name from the same location. Ignores `name.result`.
 void addValueName(mlir::Value value, ValueName name);
 
 /// Attaches a number to the value, which moves with its names, for code that has to find the value again after passes

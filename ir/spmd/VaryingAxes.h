@@ -11,13 +11,13 @@
 //   the body of a while
 //   the carry of a loop     the axes of its init and of the yielded value
 //   a region within         the axes of the yielded value, without the region's own axes
-//   gradients               the axes of any value in the function: gradients are per device, without a hidden sum
+//   array.gradient          the axes of all values in the function: a gradient is the part of one device, not summed
 //   other operations        the axes of all operands
 //
 // Axes are the region's manual ones: along the others its values are global arrays.
 //
-// A result may be claimed the same over an axis only if it does not vary over it; and a transposed program sums a
-// cotangent over the axes over which it varies and its value does not.
+// A result may be declared replicated over an axis only if it does not vary over that axis. Differentiation sums a
+// cotangent over the axes over which the cotangent varies and the primal value does not.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,7 +43,7 @@ public:
   /// The axes over which a value varies; empty for values from outside.
   const Axes &of(mlir::Value value) const;
 
-  /// The axes over which the operands may vary: for a collective, its own and those of its result.
+  /// The axes over which operands are assumed to vary: those of the results, and for a collective also its own.
   Axes ofOperands(mlir::Operation *op) const;
 
   /// Gives `value` the axes of `original`, of which it is a copy.
