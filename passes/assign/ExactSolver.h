@@ -2,8 +2,8 @@
 //
 // Chooses the shardings of a function's values and the strategies of its operations together, with the least predicted
 // time, by variable elimination (MinSum.h). Variables are the strategy of each operation and the sharding of each free
-// value. The sum has the price of each strategy, and the prices of the reshards between a strategy's shardings and
-// those of the values around it.
+// value. The sum to minimize contains the price of each strategy, and the prices of the reshards between the strategy's
+// shardings and those of the values around the operation.
 //
 // If tables stay small (chains of products, blocks of a network on a mesh of two axes), the outcome is exact, except
 // that operations may share a resharded value or a window, which is priced for each of them. With larger tables it is a

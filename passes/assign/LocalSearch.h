@@ -1,6 +1,7 @@
 //===- LocalSearch.h - local search for better shardings --------*- C++ -*-===//
 //
-// A local search over the shardings of a function's values, by the price of all its operations (ShardingGraph.h).
+// The searches of spmdc-choose-shardings over the shardings of a function's values, by the price of all its operations
+// (ShardingGraph.h): local searches, then the exact solver.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,12 +17,13 @@ public:
       : func(func), planner(planner), graph(func, planner), startingChanges(graph, planner.getMesh()), effort(effort) {}
 
   /// Runs all searches and applies the best shardings (docs/sharding-search.md):
-  /// 1. For loops that slice an array along a sharded dimension, another dimension is sharded if that is much faster,
-  ///    or none of a carry if that is worth the memory. The searches 2 to 4 start from there, and the best is kept.
+  /// 1. If a loop slices an array along a sharded dimension: shards another dimension, if that is much faster; else,
+  ///    for a carry of the loop, replicates the dimension, if the gain is worth the memory. The searches 2 to 4 start
+  ///    from this state, and the best result is kept.
   /// 2. A local search around single operations.
   /// 3. A search that first changes entire layers, which improvements around single operations would prevent.
-  /// 4. The same with more memory per value than propagation uses, kept only if it is faster by more than the model's
-  ///    error and sends no more.
+  /// 4. Search 3 with more memory per value than propagation uses. Its result is kept only if it is faster by more than
+  ///    the model's error and sends no more.
   /// 5. From the best so far, operands are resharded for single operations.
   /// 6. The exact solver (ExactSolver.h).
   void run();

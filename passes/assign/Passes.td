@@ -15,17 +15,18 @@ def ChooseShardings : Pass<"spmdc-choose-shardings", "mlir::ModuleOp"> {
     also if each device updates its own shard only. This pass shards the gradient like the update: a reduce_scatter,
     half of the bytes (ZeRO). Products in sequence change together, with all operations between.
 
-    Devices hold no more of a value than after propagation, or no more than the largest shard of any value, if that is
-    faster and sends no more. If iterations of a loop slice arrays along a sharded dimension, another dimension may be
-    sharded, if that is faster by far.
+    A device holds no more of a value than after propagation. The third search alone allows up to the size of the
+    largest shard of any value; its result is used only if it is faster and sends no more. If iterations of a loop slice
+    arrays along a sharded dimension, another dimension may be sharded instead, if that is much faster.
 
     The search is local. For each operation that sends something, those that send most first, it tries each strategy
     that would send less, and carries the change through the operations around that follow without communication. A
     change is kept if all operations that touch a changed value together send less and take less time. The work is
-    bounded. Another search carries changes far first, also through contractions and reductions, along the dimensions
-    that they share: an attention that is sharded by heads becomes sharded by rows of the batch, with its derivative.
-    The better result is kept. Then an operand may be resharded for one operation beyond these limits, as the weight of
-    each layer if rows become sharded over an axis of the weight.
+    bounded. A second and a third search first extend each change over many operations, also through contractions and
+    reductions along the dimensions that they share: an attention that is sharded by heads becomes sharded by rows of
+    the batch, with its derivative. The best result is kept. Then a single operation may take an operand in a sharding
+    that exceeds the limit (FSDP: each layer gathers its weight, because the rows of the batch are sharded over an axis
+    of the weight).
 
     Then all shardings and all strategies are chosen together, by dynamic programming over the graph of operations and
     values (ExactSolver.h), which is exact where its tables stay small. This result and the best so far are partitioned

@@ -38,7 +38,7 @@ public:
   /// The variable of a value; none if its sharding is fixed.
   std::optional<unsigned> getVariable(mlir::Value value) const;
   unsigned getVariableCount() const { return static_cast<unsigned>(variables.size()); }
-  /// A value of the variable, for its type and place.
+  /// A value of the variable, for its type and location.
   mlir::Value getValue(unsigned variable) const { return variables[variable].front(); }
   ShardingAttr getSharding(unsigned variable) const;
   /// Whether a variable may have this sharding: devices must hold no more of it than now, or than `setMaxHeldBytes`
@@ -54,7 +54,7 @@ public:
     const OperationFacts *facts = choices.find(op);
     return facts ? &facts->operationRule.rule : nullptr;
   }
-  /// The cached strategies of such operations.
+  /// The cached strategies of operations with a sharding rule.
   const StrategyCache &getChoices() const { return choices; }
   /// The price of the operation, or of the edges of a loop, branch or return, times the iterations of the loops around.
   Price price(mlir::Operation *op);
@@ -66,7 +66,8 @@ public:
 
   /// The sum of the prices of all operations.
   Price priceAll();
-  /// The same, but a reshard of one value that several operations share counts once.
+  /// The sum of the prices of all operations, in which a reshard of one value that several operations share counts
+  /// once.
   Price priceTogether();
 
   /// The work so far; the unit is one choice of a strategy for an operation.

@@ -29,9 +29,9 @@ struct ShardingProposal {
   bool operator==(const ShardingProposal &) const = default;
 };
 
-/// Distinct proposals for a propagated function, the most promising first. `isFree` tells from the place of a
-/// parameter's type whether its sharding may be chosen. Parameters whose types are written in one place get one
-/// sharding, and a result gets that of the parameter of its name. With `limitsMemory`, proposals that hold less and
+/// Distinct proposals for a propagated function, the most promising first. `isFree` tells from the source position of a
+/// parameter's type whether its sharding may be chosen. Parameters whose types are written at one source position get
+/// one sharding, and a result gets that of the parameter of its name. With `limitsMemory`, proposals that hold less and
 /// less follow. If a mesh has too many axes for the solver, it is solved for each pair of axes, and separately for the
 /// others (up to two). Changes the module.
 std::vector<ShardingProposal> proposeShardings(mlir::func::FuncOp func,

@@ -14,8 +14,8 @@ public:
 
   StartingChanges(ShardingGraph &graph, const spmd::MeshShape &mesh) : graph(graph), mesh(mesh) {}
 
-  /// Whether an operand may be resharded for one operation to a sharding that its value may not have (a weight that is
-  /// gathered in each layer). Otherwise such strategies are not tried.
+  /// Whether one operation may reshard an operand to a sharding that the value itself may not have (a weight that is
+  /// gathered in each layer). False by default: such strategies are not tried.
   void setReshardsOperands(bool brings) { reshardsOperands = brings; }
 
   /// Changes of the variables around one operation with which it sends less (with `mayCostMore`: any), the best for the

@@ -5,7 +5,8 @@
 
 namespace spmdc {
 
-/// Replaces a collective and its product by the steps of a collective matmul. Two directions need three devices.
+/// Replaces a collective and its product by the steps of a collective matmul. `way`: the directions of the ring. Two
+/// directions need three devices.
 ///
 /// With one direction, the device at position p multiplies in step s of a gather with the shard of position p + s, and
 /// sends it to position p - 1. With two directions, the shards of positions p - 1, p - 2, ... arrive from the other

@@ -2,7 +2,7 @@
 //
 // A collective matmul needs a product (dot_general) whose operand is the result of an all_gather, or whose result is
 // the operand of a reduce_scatter, with nothing but transposes in between, in one block and with even shards. The
-// scattered value has no other use. The gathered array may have other uses behind the product (other products, its
+// scattered value has no other use. The gathered array may have other uses after the product (other products, its
 // transpose's product in a gradient); for them it is assembled from the shards as they arrive. The gathered dimension
 // has a role in the product:
 //
@@ -35,7 +35,7 @@ enum class MatmulDimRole { Free, Batch, Contracted };
 /// the group.
 constexpr int64_t kMaxDirectDevices = 32;
 
-/// f16 and bf16, which are added up in f32.
+/// f16 and bf16, which are added up in f32 (as isHalfFloat of ir/spmd/ReducePrecision.h).
 inline bool isNarrowFloat(mlir::Type type) {
   return mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
 }

@@ -8,15 +8,15 @@
 
 namespace spmdc {
 
-/// A term of a sum that exchanges move to its place in the sum.
+/// A term of a sum that exchanges move to its positions in the sum.
 struct ExchangedTerm {
   mlir::Value local;
   ArrayType from; ///< The global array of which `local` is the shard.
   std::vector<spmd::DimMove> dims;
 };
 
-/// A term that needs no exchange: a local value, and the element-moving operations between it and the sum, the last
-/// one first.
+/// A term of a sum that needs no exchange, because each device has its elements: a local value, and the element-moving
+/// operations between it and the sum, the last one first.
 struct OwnTerm {
   mlir::Value local;
   llvm::SmallVector<mlir::Operation *> path;

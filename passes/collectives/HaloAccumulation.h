@@ -27,15 +27,15 @@ public:
   /// Adds a term if its shards match those of the other terms; false if they do not.
   bool add(const ExchangedTerm &term);
 
-  /// Decides whether accumulating sends less than exchanging each term, and returns the lower cost.
+  /// Chooses between accumulating and exchanging each term, by cost, and returns the lower cost.
   CollectiveCost settle();
 
   /// Emits the local shard of the sum, as `settle` decided.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef why) const;
 
 private:
-  /// The places of one dimension that terms are added into: every `step`-th place, `length` of them. `origin` is the
-  /// place of an element with index 0 and shift 0.
+  /// The positions of one dimension that terms are added into: every `step`-th position, `length` of them. `origin` is
+  /// the position of an element with index 0 and shift 0.
   struct Frame {
     int64_t origin = 0, length = 0, step = 1;
   };
@@ -48,12 +48,13 @@ private:
   bool findDims();
   CollectiveCost costApart() const;
   CollectiveCost costTogether() const;
-  /// The elements of dimension d of a term that move to the places from `begin` up to `end` of the sum.
+  /// The elements of dimension d of a term that move to the positions from `begin` up to `end` of the sum.
   static Range getMoved(const ExchangedTerm &term, int64_t d, int64_t begin, int64_t end);
   Range getUsed(const ExchangedTerm &term, int64_t d) const;
 
-  /// The global type of the halos that are sent along dimension d: the concatenated windows of all devices, reduced to
-  /// the halo along dimension d. Along dimensions before d they are shards of the sum already.
+  /// The global type of the halos that are sent along dimension d: the halos of all devices, concatenated along d.
+  /// Along dimensions before d a halo has the size of the sum's shards, because the halos of those dimensions have been
+  /// added already; along later ones it has the size of a window.
   ArrayType getHalosType(int64_t d, const HaloDim::Halo &halo) const;
   std::vector<spmd::DimMove> getHaloMoves(ArrayType halos, int64_t d, const HaloDim::Halo &halo) const;
 

@@ -19,31 +19,32 @@
 
 namespace spmdc {
 
-/// A dimension of a sum in shards of `shard` elements. Places count from the begin of a device's own shard of the sum;
-/// its window is from -`low` up to `shard` + `high`.
+/// A dimension of a sum in shards of `shard` elements. Positions count from the begin of a device's own shard of the
+/// sum; its window is from -`low` up to `shard` + `high`.
 struct HaloDim {
-  /// A halo: the places `begin` up to `end`, `step` apart, in the shard `distance` shards behind the device's own.
+  /// A halo: the positions `begin` up to `end`, `step` apart, in the shard that comes `distance` shards after the
+  /// device's own (before it, if negative).
   struct Halo {
     int64_t distance = 0, begin = 0, end = 0, step = 1;
-    /// The range that is sent of the concatenated halos of all devices: from the first place to which any device
-    /// contributes up to behind the last.
+    /// The range that is sent of the concatenated halos of all devices: from the first position to which any device
+    /// contributes to one past the last.
     int64_t first = 0, last = 0;
     int64_t getLength() const { return (end - 1 - begin) / step + 1; }
   };
 
   int64_t shards = 0, shard = 0;
   int64_t low = 0, high = 0;
-  int64_t first = 0, last = 0; ///< The same range of the concatenated windows of all devices.
+  int64_t first = 0, last = 0; ///< As Halo::first and Halo::last, for the concatenated windows of all devices.
   std::vector<Halo> halos;     ///< Sorted by distance.
 
   int64_t sourceSize = 0, sourceShard = 0; ///< The sizes of the terms and of their shards.
   int64_t dilation = 1;
-  /// The least and the greatest place, over the devices, of the first element of a device's shard of a term with shift
-  /// 0.
+  /// The least and the greatest position, over the devices, of the first element of a device's shard of a term with
+  /// shift 0.
   int64_t leastStart = 0, greatestStart = 0;
 
   int64_t getLength() const { return low + shard + high; }
-  /// The number of places from the first to the last element of a device's shard of a term.
+  /// The number of positions from the first to the last element of a device's shard of a term.
   int64_t getExtent() const { return (sourceShard - 1) * dilation + 1; }
   bool isSameEverywhere() const { return leastStart == greatestStart; }
 };

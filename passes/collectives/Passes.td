@@ -12,8 +12,9 @@ def AlignCollectives : Pass<"spmdc-align-collectives", "mlir::ModuleOp"> {
     is manual along some axes only, they and the operations for which the partitioner may insert collectives along the
     other axes count as collectives, too.
 
-    Such an array.if becomes both of its branches and selects of their results. Such an array.while runs on all devices
-    until none of them iterates, and a device that has left it keeps its carries. Regions without a collective stay.
+    The pass replaces such an array.if by the operations of both branches and an array.select for each result. Such an
+    array.while runs on all devices until none of them iterates, and a device that has left it keeps its carries.
+    Regions without a collective stay.
 
     After: all devices call every collective, in the same order.
     ```
@@ -91,8 +92,8 @@ def RematerializeGathers : Pass<"spmdc-rematerialize-gathers", "mlir::ModuleOp">
     used there, the one that frees most is gathered again before its next use. This is repeated until `free` bytes are
     saved or nothing more can be saved. The new gather has the location of the first; its reason says that it is a
     repetition. If there is no such array and the point is in a loop or a branch, a value that is gathered or computed
-    element-wise in front of the loop or branch, for a use in it, is computed inside instead: in each iteration of a
-    loop, and of nested loops in the outermost that suffices.
+    element-wise before the loop or branch, for a use in it, is computed inside instead: in each iteration of a loop,
+    and of nested loops in the outermost that suffices.
 
     After: the same values.
     ```
@@ -116,7 +117,7 @@ def CollectiveMatmuls : Pass<"spmdc-collective-matmuls", "mlir::ModuleOp"> {
     A product of an all_gather's result, or a product whose result is the operand of a reduce_scatter, with nothing but
     transposes in between, becomes one product for each device of the group, each on one shard. While a device
     multiplies with a shard, the next one arrives from its neighbour (collective_permute). The shards move in one
-    direction of the ring, or half of them in each. The same bytes are sent. If the gathered array has other uses behind
+    direction of the ring, or half of them in each. The same bytes are sent. If the gathered array has other uses after
     the product, it is also assembled from the shards. A product is split only if the cost model predicts less time
     (CollectiveMatmulCost.h), taking into account the products that already overlap with the unsplit collective. By the
     default model nothing overlaps with a transfer (`overlap` is 0), so nothing changes.

@@ -15,8 +15,8 @@
 //   the carry of a loop           the axes of its init
 //   any other operation           the axes of all operands
 //
-// An axis that is missing here may still shard the value (parts of axes are always missing). VaryingAxes.h errs in the
-// other direction.
+// This analysis may miss an axis that shards the value (it always misses parts of axes). VaryingAxes
+// (ir/spmd/VaryingAxes.h) may have an axis too many instead.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -64,7 +64,8 @@ struct CostModel {
   /// The default for programs that are compiled for GPUs: an H100 whose peers are connected by NVLink.
   static CostModel ofGpu();
 
-  /// The model that prices strategies. With Goal::Bytes, work and latency are nearly free in it.
+  /// The model to compare strategies with: this one for Goal::Time; for Goal::Bytes a copy in which work and latency
+  /// are nearly free.
   CostModel ofChoices() const;
 
   /// The rates of a collective over these axes: those of the slowest. A part of an axis has the rates of the axis.
@@ -89,7 +90,7 @@ struct CostModel {
   CollectiveCost costOf(std::string_view collective, const std::vector<std::string> &axisNames, double wireBytes,
                         double peakBytes) const;
   CollectiveCost costOf(std::string_view collective, const LinkRates &rates, double wireBytes, double peakBytes) const;
-  /// The smallest weight of a byte: linkBytes / wireBytes on the fastest axis of the mesh, at most 1.
+  /// The smallest ratio of linkBytes to wireBytes (CollectiveCost) on any axis of the mesh, at most 1.
   double leastWeight(const spmd::MeshShape &mesh) const;
 
   /// The time of a sequence of collectives.
@@ -97,7 +98,7 @@ struct CostModel {
     return cost.linkBytes / static_cast<double>(deviceCount) / link.bytesPerSecond + cost.latencySeconds;
   }
 
-  /// The price of communication, with so much computation beside it.
+  /// The price of communication and of this much computation.
   Price price(const CollectiveCost &cost, int64_t deviceCount, double computeSeconds = 0) const {
     return {seconds(cost, deviceCount) + computeSeconds, cost.linkBytes};
   }

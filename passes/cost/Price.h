@@ -1,8 +1,8 @@
 //===- Price.h - what strategies and programs cost --------------*- C++ -*-===//
 //
-// Two units, from which every decision of the partitioner is made. A CollectiveCost counts what devices send: it does
-// not depend on rates, so that equal communication compares equal. A Price adds it to computation, in seconds by the
-// cost model (CostModel::price), and keeps the bytes, which decide where two times are alike.
+// The two quantities on which all decisions of the partitioner are based. A CollectiveCost counts what devices send: it
+// does not depend on rates, so that equal communication compares equal. A Price adds it to computation, in seconds by
+// the cost model (CostModel::price), and keeps the bytes, which decide where two times are alike.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,12 +15,14 @@
 namespace spmdc {
 
 /// The cost of a sequence of collectives. Costs are ordered by bytes on the wire (weighted by the speed of the links),
-/// then by the number of general exchanges (so that a named collective wins ties), then by steps, then by memory.
+/// then by the number of spmd.exchange operations (so that another collective wins ties), then by steps, then by
+/// memory.
 struct CollectiveCost {
   double wireBytes = 0;  ///< Sent by all devices together: an integer, so that equal costs compare equal.
-  double linkBytes = 0;  ///< The bytes that would take as long as `wireBytes` at the general rate `CostModel::link`.
-  int64_t exchanges = 0; ///< Number of steps that are general exchanges.
-  int64_t steps = 0;     ///< Collectives that synchronise; local slices are free.
+  double linkBytes = 0;  ///< The bytes that would take as long as `wireBytes` at the default rate `CostModel::link`.
+  int64_t exchanges = 0; ///< Number of spmd.exchange operations.
+  int64_t steps = 0;     ///< Number of collectives, without local slices. An all_reduce counts once (CostModel::stepsOf
+                         ///< counts its two waits).
   double peakBytes = 0;  ///< Largest operand and result of one step, on one device.
   double latencySeconds = 0;
 
@@ -36,7 +38,7 @@ struct CollectiveCost {
             peakBytes > other.peakBytes ? peakBytes : other.peakBytes,
             latencySeconds + other.latencySeconds};
   }
-  /// Adds one general exchange of so many bytes, over links of the general rate; none if there is nothing to send.
+  /// Adds one spmd.exchange of so many bytes, over links of the default rate; none if there is nothing to send.
   void addExchange(double bytes) {
     wireBytes += bytes;
     linkBytes += bytes;

@@ -24,7 +24,7 @@ double estimateIterations(mlir::Operation *loop);
 class RunCounts {
 public:
   /// The fraction of the executions of a conditional that take this branch, or nullopt if it is unknown. For a
-  /// conditional inside of other branches of the same loop: the fraction of the iterations that take those.
+  /// conditional inside of other branches of the same loop: the fraction of the iterations that reach the conditional.
   std::optional<double> getShare(mlir::Block *arm);
 
   /// How often the operation runs in one run of its function. The body of a `while`, and a branch with an unknown

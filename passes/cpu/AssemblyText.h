@@ -7,7 +7,7 @@
 
 namespace spmdc {
 
-/// Returns the same code with `prefix` in place of `.L`, the prefix of labels that are local to a file. LLVM numbers
+/// Returns the same code with `prefix` instead of `.L`, the prefix of labels that are local to a file. LLVM numbers
 /// them from 0 in each module, but a name must be unique in a file. Strings and comments do not change.
 std::string renameLocalLabels(llvm::StringRef assembly, llvm::StringRef prefix);
 

@@ -56,6 +56,7 @@ private:
 
   /// One row: accumulators are loop-carried values.
   void emitStageOfRow(const KernelSchedule::Stage &stage);
+  /// All rows, for Lanes::Inner.
   void emitRowsOneByOne();
   /// Rows [base, base + count) in the lanes of a vector: memory holds one accumulator for each.
   void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
@@ -68,7 +69,9 @@ private:
   /// Returns the begin and the end of the interior within [low, high).
   std::pair<mlir::Value, mlir::Value> emitInterior(llvm::ArrayRef<IndexAssumption> interior, unsigned lane,
                                                    mlir::Value low, mlir::Value high);
+  /// All rows, for Lanes::Rows.
   void emitRowsSideBySide();
+  /// All rows, for Lanes::Tiles.
   void emitTiles();
 
   plan::KernelOp kernel;

@@ -69,8 +69,8 @@ private:
   Value fromBits(Value x);
 
   struct Rounded {
-    Value number;  ///< The nearest integer, as a float,
-    Value integer; ///< and as an integer of the same width; anything where x is NaN.
+    Value number;  ///< The nearest integer, as a float; NaN if x is NaN.
+    Value integer; ///< The nearest integer, as an integer of the same width; any value if x is NaN.
   };
   Rounded roundToInt(Value x);
   /// e^r 2^n for f32 and |r| <= ln(2) / 2.

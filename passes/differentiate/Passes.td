@@ -11,7 +11,7 @@ def DifferentiatePass : Pass<"spmdc-differentiate", "mlir::ModuleOp"> {
     array.checkpoint inside.
 
     Reverse mode, innermost derivative first. Only values that depend on the arguments are differentiated. The backward
-    pass uses values of the forward pass directly, except those that a checkpoint recomputes behind
+    pass uses values of the forward pass directly, except those that a checkpoint recomputes after
     array.optimization_barrier. The cotangents that reach one value are summed before the sweep continues. Operations of
     the backward pass have the location of the operation that they differentiate.
 

@@ -26,7 +26,7 @@ private:
   mlir::Operation *holder;
 };
 
-/// The type of a value's cotangent.
+/// The type of a value's cotangent (defined in ir/spmd/SpmdTypes.h).
 ArrayType plainTypeOf(mlir::Value value);
 
 mlir::Value createZero(mlir::OpBuilder &builder, mlir::Location loc, ArrayType type);

@@ -29,7 +29,7 @@ struct Derivative {
       op->destroy();
   }
 
-  /// The axes over which values with varying axes `axes` (or `varied`) vary and `value` does not: its cotangents are
+  /// The axes in `axes` (or over which `varied` varies) over which `value` does not vary: the cotangents of `value` are
   /// summed over them.
   VaryingAxes::Axes missing(const VaryingAxes::Axes &axes, mlir::Value value) const;
   VaryingAxes::Axes missing(mlir::Value varied, mlir::Value value) const;
@@ -53,8 +53,8 @@ public:
   /// Adds to a value's cotangent; ignores a value that is not active. `axes`: over which `cotangent` has to be reduced.
   void add(mlir::OpBuilder &builder, mlir::Value value, mlir::Value cotangent, const Axes &axes = {});
 
-  /// Differentiates the present operations of the block, or those behind `behind`. Builds at the builder's insertion
-  /// point, which is behind all of them. Fails with a diagnostic at an operation that has no derivative.
+  /// Differentiates the present operations of the block, or those after `behind`. Builds at the builder's insertion
+  /// point, which is after all of them. Fails with a diagnostic at an operation that has no derivative.
   mlir::LogicalResult run(mlir::Block &block, mlir::OpBuilder &builder, mlir::Operation *behind = nullptr);
 
   bool isReached(mlir::Value value) const { return cotangents.count(value); }

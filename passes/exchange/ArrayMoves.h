@@ -11,10 +11,10 @@
 
 namespace spmdc {
 
-/// The parts of the operation's result, as moves of arrays further back: getNearestMoves looks through slices and
-/// reversals with one use, and through concatenations and updates with one use that would exchange elements themselves.
-/// So two slices that are concatenated in another order are moved once. `skipped` receives the operations that are not
-/// needed then. Values for which `isAvailable` is false are not used as sources.
+/// The parts of the operation's result, as moves of earlier arrays: getNearestMoves follows the operands through slices
+/// and reversals with one use, and through concatenations and updates with one use that would exchange elements
+/// themselves. So two slices that are concatenated in another order are moved once. `skipped` receives the operations
+/// that are not needed then. Values for which `isAvailable` is false are not used as sources.
 ArrayMoves getNearestMoves(
     ShardingRuleOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> *skipped = nullptr,
     llvm::function_ref<bool(mlir::Value)> isAvailable = [](mlir::Value) { return true; });

@@ -26,7 +26,7 @@ struct ConcatenatedSlices {
 /// operation, or if the parts are not consecutive in the array.
 std::optional<ConcatenatedSlices> matchConcatenatedSlices(mlir::Operation *op);
 
-/// The same for moves of values to consecutive places along a dimension of one result.
+/// The same for moves of values to consecutive positions along a dimension of one result.
 std::optional<ConcatenatedSlices> matchConcatenatedSlices(llvm::ArrayRef<ArrayMove> parts, int64_t dim);
 
 } // namespace spmdc

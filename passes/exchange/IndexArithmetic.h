@@ -1,7 +1,7 @@
 //===- IndexArithmetic.h - arithmetic on sharded indices --------*- C++ -*-===//
 //
-// Arithmetic on arrays of positions (i32) in the global view, under any sharding. LocalBuilder.h has that of one
-// device.
+// Arithmetic on arrays of positions (i32 or i64, all operands of one type) in the global view, under any sharding.
+// LocalBuilder (ir/array/LocalBuilder.h) has the arithmetic of one device.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -10,7 +10,8 @@
 
 namespace spmdc {
 
-/// Builds at the builder's insertion point; operands and results have the same sharding.
+/// A base class: all functions are protected. They build at the builder's insertion point; operands and results have
+/// the same sharding.
 class IndexArithmetic {
 public:
   IndexArithmetic(mlir::OpBuilder &builder, mlir::Location where) : builder(builder), where(where) {}

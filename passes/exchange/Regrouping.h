@@ -8,9 +8,8 @@
 //   f32[35@a]                      9, 9, 9 and 8
 //
 // The sharding rule cannot express that, because the two shardings have no factor in common. As two flat arrays, padded
-// so that runs are shards, the reshape is one exchange of the elements at the ends of runs. A slice in front of the
-// reshape (a pool that drops the last rows) is part of that exchange, and so is a pad (a pool that completes its last
-// window).
+// so that runs are shards, the reshape is one exchange of the elements at the ends of runs. A slice before the reshape
+// (a pool that drops the last rows) is part of that exchange, and so is a pad (a pool that completes its last window).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,7 +27,7 @@ struct Regrouping {
   mlir::Value source; ///< The reshape's operand, or the array that slices and reshards make it of.
   ArrayType from, to;
   std::vector<spmd::DimMove> moves;
-  mlir::Value outside;    ///< The padding value of a pad in front of the reshape; null without a pad.
+  mlir::Value outside;    ///< The padding value of a pad before the reshape; null without a pad.
   bool isComplete = true; ///< Whether no slice or pad is included: every element of the source is in the result.
 };
 

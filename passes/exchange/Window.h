@@ -19,7 +19,7 @@ public:
   mlir::Value getSource() const { return source; }
   const WindowDim &getDim(int64_t dim) const { return dims[dim]; }
 
-  /// Whether `other` has windows of the same array, for shards that start at the same distances.
+  /// Whether both can become one window: they are of the same array, and their shards start at the same distances.
   bool canTake(const Window &other) const;
   /// Extends the windows so that they contain those of `other`.
   void add(const Window &other);

@@ -43,12 +43,13 @@ struct WindowDim {
   /// Elements of a window.
   int64_t getLength() const;
   /// The move from the array to all windows, concatenated. Elements before the first one that any device reads, and
-  /// behind the last one, are not moved.
+  /// after the last one, are not moved.
   spmd::DimMove getMove() const;
 
-  /// Whether the windows of `other` start at the same distances from one another.
+  /// Whether both can become one window: the windows of both start at the same distances from one another.
   bool canTake(const WindowDim &other) const;
-  /// Whether each shard that reads elements begins at the same place as that of the other result.
+  /// Whether each shard of this result that reads elements begins at the same element of the array as the same shard of
+  /// `other.result`.
   bool canFollowShardsOf(const WindowDim &other) const;
   /// Extends the windows so that they contain those of `other`.
   void add(const WindowDim &other);

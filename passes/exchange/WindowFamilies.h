@@ -24,7 +24,8 @@ public:
   /// empty for an operation that is in no family.
   llvm::ArrayRef<ShardingRuleOpInterface> getFamily(mlir::Operation *op) const;
 
-  /// The windows of an operation's family under the present shardings; null if it has none to share them with.
+  /// The windows of an operation's family under the present shardings; null if no other operation is in its family. A
+  /// concatenation of slices of one array has windows even if it is alone.
   const Windows *getWindows(mlir::Operation *op);
 
 private:

@@ -8,9 +8,9 @@
 //   the window of device 1      3 4 5 6 7 8              one element from either side
 //
 // Every slice and pad is then a part of the window. Operations between the array and the views (the pad of SAME) are
-// not built. The window may also be of an array further back, before devices take parts of it locally (the rows of a
-// convolution, each read at other columns), if that sends less. Windows of a rolled array wrap: the first device's
-// window begins with the array's last elements. Window.h says how devices receive their windows.
+// not built. The window may also be of an earlier array, of which the read array is a part that devices take locally
+// (the rows of a convolution, each read at other columns), if that sends less. Windows of a rolled array wrap: the
+// first device's window begins with the array's last elements. Window.h says how devices receive their windows.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -66,10 +66,10 @@ private:
   };
 
   std::optional<View> getView(ShardingRuleOpInterface op) const;
-  /// The view of an operation that takes, without an exchange of its own, a part of an array for which devices exchange
-  /// elements.
+  /// The view of an operation that needs no exchange itself, but whose source does: it takes its part from the window
+  /// of that source's array.
   std::optional<View> getPart(ShardingRuleOpInterface op) const;
-  /// The view of the array furthest back that is reached by looking through operations that only move elements.
+  /// The view of the earliest array that is reached by following operands through operations that only move elements.
   View getFarther(View view) const;
   /// Extends `view` to the source of `inner`; false if that has another padding value, or no single move does both.
   static bool extendView(View &view, const ArrayMove &inner, mlir::Value outside,

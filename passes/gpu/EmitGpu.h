@@ -18,7 +18,7 @@ namespace spmdc {
 /// The target GPU.
 struct GpuTarget {
   std::string chip;    ///< `sm_70` ... `sm_90a`.
-  std::string toolkit; ///< The folder of the CUDA toolkit; empty: search the usual places.
+  std::string toolkit; ///< The folder of the CUDA toolkit; empty: search the usual folders.
 
   /// Fails for chips that this compiler does not support, with a list of those it supports.
   static mlir::FailureOr<GpuTarget> named(llvm::StringRef chip, mlir::Location loc);

@@ -113,7 +113,7 @@ private:
   /// The scope in which the current element's index is known, and the position of its stage-local caches.
   unsigned elementDepth = 0;
   mlir::Value slot;
-  /// The same position in shared memory, where the places of a block's threads are adjacent.
+  /// The same position in shared memory, where the elements of a block's threads are adjacent.
   mlir::Value sharedSlot;
   bool readsTiles = false;
 };

@@ -28,13 +28,13 @@ struct GpuMapping {
   int64_t gridBlocks = 0;
   /// Flat, ThreadPerRow: adjacent elements along the last row dimension that one thread computes.
   int64_t vector = 1;
-  /// ThreadPerRow: the number of threads of a block that share a row, each of which takes every `strips`th element of
-  /// its domain; and the number of elements that a thread loads ahead.
+  /// ThreadPerRow: the number of threads of a block that share a row, where thread s takes elements s, s + strips, s +
+  /// 2 strips, ... of its domain; and the number of elements that a thread loads ahead (`batch`).
   int64_t strips = 1, batch = 1;
   /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
   int64_t threadsPerRow = 1, rowsPerBlock = 1;
   /// GroupPerRow: for each domain, the adjacent elements of a thread (as `vector`), its rounds, and the rounds that it
-  /// loads ahead. A few rounds are unrolled.
+  /// loads ahead (`batch`). A few rounds are unrolled.
   struct DomainMapping {
     int64_t vector = 1, rounds = 1, batch = 1;
     bool isUnrolled = false;

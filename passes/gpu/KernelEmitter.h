@@ -7,9 +7,9 @@
 
 namespace spmdc {
 
-/// Adds to `target` the gpu.func of a mapped kernel (spmdc-map-to-gpu), with the calling convention of
-/// runtime/artifact/Plan.h: control flow and memory in the llvm dialect, arithmetic in arith and math, threads,
-/// barriers and shuffles in gpu.
+/// Adds to `target` the gpu.func of a mapped kernel (spmdc-map-to-gpu; class GpuKernel emits it), with the calling
+/// convention of runtime/artifact/Plan.h: control flow and memory in the llvm dialect, arithmetic in arith and math,
+/// threads, barriers and shuffles in gpu.
 mlir::LogicalResult emitGpuKernel(plan::KernelOp kernel, mlir::gpu::GPUModuleOp target);
 
 } // namespace spmdc

@@ -9,7 +9,8 @@
 
 namespace spmdc {
 
-/// The calls of mathematical functions for one element, those with long code counted four times.
+/// The number of calls of mathematical functions for one element. A call with long code (f64, sin, cos, tan, power,
+/// atan2, a division in 64 bits) counts as four; the list is in KernelWeight.cpp.
 unsigned weightOf(const KernelBody &body);
 
 /// From weight kHeavy on, a thread computes one element at a time, since more code costs more than wide accesses gain;

@@ -22,10 +22,10 @@ namespace spmdc {
 /// The prefix of all functions of libdevice.
 inline constexpr llvm::StringLiteral kLibdevicePrefix = "__nv_";
 
-/// Returns the bitcode file in this folder of a toolkit, or in the usual places if `toolkit` is empty.
+/// Returns the bitcode file in this folder of a toolkit, or in the usual folders if `toolkit` is empty.
 std::optional<std::string> findLibdevice(llvm::StringRef toolkit);
 
-/// Links the functions that the module calls. An error names the functions, the places searched, and a fix.
+/// Links the functions that the module calls. An error names the functions, the folders searched, and a fix.
 mlir::LogicalResult linkLibdevice(llvm::Module &module, llvm::StringRef toolkit, mlir::Location loc);
 
 } // namespace spmdc

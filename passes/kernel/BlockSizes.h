@@ -22,10 +22,10 @@ inline int64_t fitBlock(int64_t size, int64_t block) {
   return block;
 }
 
-/// Splits a large scan along few rows, for a GPU: reduce, then scan; the scan of each block begins with the combination
-/// of all elements before it (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016,
-/// section 2.3). The order of the other operations does not change, so the bits depend on the shape alone. Returns
-/// false if the scan is left unchanged.
+/// Rewrites a large scan along few rows for a GPU, in blocks (DecomposeScans.cpp): reduce, then scan; the scan of each
+/// block begins with the combination of all elements before it (Merrill and Garland, "Single-pass Parallel Prefix Scan
+/// with Decoupled Look-back", 2016, section 2.3). The order of the other operations does not change, so the bits depend
+/// on the shape alone. Returns false if the scan is left unchanged.
 bool splitScan(CumulativeOp op);
 
 } // namespace spmdc

@@ -13,10 +13,14 @@ namespace spmdc {
 
 /// The operations of one kernel, before it is outlined.
 struct Cluster {
-  llvm::SetVector<mlir::Operation *> members; ///< The operations computed here. A free one (see isFreeOp) only as root.
-  KernelBody body;                            ///< The members and the free operations that they read; the outputs.
+  /// The operations computed here. A free operation (isFreeOp) is a member only if an operation outside kernels reads
+  /// its result.
+  llvm::SetVector<mlir::Operation *> members;
+  KernelBody body; ///< The members and the free operations that they read; the outputs.
   double work = 0;
-  std::vector<int64_t> later; ///< Ranks that must come after this cluster, but come before a part of it now.
+  /// While clusters are merged: the ranks of nodes that depend on this cluster, but are ordered before the last of the
+  /// clusters that it replaces. makeRank moves these nodes after it.
+  std::vector<int64_t> later;
 };
 
 /// True for operations cheap enough to compute at every read: splats, positions, and operations that only move data.
@@ -47,7 +51,7 @@ private:
   /// that is not a valid kernel.
   std::optional<Cluster> unite(llvm::ArrayRef<Id> ids, mlir::Operation *op) const;
   /// Fills in body, outputs and cost. Returns false if the cluster is not a valid kernel, or would depend on itself.
-  /// The cluster takes the place of the clusters `replaced`; each reader of `repeated` computes that operation again.
+  /// The cluster replaces the clusters `replaced`; each reader of `repeated` computes that operation again.
   bool complete(Cluster &cluster, llvm::ArrayRef<Id> replaced, mlir::Operation *repeated) const;
   /// Fills in `later` for a cluster that replaces these. Returns false if a path leads out of the cluster and back into
   /// it.

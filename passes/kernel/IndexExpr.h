@@ -5,8 +5,8 @@
 // of the variables, so that reshapes, slices and transposes compose without superfluous divisions: two expressions that
 // the rules can prove equal compare equal.
 //
-// Positions that arrays of indices hold are atoms, too (lookups): their values are unknown, but their places are known,
-// and with these the variables on which they depend.
+// Positions that arrays of indices hold are atoms, too (lookups): their values are unknown, but the indices of the
+// elements that hold them are known, and with these the variables on which they depend.
 //
 // Products of variables and divisions by variables are not supported; array operations on static shapes never need
 // them.

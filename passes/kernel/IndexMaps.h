@@ -71,7 +71,7 @@ private:
 
   llvm::MapVector<mlir::Operation *, IndexExpr> sliceStarts;
   std::map<unsigned, IndexLookup> lookups;
-  /// From array, bound and place to expression. Keys are addresses, so no code iterates over the map.
+  /// From array, bound and element index to expression. Keys are addresses, so no code iterates over the map.
   std::map<std::tuple<const void *, int64_t, std::vector<IndexExpr>>, IndexExpr> known;
 };
 

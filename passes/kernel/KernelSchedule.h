@@ -1,9 +1,9 @@
 //===- KernelSchedule.h - the loops of a kernel -----------------*- C++ -*-===//
 //
 // The loops of a fused group of array operations, before any backend: a parallel range of rows, and for each row a
-// sequence of stages. A stage runs over an inner domain; it reduces values over it, stores outputs, or both. Every
-// other value of the group is computed where it is used, at an index that is known symbolically; later stages of the
-// same row use the value of a reduction.
+// sequence of stages (of the kernel, not of the pipeline: passes/pipeline/Stage.h). A stage runs over an inner domain;
+// it reduces values over it, stores outputs, or both. Every other value of the group is computed where it is used, at
+// an index that is known symbolically; later stages of the same row use the value of a reduction.
 //
 // Example: softmax of f32[64, 1000] along the last dimension
 //     rows [64], lanes Inner
@@ -58,8 +58,9 @@ struct ScheduleTraits {
   int64_t loadedBytes = 0, loadedUnit = 1;
   /// Cost of an operation relative to memory accesses, in units of OpCost.h.
   double computeCost = 1;
-  /// A kernel of one block takes this many times longer than one that occupies the machine, for the work of a block
-  /// beyond `workOfOneBlock`, the work that it does in the time of a launch. 1: a core alone runs at full speed.
+  /// One block alone computes at 1 / `slowdownAlone` of the rate of a kernel that occupies the machine. Only work
+  /// beyond `workOfOneBlock`, which one block does in the time of a launch, is slowed down. 1: a core alone runs at
+  /// full speed.
   double slowdownAlone = 1, workOfOneBlock = 0;
 
   /// Traits of a GPU with this many bytes of shared memory for a block. Registers of threads keep the computed elements
@@ -119,8 +120,8 @@ struct KernelSchedule {
   std::vector<Domain> domains;
   std::vector<Stage> stages;
   std::vector<Load> loads;
-  int64_t grain = 1;
-  double work = 0; ///< Estimated cost of the kernel; the unit is about one vectorised addition of an element.
+  int64_t grain = 1; ///< Least number of iterations that is worth another thread.
+  double work = 0;   ///< Estimated cost of the kernel; the unit is about one vectorised addition of an element.
 
   int64_t getExtent() const;
   /// Position in the parallel range, from the row variables.

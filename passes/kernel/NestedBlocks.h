@@ -9,8 +9,8 @@ namespace spmdc {
 /// first.
 llvm::SmallVector<mlir::Block *> getNestedBlocks(mlir::func::FuncOp function);
 
-/// Copies splats, positions and broadcasts from outside into each block whose kernels read them. Computed where they
-/// are read, they cost nothing; in memory, each iteration of a loop would read them again.
+/// Rewrites the function: copies splats, positions and broadcasts from outside into each block whose kernels read them.
+/// Computed where they are read, they cost nothing; in memory, each iteration of a loop would read them again.
 void sinkFreeOperations(mlir::func::FuncOp function);
 
 /// True if the program's behavior depends on the order of such operations: prints, and operations that contain prints.

@@ -34,7 +34,8 @@ public:
   mlir::LogicalResult findRoots();
   /// Chooses rows and domain sizes before dimensions are merged.
   mlir::LogicalResult chooseShape(std::optional<int64_t> rows);
-  /// Builds the stages for these row dimensions; the primary domain has the dimensions `inner`.
+  /// Builds the stages for these row dimensions; the primary domain (that of the reduction or scan with the largest
+  /// operand; without one, of the inner dimensions of the outputs) has the dimensions `inner`.
   mlir::FailureOr<KernelSchedule> build(llvm::ArrayRef<int64_t> rowShape, llvm::ArrayRef<int64_t> inner,
                                         Counts &counts);
   KernelSchedule::Lanes chooseLanes(bool hasFixedRows) const;

@@ -12,7 +12,7 @@ inline int64_t productOf(llvm::ArrayRef<int64_t> shape) {
   return product;
 }
 
-/// The sizes of these dimensions, or of all others.
+/// The sizes of the dimensions `dims` (`isIn`), or of all other dimensions.
 inline llvm::SmallVector<int64_t> select(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims, bool isIn) {
   llvm::SmallVector<int64_t> result;
   for (auto [d, size] : llvm::enumerate(shape))

@@ -11,8 +11,8 @@ namespace spmdc {
 void reconcileReturns(mlir::func::FuncOp func);
 
 /// The price of the function with its current shardings: the sum over the collectives and operations of a partitioned
-/// copy. In the copy, operations share collectives, which the sum of their separate prices does not include. None if
-/// the function cannot be partitioned.
+/// copy. Unlike the sum of the operations' separate prices, this counts a collective that several operations share
+/// once. None if the function cannot be partitioned.
 std::optional<Price> priceOfPartitioned(mlir::func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model);
 
 } // namespace spmdc

@@ -11,11 +11,11 @@ def InsertReshards : Pass<"spmdc-insert-reshards", "mlir::ModuleOp"> {
 
     For each operation the pass chooses a strategy: the cheapest of those that its operands and its result suggest, and,
     if that needs communication, of all strategies, weighing bytes on the wire against computation that several devices
-    would repeat. Operands with another sharding are resharded in front of the operation (in front of a loop that does
-    not define them, if one reshard serves all iterations), or are rematerialized (Rematerialization.h). A term to which
-    an operation adds partial sums becomes a partial sum. The result keeps its propagated sharding, through a
-    spmd.reshard behind the operation if the strategy computes another one. Partial sums show as unreduced axes; those
-    of bf16 and f16 are f32, unless the module says otherwise (ir/spmd/ReducePrecision.h).
+    would repeat. Operands with another sharding are resharded before the operation (before a loop that does not define
+    them, if one reshard serves all iterations), or are rematerialized (Rematerialization.h). The accumulator of an
+    operation that leaves partial sums (isAddedTo) is resharded to a partial sum. The result keeps its propagated
+    sharding, through a spmd.reshard after the operation if the strategy computes another one. Partial sums show as
+    unreduced axes; those of bf16 and f16 are f32, unless the module says otherwise (ir/spmd/ReducePrecision.h).
 
     The initial value of a loop's carry and the value that its body yields get the carry's sharding; the values that
     branches yield get the result's.

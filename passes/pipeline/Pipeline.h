@@ -51,12 +51,13 @@ struct PipelineOptions {
   bool remarks = false;
   /// Receives the log of propagation (passes/propagate/AxisProvenance.h); may be null.
   PropagationLog *propagationLog = nullptr;
-  /// Called before each pass; once it returns false, no more passes run, and runPipeline fails. Null: always true.
+  /// Cancels a compile: called before each pass; once it returns false, no more passes run, and runPipeline fails.
+  /// Null: always true.
   std::function<bool()> isWanted = nullptr;
 };
 
-/// Appends the passes after Stage::Propagated that run before the choice of shardings. `remarks`: they explain their
-/// decisions.
+/// Appends the passes of passes/restructure that run after Stage::Propagated, before spmdc-choose-shardings. `remarks`:
+/// they explain their decisions.
 void addBeforeShardings(mlir::OpPassManager &passes, bool remarks = false);
 
 /// Appends the passes that lead from one stage to a later one, up to Stage::Plan.

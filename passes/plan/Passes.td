@@ -13,7 +13,7 @@ def BuildPlan : Pass<"spmdc-build-plan", "mlir::ModuleOp"> {
     Collectives become plan.start and plan.done, numbered in program order: one total order, the same on all devices.
     Constants become plan.constant. A result that is an argument, a constant, or another result's value gets a
     plan.copy, so that each result is written by a step of its own. Loops, branches and prints become plan.for,
-    plan.while, plan.if and plan.print; collectives in them are numbered in place.
+    plan.while, plan.if and plan.print; collectives in them are numbered in the same order.
 
     After: the function holds steps and reshapes (which only rename memory).
     ```

@@ -34,7 +34,7 @@ struct Storage {
 struct Move {
   mlir::Operation *step;
   unsigned operand;
-  mlir::Value home; ///< A value in the target storage.
+  mlir::Value home; ///< A value whose storage is the target of the copy.
   size_t target;    ///< The storage of `home`.
 };
 

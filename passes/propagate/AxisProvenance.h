@@ -42,7 +42,7 @@ struct PropagationLog {
   };
   struct Op {
     std::string place; ///< `mlp.spmd:5:7`.
-    /// `place`, and the calls that lead to it, innermost first.
+    /// The source position `place`, and the calls that lead to it, innermost first.
     std::vector<std::string> callPath;
     std::string name; ///< `dot_general`.
     std::vector<Operand> arrays;

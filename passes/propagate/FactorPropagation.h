@@ -10,10 +10,11 @@
 //               array, the factor that comes from the largest array gets it.
 //   Settle      If arrays shard one factor differently (x: 8@a, y: 8@b in x + y), open arrays follow the largest array
 //               that they can follow, instead of none.
-//   Displace    A factor that needs replication (a sorted dimension) does not propagate. Its axes, which one all_to_all
-//               can move to another dimension, go to another factor of the result; if none can take them, to the same
-//               dimension of a result in which it has the same size. The axes of a factor that is a minor one of its
-//               dimension in the result go to the major one, if they divide it evenly.
+//   Displace Moves the axes of an operand's factor that a result of the same size cannot keep to another factor of the
+//   result. From a factor that needs replication (a sorted dimension): to the largest factor that the axes divide
+//   evenly and that is unsharded on both, so that one all_to_all suffices; if there is none, to the same dimension of
+//   the result. From a factor that is a minor one of its dimension in the result: to the major one, if the axes divide
+//   it evenly; if not, as above.
 //
 // Steps only extend: the new axes of a factor have the old ones as a prefix.
 //
@@ -43,10 +44,7 @@ using DirectionOfFactor = llvm::function_ref<Direction(int64_t)>;
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,
                       PropagationStrategy strategy);
 
-/// The step `Displace`. The axes of an operand's factor that needs replication go to a result of the same size: to the
-/// largest factor that they divide evenly and that is unsharded on operand and result, or else to the factor of the
-/// same dimension that needs replication, too. The axes of a factor that is a minor one in the result go to the major
-/// factor of that dimension first. Returns whether anything changed.
+/// The step `Displace` as described above. Returns whether anything changed.
 bool displaceAxes(ShardingProjection &projection);
 
 /// The operand, and its factor, from which displaceAxes took these axes.

@@ -24,7 +24,7 @@ struct OpKind {
   bool isBroadcast = false;
 };
 
-/// The stages of propagation, in order. Each includes the one before:
+/// The stages of propagation (Shardy's op priorities), in order. Each includes the one before:
 ///
 ///   0  pass-through operations whose operands have no other use
 ///   1  pass-through operations (those whose result is smaller than an operand, such as slices, only forward)

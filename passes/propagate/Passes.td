@@ -22,7 +22,7 @@ def PropagatePass : Pass<"spmdc-propagate", "mlir::ModuleOp"> {
     agree. The pass removes each spmd.sharding_group. It removes a spmd.constraint if the operand has that sharding, and
     replaces it with a spmd.reshard otherwise. If a constraint follows another one, the reshard reads the operand of the
     first one, provided that nothing else uses the sharding between them, or that the operand already has the final
-    sharding. A value whose annotated sharding only another constraint uses is not tagged as annotated.
+    sharding. A constraint whose only user is another constraint does not mark its value `spmd.annotated`.
     ```
     func.func @main(%x: !spmd.array<f32[8@a, 4@b]>, %y: !spmd.array<f32[4@b, 6]>) -> !spmd.array<f32[8, 6]> {
       %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8@a, 4@b]>, <f32[4@b, 6]> -> <f32[8, 6]>

@@ -1,6 +1,6 @@
 //===- Remarks.h - the remarks of propagation (--remarks) -------*- C++ -*-===//
 //
-// Emits MLIR remarks at the operations' places. While propagation runs, each extension of a dimension gets a remark
+// Emits MLIR remarks at the operations' locations. While propagation runs, each extension of a dimension gets a remark
 // with its source. At the end, each array whose sharding differs from the other arrays of its operation gets a remark
 // with the reason; these operations may need a reshard.
 //

@@ -2,7 +2,7 @@
 //
 // An operation's sharding rule maps each dimension to factors. The projection converts the shardings of an operation's
 // operands and results (axes per dimension) to axes per factor, which propagation compares and extends across arrays,
-// and converts them back.
+// and converts them back. Strategies use the simpler projection of passes/sharding/FactorAxes.h.
 //
 // An example on the mesh a=4, b=2:
 //
@@ -42,8 +42,8 @@ struct FactorSharding {
   AxisList overflow;
   bool isClosed = false;
   /// The dimension has no other factor, except one for the shards of a manual region (FactorKind::Place). Only such a
-  /// factor may be sharded unevenly over any axes: otherwise padding at the end of a dimension would end up between the
-  /// elements of another array.
+  /// factor may be sharded unevenly over any axes: with further factors, the padding would be between elements in
+  /// another array of the operation.
   bool isAlone = true;
   /// The major factor of its dimension. It may be sharded unevenly if no other factor is sharded (isRun).
   bool isMajor = true;

@@ -6,7 +6,8 @@
 // the region get the shardings of the partial sums. A replicated value that is added to partial sums (a bias) becomes a
 // partial sum without a collective: the first device has the value, the others have zeros.
 //
-// Example: add(reshard(p), reshard(q)) with p and q unreduced becomes add(p, q), unreduced, with one reduction behind.
+// Example: add(reshard(p), reshard(q)) with p and q unreduced becomes add(p, q), unreduced, with one reduction after
+// it.
 //
 // An `array.if` is linear in the values that its branches yield, and operations in the branches may belong to the
 // region. A branch that needs a value of the region for another purpose reduces it (an escape). An entry is a reshard
@@ -92,7 +93,7 @@ public:
   /// Makes all values of the region unreduced; a loop's yield, `end`, takes the last one.
   void rewrite(mlir::Operation *end = nullptr);
 
-  /// Emits a reduced value as a partial sum of this type, in front of an operation; starts from `getOrigin`.
+  /// Emits a reduced value as a partial sum of this type, before the operation `before`; starts from `getOrigin`.
   static mlir::Value createPartial(mlir::Operation *before, mlir::Value value, ArrayType type);
   /// The operand of a reshard that has no other use; the value itself if it is not such a reshard.
   static mlir::Value getOrigin(mlir::Value value);
@@ -112,6 +113,7 @@ private:
   /// A reshard that reduces all of its partial sums; null for any other value.
   static ReshardOp getReduction(mlir::Value value);
   bool collectOps(mlir::Value value);
+  /// Whether the region is unreduced over exactly these axes. The first call sets the axes of the region.
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
   /// Whether the operation is in the block, or in a branch in it.
   bool isWithin(mlir::Operation *op) const;
@@ -144,7 +146,7 @@ private:
   ArrayType toPartial(ArrayType type) const;
   /// The type with the element type that its partial sums have in the region.
   ArrayType widened(ArrayType type) const;
-  /// Whether the region, or a reduction in front of it, adds elements that would be rounded (ReducePrecision.h).
+  /// Whether the region, or a reduction before it, adds elements that would be rounded (ReducePrecision.h).
   bool addsUp() const;
   /// Converts a value to the element type of `type`.
   static mlir::Value toElementType(mlir::Operation *before, mlir::Value value, ArrayType type);

@@ -10,8 +10,8 @@ def HoistSlices : Pass<"spmdc-hoist-slices", "mlir::ModuleOp"> {
     Before: the shardings around each operation agree (spmdc-insert-reshards).
 
     A slice or lookup of a value that element-wise operations compute from reduced partial sums, and that has no other
-    use, is moved in front of these operations and of the reduction (slice hoisting). Indices are resharded as the
-    partial sums need them. Only where that takes less time by the cost model.
+    use, is moved before these operations and the reduction (slice hoisting). Indices are resharded as the partial sums
+    need them. Only where that takes less time by the cost model.
 
     After: the same.
     ```
@@ -37,11 +37,10 @@ def SinkReductions : Pass<"spmdc-sink-reductions", "mlir::ModuleOp"> {
 
     If partial sums are reduced and then added, with linear operations in between, the pass adds them first and reduces
     the sum once. A loop's carry to which iterations add partial sums, or updates at indices, becomes unreduced, and is
-    reduced behind the loop. A branch may be part of the linear region: it yields partial sums, and reduces those that
-    it uses otherwise. A replicated term (a bias, a loop's initial value) becomes a partial sum, which sends nothing.
-    A reduction also moves behind a slice or a sum along dimensions, which leaves fewer elements; behind a sum along
-    sharded dimensions, it reduces over their axes as well. All this is done only if it takes less time by the cost
-    model.
+    reduced after the loop. A branch may be part of the linear region: it yields partial sums, and reduces those that it
+    uses otherwise. A replicated term (a bias, a loop's initial value) becomes a partial sum, which sends nothing. A
+    reduction also moves after a slice or a sum along dimensions, which leaves fewer elements; after a sum along sharded
+    dimensions, it reduces over their axes as well. All this is done only if it takes less time by the cost model.
 
     After: the same.
     ```

@@ -7,18 +7,19 @@
 
 namespace spmdc {
 
-/// The cost of reducing the partial sums of an operation's result, as a fraction of reducing all of them directly
-/// behind the operation. It is below 1 if the reduction moves behind loops whose iterations only add to the partial
-/// sums, if it is shared with other partial sums (spmdc-sink-reductions), or if a sum or slice behind the operation
-/// leaves fewer elements (spmdc-sink-reductions, spmdc-hoist-slices).
+/// A factor of the cost of reducing the partial sums of an operation's result: 0.25 means that a quarter of the cost
+/// remains. 1 is the cost of reducing all of them directly after the operation. The factor is below 1 if the reduction
+/// moves after loops whose iterations only add to the partial sums, if it is shared with other partial sums
+/// (spmdc-sink-reductions), or if a later sum or slice leaves fewer elements (spmdc-sink-reductions,
+/// spmdc-hoist-slices).
 struct ReductionDiscount {
-  double share = 1;                    ///< The fraction if no dimension of `fullDims` is sharded.
-  double shareIfSharded = 1;           ///< The fraction if one of them is: then a slice cannot be hoisted.
+  double share = 1;                    ///< The factor if no dimension of `fullDims` is sharded.
+  double shareIfSharded = 1;           ///< The factor if one of them is: then a slice cannot be hoisted.
   llvm::SmallVector<int64_t> fullDims; ///< The dimensions along which the slice or lookup needs the full size.
   /// Sums that are added to this one. Those that are over the same axes share one reduction with it.
   llvm::SmallVector<ShardingRuleOpInterface> sharers;
 
-  /// The fraction for partial sums of this type, if the sharers' partial sums are over these axes.
+  /// The factor for partial sums of this type, if the sharers' partial sums are over these axes.
   double of(ArrayType type, llvm::ArrayRef<AxisRefs> sharersAxes) const;
 };
 
@@ -26,7 +27,7 @@ struct ReductionDiscount {
 AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule);
 
 ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op);
-/// The discount of a loop's result, if that is unreduced: for a reduction that moves behind loops around this one.
+/// The same for the result of a loop, if it is unreduced: the reduction moves after loops around this one.
 ReductionDiscount getReductionDiscount(mlir::Operation *loop, unsigned result);
 
 } // namespace spmdc

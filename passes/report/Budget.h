@@ -20,7 +20,7 @@ namespace spmdc {
 struct BudgetLimit {
   std::string what; ///< `wire` and `memory` (bytes of each device), `collectives` (their number).
   int64_t limit = 0;
-  std::string place; ///< `mlp.spmd:2:8`, the place in the program; empty for a limit of the command line.
+  std::string place; ///< `mlp.spmd:2:8`, the source position; empty for a limit of the command line.
 };
 
 /// Parses `wire=64MiB,collectives=3,memory=2GiB`. On a mistake, returns nullopt and sets `error`.
@@ -29,7 +29,7 @@ std::optional<std::vector<BudgetLimit>> parseBudget(std::string_view text, std::
 /// The limits in force: `overrides`, and those limits of the program that `overrides` does not name.
 std::vector<BudgetLimit> getBudget(mlir::ModuleOp module, const std::vector<BudgetLimit> &overrides);
 
-/// An exceeded limit: an error, and notes on the largest contributors. Places are `mlp.spmd:5:7` or empty.
+/// An exceeded limit: an error, and notes on the largest contributors. Source positions are `mlp.spmd:5:7`, or empty.
 struct BudgetExcess {
   struct Line {
     std::string place, message;

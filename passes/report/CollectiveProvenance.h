@@ -17,10 +17,11 @@ struct ProvenanceStep {
   bool operator==(const ProvenanceStep &) const = default;
 };
 
-/// An annotated dimension that forces a collective, with others. Either it is sharded over `axis`, or (`isReplicated`)
-/// it is closed and replicated over `axis`, while an array that it meets is sharded over it.
+/// An annotated dimension that forces a collective, perhaps together with other annotations. Either it is sharded over
+/// `axis`, or (`isReplicated`) it is closed and replicated over `axis`, while an array that it meets is sharded over
+/// it.
 struct ForcingAnnotation {
-  std::string annotationPlace; ///< The place where the annotation (a type or a P(...)) begins.
+  std::string annotationPlace; ///< The source position at which the annotation (a type or a P(...)) begins.
   unsigned dim = 0;            ///< The dimension's index in the annotation.
   std::string axis;            ///< The axis that forces the collective.
   bool isReplicated = false;   ///< The dimension is kept replicated over `axis`.

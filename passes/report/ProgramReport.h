@@ -1,7 +1,7 @@
 //===- ProgramReport.h - the report of a partitioned program ----*- C++ -*-===//
 //
-// The facts behind `spmdc inspect`: the shardings of parameters, results and named values, every collective with its
-// source line and predicted time, and the FLOP of one device. They are read from the propagated and the partitioned
+// The facts that `spmdc inspect` reports: the shardings of parameters, results and named values, every collective with
+// its source line and predicted time, and the FLOP of one device. They are read from the propagated and the partitioned
 // module, which stay unchanged.
 //
 //===----------------------------------------------------------------------===//
@@ -37,14 +37,14 @@ struct CollectiveReport {
   int64_t tripCount = 1;         ///< Number of executions (RunCounts.h).
   int64_t steps = 1;             ///< How often the devices of a group wait for one another.
   double predictedSeconds = 0;   ///< Of one execution.
-  CollectiveMatmulKind ring =
-      CollectiveMatmulKind::None; ///< The ring, if it becomes part of a collective matmul (spmdc-collective-matmuls).
-  double hiddenSeconds = 0;       ///< The part of `predictedSeconds` that then overlaps with the product.
+  CollectiveMatmulKind ring = CollectiveMatmulKind::None; ///< The directions of the ring, if it becomes part of a
+                                                          ///< collective matmul (spmdc-collective-matmuls).
+  double hiddenSeconds = 0; ///< The part of `predictedSeconds` that then overlaps with the product.
   /// False in the branch of a conditional that does not count (CountedBranches.h).
   bool isCounted = true;
   std::string location, why;
-  std::vector<std::string> places; ///< The places of all operations that it serves, `location` first.
-  /// For each of `places`, that place and the calls that lead to it, innermost first.
+  std::vector<std::string> places; ///< The source positions of all operations that it serves, `location` first.
+  /// For each of `places`, that position and the calls that lead to it, innermost first.
   std::vector<std::vector<std::string>> callPaths;
 
   double totalWireBytes() const { return wireBytesPerDevice * static_cast<double>(tripCount); }

@@ -6,7 +6,7 @@
 
 namespace spmdc {
 
-/// A step over atoms.
+/// A step of the search for a plan, over atoms. ReshardStep is the same step over axes, in the finished plan.
 struct ReshardMove {
   ReshardStep::Kind kind = ReshardStep::Kind::AllGather;
   AtomList atoms;
@@ -16,7 +16,7 @@ struct ReshardMove {
   bool isReduction() const { return kind == ReshardStep::Kind::AllReduce || kind == ReshardStep::Kind::ReduceScatter; }
   /// Whether it makes partial sums.
   bool makesSums() const { return kind == ReshardStep::Kind::KeepOnFirst || kind == ReshardStep::Kind::PlaceInZeros; }
-  /// The state behind a step that is not an exchange.
+  /// The state after a step that is not an exchange.
   ReshardState apply(const ReshardState &before) const;
 };
 
@@ -25,8 +25,9 @@ class ReshardMoves {
 public:
   using Visitor = llvm::function_ref<void(const ReshardMove &)>;
 
-  /// A plan may also shard over the atoms of `spread`, which neither side names. A partial sum has `partialScale` times
-  /// as many bytes as an element of the array (ir/spmd/ReducePrecision.h).
+  /// `spread`: atoms over which both sides are replicated; a plan may shard over them, so that each device sends a part
+  /// (spread transfers, ReshardPlanner.h). A partial sum has `partialScale` times as many bytes as an element of the
+  /// array (ir/spmd/ReducePrecision.h).
   ReshardMoves(const ReshardSpace &space, const CostModel &model, double partialScale, AtomList spread = {});
 
   /// Visits all steps that may lead to the goal, except exchanges; if not `isWide`, only those that reduce or make

@@ -22,7 +22,8 @@ public:
 
   spmd::Sharding toSharding(const ReshardState &state) const;
 
-  /// Whether the axes and their atoms give the same shards.
+  /// Whether sharding by the state's atoms gives the same shards as sharding by the merged axes of `toSharding`. Uneven
+  /// sizes may round differently.
   bool isFaithful(const ReshardState &state) const;
 
   /// The sizes of the shards of a dimension.
@@ -44,10 +45,10 @@ public:
                                      const std::vector<spmd::AxisRef> &others) const;
   /// The number of shards over these atoms.
   double groupOf(llvm::ArrayRef<Atom> group) const;
-  /// The bytes that all devices together need and do not hold.
+  /// The exact number of bytes that all devices together need and do not hold.
   double exchangeBytes(const spmd::Sharding &source, const spmd::Sharding &target) const;
   double exchangeBytes(const ReshardState &state, const ReshardState &goal) const;
-  /// The bytes that all devices in `state` lack of the goal; with many devices a lower bound on them.
+  /// The bytes that all devices in `state` lack of the goal: exact, or with many devices (kManyDevices) a lower bound.
   double missingBytes(const ReshardState &state, const ReshardState &goal) const;
   /// A lower bound on the bytes of any plan, without a look at every device: of its shard of the goal, a device holds
   /// at most the smaller of both sizes in each dimension. Negative (no bound) if shards are uneven.
@@ -60,9 +61,9 @@ public:
   /// its group, and all but one of them are sent.
   double leastReducedBytes(const ReshardState &state, const ReshardState &goal) const;
 
-  /// The atoms over which devices must communicate. An atom is not among them if it shards the same dimension behind
-  /// major atoms of the same sizes in both states: then it selects the same elements in both, and a device finds what
-  /// it needs on devices of its own coordinate. Behind other sizes this does not hold, even at the same position: over
+  /// The atoms over which devices must communicate. An atom is not among them if it shards the same dimension, after
+  /// major atoms of the same sizes, in both states: then it selects the same elements in both, and a device finds what
+  /// it needs on devices of its own coordinate. After other sizes this does not hold, even at the same position: over
   /// a=3, b=2, c=2 the shards of b differ between (a, b) and (c, b).
   AtomList involvedAtoms(const ReshardState &state, const ReshardState &goal) const;
 

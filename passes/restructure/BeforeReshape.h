@@ -1,8 +1,8 @@
-//===- BeforeReshape.h - values in front of a reshape -----------*- C++ -*-===//
+//===- BeforeReshape.h - values before a reshape ----------------*- C++ -*-===//
 //
-// A reshape changes no element, so element-wise operations behind it can be computed in front of it: for
-// abs(reshape(x)) the value in front of the reshape is abs(x). An operation that needs the elements in any shape can
-// use that value, for which devices exchange no elements.
+// A reshape changes no element, so element-wise operations after it can be computed before it: for abs(reshape(x)) the
+// value before the reshape is abs(x). An operation that needs the elements in any shape can use that value, for which
+// devices exchange no elements.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +21,7 @@ bool canBuildBefore(mlir::Value value, ArrayType before);
 /// Builds that computation; the result has the shape and sharding of `before`.
 mlir::Value buildBefore(mlir::OpBuilder &builder, mlir::Value value, ArrayType before);
 
-/// Erases operations without uses.
+/// Erases the operations inside `root` that have no uses and no effects.
 void eraseUnused(mlir::Operation *root);
 
 } // namespace spmdc

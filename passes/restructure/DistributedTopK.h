@@ -16,8 +16,8 @@
 // first, unless they are in that order already. The second argsort is stable.
 //
 // Uneven shards are padded with filler that sorts last (first, if the last elements are wanted: argsort(x)[-k:]),
-// behind (in front of) the shard's elements: so no equal element of the shard loses to the filler. Among all candidates
-// the filler's position is behind (in front of) all others.
+// after (before) the shard's elements: so no equal element of the shard loses to the filler. Among all candidates the
+// filler's position is after (before) all others.
 //
 // An argmax is the first element of a sort.
 //

@@ -23,8 +23,9 @@ struct FactorRange {
   int64_t factor = 0, start = 0, size = 0;
 };
 
-/// The factor that a dimension's ranges are ranges of: the first one larger than 1. Nothing if the factor is not the
-/// major one in some dimension that has it, or if the operation neither maps over it nor reduces it.
+/// The major factor of a dimension, the first one larger than 1: a range of the dimension in full steps is a range of
+/// this factor. Nothing if the factor is not the major one in some dimension that has it, or if the operation neither
+/// maps over it nor reduces it.
 std::optional<int64_t> findFactor(const ShardingRule &rule, const DimFactors &dim);
 
 /// The dimension's range as a range of the factor; nothing if it does not begin and end at full steps.

@@ -54,8 +54,9 @@ public:
     int64_t getShardSize() const { return splits.empty() ? size : splits.back().size; }
   };
 
-  /// For a dimension of an array: behind a reshape that merges others into it, if no device has contiguous elements of
-  /// it (isMerged), else in its own sharding. Nothing if the dimension is not sharded.
+  /// For dimension `dim` of `value`. If a reshape made it by merging dimensions whose shards are not contiguous in it,
+  /// describes that merge (isMerged() is true); otherwise describes the dimension's own sharding. Nothing if the
+  /// dimension is not sharded.
   static std::optional<MergedDim> of(mlir::Value value, int64_t dim, const spmd::MeshShape &mesh);
   /// For an operand's dimension that `reshape` splits, in the sharding of the reshape's result.
   static std::optional<MergedDim> ofSplit(ReshapeOp reshape, int64_t dim, const spmd::MeshShape &mesh);
@@ -73,7 +74,7 @@ public:
   /// Whether each shard is a contiguous run of the dimension, in the order of devices.
   bool hasRuns() const { return runs; }
   bool isPadded() const;
-  /// Whether a shard's padding is behind all of its elements.
+  /// Whether a shard's padding is after all of its elements.
   bool isPaddedAtEnd() const;
 
   /// Replaces the dimension of `before`, which is sharded as the source, by `[shards, shardSize]`; `filler` is the
@@ -84,7 +85,7 @@ public:
   /// Merges `[shards, count]` into one dimension.
   mlir::Value join(mlir::OpBuilder &b, mlir::Location loc, mlir::Value shards) const;
   mlir::Value unjoin(mlir::OpBuilder &b, mlir::Location loc, mlir::Value joined) const;
-  /// The type of an array with `[shards, count]` in place of the dimension, sharded along the first of both.
+  /// The type of an array with `[shards, count]` instead of the dimension, sharded along the first of both.
   ArrayType typeOfShards(mlir::Type elementType, int64_t count) const;
   /// The type of the array with the dimension in its original order, sharded into runs by the same axes.
   ArrayType typeAsRuns(mlir::Type elementType) const;

@@ -1,7 +1,7 @@
 //===- MergedPositions.h - positions in merged dimensions -------*- C++ -*-===//
 //
-// Maps positions in a merged dimension (MergedDim.h) to places in its shards. For f32[4, 6@a] as f32[24], a=2, position
-// 10 is row 1, column 4: place 4 of shard 1.
+// Maps positions in a merged dimension (MergedDim.h) to indices in its shards. For f32[4, 6@a] as f32[24], a=2,
+// position 10 is row 1, column 4: index 4 of shard 1.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,19 +11,19 @@
 
 namespace spmdc {
 
-/// Builds arithmetic between positions and places of one merged dimension.
+/// Builds arithmetic between positions in one merged dimension and indices in its shards.
 class MergedPositions : IndexArithmetic {
 public:
   MergedPositions(const MergedDim &dim, mlir::OpBuilder &builder, mlir::Location where)
       : IndexArithmetic(builder, where), dim(dim) {}
 
-  /// Places, in all shards joined to one dimension, of elements at these positions, which must be in range.
+  /// The indices, in all shards joined to one dimension, of the elements at these positions, which must be in range.
   mlir::Value toJoined(mlir::Value positions) const;
 
   /// The elements of shards by ordinal: `ordinals` counts a shard's elements from 0, without padding.
   struct Found {
-    mlir::Value places;    ///< In the shard.
-    mlir::Value positions; ///< In the merged dimension.
+    mlir::Value places;    ///< Indices in the shard.
+    mlir::Value positions; ///< Positions in the merged dimension.
     mlir::Value isValid;   ///< Whether the shard has so many elements; null if no shard has padding.
   };
   /// `shards` has the number of the shard for each ordinal.

@@ -77,14 +77,14 @@ def TurnDiagonals : Pass<"spmdc-turn-diagonals", "mlir::ModuleOp"> {
 }
 
 def SkipReshapes : Pass<"spmdc-skip-reshapes", "mlir::ModuleOp"> {
-  let summary = "Moves operations in front of a reshape of sharded dimensions";
+  let summary = "Moves operations before a reshape of sharded dimensions";
   let description = [{
     Before: every array has a closed sharding (spmdc-propagate).
 
     A reshape that merges dimensions of which a minor one is sharded sends elements between devices. Sums along the
     merged dimension, lookups (take, take_along), additions at indices (scatter_add, scatter_add_along) and reshapes
-    back are computed in front of it, also if element-wise operations come between. Updates that are added to constants
-    and then reshaped are added to constants of the final shape, if only that shape can be sharded.
+    back are computed before it, also if element-wise operations come between. Updates that are added to constants and
+    then reshaped are added to constants of the final shape, if only that shape can be sharded.
 
     After: the same.
     ```
@@ -103,7 +103,7 @@ def AlignInteriors : Pass<"spmdc-align-interiors", "mlir::ModuleOp"> {
 
     Element-wise operations on slices of arrays of one size may compute a range of such an array along a sharded
     dimension, which an array.dynamic_update_slice (at constant positions), an array.pad or an array.concatenate writes
-    there. They are then run on the full array, with shifted arrays in place of the slices, and the range is selected.
+    there. They are then run on the full array, with shifted arrays instead of the slices, and the range is selected.
     Devices exchange halos once, and no computed values. Only if the range is nearly the full array.
 
     After: the same.

@@ -27,7 +27,7 @@ public:
   /// The range of a value, of this type, for `user`. Null if no sharding expresses a range on the way.
   mlir::Value take(mlir::Value value, DimRange range, ArrayType type, mlir::Operation *user);
 
-  /// A copy of the operation, in front of it, with these operands.
+  /// A copy of the operation, inserted before it, with these operands.
   mlir::Operation *clone(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, ArrayType type);
   /// Registers an operation that has been built, and whether it moves elements.
   void note(mlir::Operation *op, bool isMover);

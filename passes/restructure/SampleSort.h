@@ -30,7 +30,7 @@ struct SampleSort {
   ShardedSort &shardedSort;
   int64_t samples = 0; ///< Of each shard.
   Price price = {};    ///< For data that are spread over the shards.
-  Price toBranch = {}; ///< The part of the price in front of the branch.
+  Price toBranch = {}; ///< The part of the price before the branch.
 
   int64_t getShardSize() const { return shardedSort.shardSize; }
   /// The largest distance of two samples.

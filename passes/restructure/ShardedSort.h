@@ -85,7 +85,7 @@ public:
   SortBuilder(ShardedSort &shardedSort, mlir::OpBuilder builder);
 
 protected:
-  /// The operand's type with dimensions of these sizes in place of the sorted one. The first of them is sharded if
+  /// The operand's type with dimensions of these sizes instead of the sorted one. The first of them is sharded if
   /// `isSharded`.
   ArrayType makeType(mlir::Type elementType, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
   ArrayType typeLike(mlir::Value x, llvm::ArrayRef<int64_t> sizes, bool isSharded = true) const;
@@ -114,7 +114,7 @@ protected:
   ArrayType original;
 };
 
-/// The value that sorts behind every other element.
+/// The value that sorts after every other element.
 Scalar lastOf(mlir::Type type, bool isDescending);
 
 } // namespace spmdc

@@ -11,7 +11,12 @@
 // under the first follows from its position under the second by dropping minor digits: [a:(1)2] is a prefix of [a], [a]
 // of [a, b], but [b] not of [a, b]. Extending a sharding means replacing a list by one of which it is a prefix.
 //
-// The textual and MLIR forms are AxisRefAttr; MeshAxes converts.
+// Other forms of an axis or a part of it, with their lists; MeshAxes converts from and to AxisRefAttr:
+//
+//   AxisPart       AxisList            propagation
+//   AxisRefAttr    AxesAttr            the IR: shardings and collectives (ir/spmd/SpmdBase.td)
+//   spmd::AxisRef  AxisRefs            strategies, reshards and the runtime (runtime/sharding/Sharding.h, FactorAxes.h)
+//   std::string    VaryingAxes::Axes   analyses of full axes (ir/spmd/VaryingAxes.h, passes/collectives/ShardedAxes.h)
 //
 //===----------------------------------------------------------------------===//
 #pragma once

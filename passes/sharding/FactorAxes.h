@@ -1,7 +1,9 @@
 //===- FactorAxes.h - the axes of an operation's factors --------*- C++ -*-===//
 //
 // An assignment of axes to the factors of an operation's sharding rule decides how the operation runs on the devices;
-// the sharding of each operand and result follows from it. The functions here convert between the two.
+// the sharding of each operand and result follows from it. The functions here convert between the two, for strategies.
+// Propagation has a projection of its own (passes/propagate/ShardingProjection.h), which also keeps closed dimensions
+// and overflow.
 //
 // Worked example, reshape f32[8, 6] -> f32[2, 4, 6] with factors p = 2, q = 4, r = 6 on a mesh (a=2, b=2): the operand
 // sharding [@(a, b), _] gives p: a, q: b; the result's sharding is then [@a, @b, _].

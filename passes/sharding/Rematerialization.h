@@ -17,8 +17,8 @@
 
 namespace spmdc {
 
-/// Whether any part of the value can be computed from splat constants, iotas, scalars and broadcast arrays; reshards
-/// are looked through. Visits a bounded number of operations.
+/// Whether every shard of the value, in any sharding, can be computed from splat constants, iotas, scalars and
+/// broadcast arrays; reshards are looked through. Visits a bounded number of operations.
 bool isRematerializable(mlir::Value value);
 
 /// Whether the value is a constant that is zero everywhere.
@@ -43,8 +43,8 @@ struct ShardingPair {
 std::optional<llvm::SmallVector<ShardingPair>> listReshardsToRematerialize(const spmd::MeshShape &mesh,
                                                                            mlir::Value value, ArrayType wanted);
 
-/// Rematerializes a value in the sharding of partial sums, with a spmd.reshard for each of these reshards.
-/// `listReshardsToRematerialize` must have found them.
+/// Builds the operations that compute `value` in the sharding `wanted`, with a spmd.reshard for each pair of
+/// `listReshardsToRematerialize`, which must have succeeded. Used for operands beside partial sums.
 mlir::Value rematerialize(mlir::OpBuilder &builder, const spmd::MeshShape &mesh, mlir::Value value, ArrayType wanted);
 
 } // namespace spmdc

@@ -1,7 +1,7 @@
 //===- DimSplitter.h - one dimension written as several ---------*- C++ -*-===//
 //
-// Writes a dimension as several in all operations that connect it with itself (DimGroups.h). A reshape is inserted in
-// front of an operation that needs the original dimension, and behind a value that cannot be computed otherwise (a
+// Writes a dimension as several in all operations that connect it with itself (DimGroups.h). A reshape is inserted
+// before an operation that needs the original dimension, and after a value that cannot be computed otherwise (a
 // parameter). The reshape that merged the dimensions then changes nothing and is erased:
 //
 //     %0 = reshape %x : <f32[4, 6, 8]> -> <f32[24, 8]>

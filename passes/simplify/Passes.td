@@ -63,7 +63,7 @@ def SplitMergedDimsPass : Pass<"spmdc-split-merged-dims", "mlir::ModuleOp"> {
     a merged dimension in all operations that treat each of its indices independently, or reduce over all of them:
     element-wise operations, free, batch and contracted dimensions of products, reductions, loops and branches. A
     reshape remains if an operation needs the merged dimension (sorts, slices, lookups along it, results, annotated
-    values), and behind a parameter that has the merged dimension. The pass also follows the axis through later reshapes
+    values), and after a parameter that has the merged dimension. The pass also follows the axis through later reshapes
     that it would reach then.
 
     After: the same. A program changes only if an axis would shard a minor part of a merged dimension.

@@ -22,9 +22,9 @@
 
 namespace spmdc {
 
-/// The operation before which reshards of the value for `user` are inserted: in front of the outermost loop around
-/// `user` that does not contain the value, even if the loop has `user` in a branch, so that operations behind the loop
-/// can use the copies, too.
+/// The operation before which reshards of the value for `user` are inserted: the outermost loop around `user` that does
+/// not contain the value, even if the loop has `user` in a branch, so that operations after the loop can use the
+/// copies, too.
 mlir::Operation *findReshardPlace(mlir::Value value, mlir::Operation *user);
 
 /// The number of runs of `user` for each run of a reshard at `findReshardPlace`.
@@ -60,7 +60,7 @@ public:
   /// A lower bound on the bytes to send for the wanted sharding, as CollectiveCost::linkBytes.
   double getLeastBytes(mlir::Value value, ArrayType wanted, mlir::Operation *user) const;
 
-  /// The value in the wanted sharding: an available copy, the result of a new spmd.reshard in front of `user`, or a
+  /// The value in the wanted sharding: an available copy, the result of a new spmd.reshard before `user`, or a
   /// rematerialized value there.
   mlir::Value take(mlir::Value value, ArrayType wanted, mlir::Operation *user, llvm::StringRef why);
 

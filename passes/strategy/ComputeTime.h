@@ -5,19 +5,20 @@
 
 namespace spmdc {
 
-/// How many times faster the iterations of a loop have to become before an array of which they read parts is held in
-/// front of the loop as more than a device's shard. If the array is gathered there, n parts of b bytes take L + n b / r
-/// instead of n (L + b / r) if each is gathered, or broadcast by its owner: 4 times less only if b < L r / 3, 17 KB by
-/// the default rates, where latency dominates. So a device holds at most that for each latency that is saved: the steps
-/// of a recurrence are gathered, the weights of layers (FSDP) are not.
+/// Threshold for gathering an array before a loop of which each iteration reads a part: the array is gathered once,
+/// before the loop, only if that makes the iterations at least this many times faster, because the gathered copy needs
+/// more memory than a shard. With latency L and rate r, gathering n parts of b bytes at once takes L + n b / r;
+/// gathering each part in its iteration, or broadcasting it from its owner, takes n (L + b / r). The former is 4 times
+/// faster only if b < L r / 3, 17 KB by the default rates, where latency dominates. So a device holds at most 17 KB for
+/// each latency that is saved: the steps of a recurrence are gathered, the weights of layers (FSDP) are not.
 inline constexpr double kWorthHolding = 4;
 
 /// Whether memory comes before time in the operation's module (LowMemory.h).
 bool savesMemory(mlir::Operation *op);
 
 /// The factor by which a reshard of operand `index` from `now` to `wanted` runs less often than the operation: a
-/// reshard in front of the loops that do not define the operand serves all their iterations (AvailableShardings.h). If
-/// each iteration reads only a part of the array, and the copy needs more memory than the array, the factor is smaller
+/// reshard before the loops that do not define the operand serves all their iterations (AvailableShardings.h). If each
+/// iteration reads only a part of the array, and the copy needs more memory than the array, the factor is smaller
 /// (kWorthHolding).
 double getRunsPerReshard(mlir::Operation *op, unsigned index, ArrayType now, ArrayType wanted,
                          const spmd::MeshShape &mesh);

@@ -14,11 +14,12 @@ public:
       : mesh(planner.getMesh()), model(planner.getModel()), planner(planner), available(available),
         windowsOf(windowsOf), op(op), result(mlir::cast<ArrayType>(op->getResult(0).getType())) {}
 
-  /// The price of one exchange for each part, less the cost of the operations that are skipped then. Nothing if the
-  /// operation also computes, or `best` sends as little.
+  /// The price of one exchange for each part, minus the cost of the operations that become unnecessary. Nothing if the
+  /// operation does more than move elements, or if neither `best` nor the exchanges send anything.
   std::optional<Price> ofMoves(const Price &best);
 
-  /// The price of the operation's share of a window; of no memory traffic if the operation is not built.
+  /// The operation's share of the price of the window's exchange, and its own memory traffic unless it is skipped
+  /// (Windows::isSkipped). Nothing if the operation reads no window.
   std::optional<Price> ofWindow();
 
   /// The price of a reshape as one exchange: of the ends of runs if possible (Regrouping.h), otherwise of any elements

@@ -5,8 +5,8 @@
 
 namespace spmdc {
 
-/// Attribute of a module that exceeds its memory budget otherwise. The partitioner then prefers memory to time: an
-/// array of which the iterations of a loop read parts is not held in front of the loop as more than its shard.
+/// Attribute of a module that would exceed its memory budget without it. The partitioner then prefers memory to time:
+/// it does not gather an array before a loop of which each iteration reads a part.
 inline constexpr llvm::StringLiteral kLowMemoryAttrName = "spmd.holds_little";
 
 } // namespace spmdc

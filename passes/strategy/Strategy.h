@@ -7,6 +7,11 @@
 // included; and the reshard of the result (or reduction of its partial sums). The cheapest strategy wins; among equally
 // cheap ones the one that sends least, then the one listed first, which is closest to the result.
 //
+// Two kinds of strategy replace collectives: one exchange between the present shardings (`movesDirectly`), and an owner
+// read instead of the reduction of the result (OwnerRead.h). To add a kind (docs/add-strategy.md): a header of
+// passes/exchange finds and builds it, ExchangePrices.h or StrategySearch::getPrice (Strategy.cpp) prices it, and
+// passes/partition/Partition.cpp builds it.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -47,9 +52,9 @@ using WindowsOf = llvm::function_ref<const Windows *(mlir::Operation *)>;
 
 /// A strategy, and the properties that do not depend on the shardings around the operation.
 struct StrategyEntry {
-  Strategy strategy;                   ///< Without a price; only the axes until `tryAssign`.
+  Strategy strategy;                   ///< Without a price; only the axes until StrategyTable::tryAssign.
   double leastComputeSeconds = 0;      ///< A lower bound, from the factors alone.
-  std::optional<bool> isPossible = {}; ///< Whether shardings express the assignment; set by `tryAssign`.
+  std::optional<bool> isPossible = {}; ///< Whether shardings express the assignment; set by StrategyTable::tryAssign.
   double computeSeconds = 0;
 };
 

@@ -20,11 +20,11 @@ namespace spmdc {
 struct OperationFacts {
   OperationRule operationRule;
   bool movesElements = false;
-  bool takesEach = false; ///< Maps each element to one element,
-  bool reduces = false;   ///< or several to one.
-  /// Identifies what the strategy depends on beside shardings; equal for equal operations.
+  bool takesEach = false; ///< Whether each element is mapped to one element.
+  bool reduces = false;   ///< Whether several elements are mapped to one.
+  /// A number of the operation's sharding rule, attributes and types without shardings; equal for equal operations.
   const void *fixed = nullptr;
-  /// Identifies the operations that would rematerialize the operands; `ingredients` are the values that they read.
+  /// A number of the operations that would rematerialize the operands; `ingredients` are the values that they read.
   const void *recipes = nullptr;
   llvm::SmallVector<mlir::Value> ingredients = {};
 };
@@ -65,7 +65,7 @@ public:
 private:
   /// A unique number for each list of parts, to be a part of other keys.
   const void *numberOf(std::vector<const void *> parts);
-  /// The parts of a key without the recipes.
+  /// The parts of a key without `recipes`.
   OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const;
   static void addRecipes(const OperationFacts &facts, OperationKey &key);
 
@@ -76,7 +76,7 @@ private:
   /// By `fixed` and `recipes` of OperationFacts.
   llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
   std::unordered_map<OperationKey, Strategy, OperationKey::Hash> strategies; ///< Never iterated.
-  /// Keys without recipes; never iterated.
+  /// Keys without `recipes`; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;
   Strategy uncached;
 };

@@ -9,8 +9,8 @@ namespace spmdc {
 /// Whether all assignments between these shardings can be cached in the operation's rule: they name no part of an axis.
 bool canCacheFactorAxes(const std::vector<spmd::Sharding> &operands, const spmd::Sharding &result);
 
-/// Makes table entries of assignments for one operation. The properties of an assignment that do not depend on the
-/// shardings around the operation are computed on demand, and cached in the operation's rule.
+/// Makes table entries (StrategyEntry) of assignments for one operation. The properties of an assignment that do not
+/// depend on the shardings around the operation are computed on demand, and cached in the operation's rule.
 class StrategyTable {
 public:
   /// All references have to outlive this object.
