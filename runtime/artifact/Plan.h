@@ -67,7 +67,7 @@ using BufferId = int32_t;
 struct LaunchStep {
   int32_t kernel = 0; ///< Index into Plan::kernels.
   std::vector<BufferId> operands;
-  int64_t extent = 1;  ///< Iterations of the parallel range.
+  int64_t extent = 1;  ///< CPU: iterations of the parallel range. CUDA: blocks of the grid.
   int64_t grain = 1;   ///< Least number of iterations that is worth another thread.
   int32_t outputs = 1; ///< The number of outputs; they are the last operands.
 };
@@ -109,8 +109,9 @@ enum class CollectiveKind : uint8_t {
 };
 enum class ReductionKind : uint8_t { Sum, Prod, Max, Min, And, Or };
 
-/// One collective. Shards follow nested ceilings over `axes` (major to minor): a gather concatenates the shards and
-/// drops elements beyond the result's size; a scatter splits an array into shards, of which the last ones may be short.
+/// One collective. Shards follow nested ceilings (Sharding.h) over `axes` (major to minor): a gather concatenates the
+/// shards and drops elements beyond the result's size; a scatter splits an array into shards, of which the last ones
+/// may be short.
 struct CollectiveDesc {
   CollectiveKind kind = CollectiveKind::AllReduce;
   ReductionKind reduction = ReductionKind::Sum;
@@ -158,7 +159,7 @@ struct CopyStep {
 
 struct Step;
 
-/// Runs one of two branches; the predicate (bool[]) is the same on every device.
+/// Runs one of two branches. The predicate (bool[]) may differ between devices only if no branch has a collective.
 struct IfStep {
   BufferId predicate = 0;
   std::vector<Step> thenSteps, elseSteps;

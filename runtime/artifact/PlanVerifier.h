@@ -5,7 +5,7 @@
 //
 //   P1  mesh: unique axis names, sizes of at least 1, at most 2^24 devices.
 //   P2  values: no size negative or overflowing; every sharding axis (or part of one) is of the mesh and used once;
-//       the local shape is the one that nested ceilings give.
+//       the local shape is the one that nested ceilings (Sharding.h) give.
 //   P3  buffers: argument and result numbers exist; offsets are aligned to the element and, with the size, stay within
 //       the value, the arena or the constants.
 //   P4  steps: kernels and buffers exist; nothing writes to constants by copy, matmul or collective; sizes of copies

@@ -18,9 +18,9 @@ namespace spmd {
 
 /// An array to which a name refers, and its key below that name.
 struct NamedLeaf {
-  size_t index = 0; ///< Among the plan's arrays.
-  std::string key;  ///< `w` of `p.w` for the name `p`; the full name if the name is that of an array.
-  bool isField = false;
+  size_t index = 0;     ///< Among the plan's arrays.
+  std::string key;      ///< `w` of `p.w` for the name `p`; the full name if the name is that of an array.
+  bool isField = false; ///< Whether the name is that of a struct, and the array one of its fields.
 };
 
 /// Returns for each array the number of its result. Arrays with the same name before the first dot belong to one

@@ -2,7 +2,8 @@
 //
 // Describes every collective from the view of the receiving device: a list of boxes, each copied (or, for
 // reduce_scatter, reduced) from the operands of the group's members; the rest of the result is set to zero. Pure
-// arithmetic on nested ceilings; any backend that can read or send boxes may use it.
+// arithmetic on nested ceilings (Sharding.h). Shared memory, network and NCCL all execute these boxes, so a new
+// collective that moves elements is a case in Movement.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -66,8 +66,7 @@ public:
   void run(uint64_t launch, const std::vector<DeviceBufferRef> &arguments, const std::vector<DeviceBufferRef> &results,
            std::vector<ProfileEvent> *profile);
 
-  /// Call it after a run that failed for this cause, and after Communicator::abort. Returns when nothing uses the
-  /// memory of that run any more.
+  /// Waits until nothing uses the memory of a run that has failed for this cause. Called after Communicator::abort.
   void settle(const std::string &cause) noexcept;
 
   /// The location of the current step, or of the last step of the last run; for the device's thread.
@@ -152,8 +151,9 @@ private:
   /// One collective step: a call or, if the root is a run-time value, one call for each possible root.
   struct Collective {
     std::vector<std::unique_ptr<CollectiveCall>> byRoot;
-    std::vector<std::unique_ptr<DeviceCollective>> onDevice; ///< Used instead of `calls` if the device performs them.
-    size_t inFlight = 0;                                     ///< Index of the call in flight.
+    /// Used instead of `byRoot` if the device performs the collective itself.
+    std::vector<std::unique_ptr<DeviceCollective>> onDevice;
+    size_t inFlight = 0; ///< Index of the call in flight.
     BufferId result = 0;
     DeviceBufferRef operandStaging, resultStaging;
   };

@@ -1,7 +1,8 @@
 //===- ExecutionBackend.h - runs plans on a kind of device ------*- C++ -*-===//
 //
 // One object for each loaded artifact: it holds the code, and creates a program for each device of this process. A new
-// kind of device is an entry of the table in ExecutionBackend.cpp.
+// kind of device is an entry of the table in ExecutionBackend.cpp; docs/add-backend.md lists all other files to change,
+// among them Device.h, PlanVerifier.cpp, compiler/Target.h, passes/pipeline/Pipeline.h and api/Job.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

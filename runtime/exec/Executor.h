@@ -95,7 +95,7 @@ public:
   virtual ~Executor() = default;
 
   /// Collective among the processes of the mesh if the plan has collectives. Throws spmd::Error if the code does not
-  /// fit this CPU, a symbol is missing, or the mesh does not match the devices.
+  /// run on these devices, a symbol is missing, or the mesh does not match the devices.
   static std::unique_ptr<Executor> create(std::shared_ptr<const Artifact> artifact, ExecutorOptions options);
 
   virtual const Artifact &getArtifact() const = 0;

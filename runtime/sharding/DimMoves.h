@@ -20,8 +20,9 @@ namespace spmd {
 /// If `length` > 0, each device's shard of the target is a window of `length` elements, and windows may overlap. The
 /// windows follow the shards of a dimension of `base` elements that is sharded as the target is; one of its elements
 /// stands for `step` elements of the source. If shard w begins at element b, position j of window w is the source
-/// element shift + b * step + j * stride. If shard w is n elements short, the last n * step / stride positions of its
-/// window, rounded down, are empty; the window of an empty shard is empty. The stride of windows is positive.
+/// element shift + b * step + j * stride. If shard w has n elements fewer than a full shard, the last n * step / stride
+/// positions of its window, rounded down, are empty; the window of an empty shard is empty. The stride of windows is
+/// positive.
 ///
 /// A `dilation` d puts the source elements d positions apart: the formulas above give a position p, and the target
 /// element is the source element p / d if d divides p, else zero. Dilation and stride are coprime.

@@ -1,6 +1,7 @@
 //===- MeshCoordinates.h - coordinates along the axes of a dimension -*- C++ -*-===//
 //
-// Devices are counted by the axes that shard a dimension, never one by one.
+// Helpers for the mesh axes that shard one dimension, and for loops over the coordinates along a few mesh axes only,
+// because a mesh may have very many devices.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

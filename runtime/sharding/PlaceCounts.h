@@ -14,8 +14,8 @@ struct Counts {
   double needed = 0, held = 0;
 };
 
-/// Counts of one part (a dimension or a group of reshaped dimensions) for each combination of coordinates along the
-/// mesh axes that shard it; the last axis is the fastest.
+/// Counts of one part (a dimension or a group of reshaped dimensions): `places` has one entry for each combination of
+/// coordinates along `axes`, the mesh axes that shard it; the last axis is the fastest.
 struct PlaceCounts {
   std::vector<size_t> axes;
   std::vector<Counts> places;

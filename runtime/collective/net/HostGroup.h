@@ -26,7 +26,8 @@ struct HostGroup {
   int64_t selfHost() const { return hostOf[self]; }
   bool isHere(int64_t member) const { return hostOf[member] == selfHost(); }
   int64_t leader(int64_t host) const { return hosts[host][0]; }
-  /// The deputy on a host for a member of another host: the members of the other host spread over those of this one.
+  /// The member on `host` that reduces and sends that host's contribution to `member`, a member on another host. The
+  /// deputies for the members of one host are spread over the members of `host`.
   int64_t deputy(int64_t host, int64_t member) const { return hosts[host][rankOf[member] % hosts[host].size()]; }
 };
 

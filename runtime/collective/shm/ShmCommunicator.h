@@ -17,7 +17,7 @@ class ShmCommunicator;
 /// A call as its endpoint sees it.
 class AnnouncedCall : public CollectiveCall {
 public:
-  /// Calls done, unless that has happened already.
+  /// Completes the call, as `done` does; nothing if it is complete already.
   virtual void finish() = 0;
   virtual uint64_t getFingerprint() const = 0;
   /// Description of the call with its source location.
