@@ -35,6 +35,7 @@
 
 namespace spmdc {
 
+/// As in Shardy; not a Strategy (passes/strategy), which runs an operation.
 enum class PropagationStrategy { Basic, Aggressive, Settle, Displace };
 
 /// Returns the direction in which a factor, given by its index, propagates.

@@ -10,6 +10,7 @@
 
 namespace spmdc {
 
+/// Named as Shardy's TensorShardingAttr; elsewhere `Tensor` (ir/interfaces/Tensor.h) is a value of the evaluators.
 struct TensorSharding {
   struct Dim {
     AxisList axes;
