@@ -110,5 +110,25 @@ TEST_F(RunCountsOf, ShareIsOfThoseThatTakeTheArmsAround) {
   EXPECT_EQ(shares, (std::vector<std::optional<double>>{0.5, std::nullopt}));
 }
 
+TEST_F(RunCountsOf, BranchesOfOneIterationAndLoopsInBranches) {
+  // In a loop of one iteration, and in the branch that no iteration takes.
+  EXPECT_EQ(count(loop(3, 4, "%i", remainderIs("%q", "%i", "%c4", "%c3") + branch("%q", kNegate, kNegate))),
+            (Counts{1, 0}));
+  // The inner loop runs in the iterations that take the branch around it.
+  EXPECT_EQ(count(loop(0, 12, "%i",
+                       remainderIs("%q", "%i", "%c4", "%c1") + branch("%q", loop(0, 5, "%j", kNegate), kNegate))),
+            (Counts{12 / 4 * 5, 9}));
+}
+
+TEST_F(RunCountsOf, EstimatesOfIterations) {
+  auto estimate = [&](int64_t from, int64_t to) {
+    count(loop(from, to, "%i", kNegate));
+    return estimateIterations(*(*module->getOps<func::FuncOp>().begin()).getOps<ForOp>().begin());
+  };
+  EXPECT_EQ(estimate(2, 9), 7);
+  EXPECT_EQ(estimate(0, 1), 1);
+  EXPECT_EQ(estimate(0, 0), 1); // At least once.
+}
+
 } // namespace
 } // namespace spmdc
