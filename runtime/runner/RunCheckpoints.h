@@ -7,7 +7,7 @@
 #pragma once
 
 #include "runtime/api/Checkpoint.h"
-#include "runtime/runner/RunCarry.h"
+#include "runtime/runner/Carry.h"
 #include "runtime/runner/RunProgram.h"
 #include "runtime/runner/StopRequest.h"
 

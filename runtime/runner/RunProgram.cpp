@@ -9,18 +9,18 @@
 #include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
 #include "runtime/io/NumpyPrinter.h"
+#include "runtime/runner/CallTimes.h"
+#include "runtime/runner/EndingThread.h"
+#include "runtime/runner/Inputs.h"
+#include "runtime/runner/JoinColumns.h"
 #include "runtime/runner/Metrics.h"
+#include "runtime/runner/OptionChecks.h"
+#include "runtime/runner/Outputs.h"
+#include "runtime/runner/ProcessLaunch.h"
+#include "runtime/runner/ProfileRecord.h"
 #include "runtime/runner/RunBatches.h"
 #include "runtime/runner/RunCheckpoints.h"
-#include "runtime/runner/RunChecks.h"
-#include "runtime/runner/RunColumns.h"
-#include "runtime/runner/RunEnd.h"
-#include "runtime/runner/RunInputs.h"
-#include "runtime/runner/RunLaunch.h"
-#include "runtime/runner/RunOutputs.h"
-#include "runtime/runner/RunProfile.h"
 #include "runtime/runner/RunReport.h"
-#include "runtime/runner/RunTiming.h"
 #include "runtime/runner/StartFailure.h"
 #include "runtime/runner/StopRequest.h"
 #include "runtime/support/File.h"
@@ -489,7 +489,7 @@ private:
   std::shared_ptr<const Artifact> artifact;
   CheckedRun checked;
   /// Shared with the client, which may outlive this object.
-  std::shared_ptr<RunEnd> end = std::make_shared<RunEnd>();
+  std::shared_ptr<EndingThread> end = std::make_shared<EndingThread>();
   // Members, so that an error is reported to the job before anything is destroyed.
   std::shared_ptr<Job> job;
   Client *joining = nullptr; ///< Before there is a job.

@@ -1,4 +1,4 @@
-//===- RunLaunch.h - the processes that `run` starts ------------*- C++ -*-===//
+//===- ProcessLaunch.h - the processes that `run` starts --------*- C++ -*-===//
 #pragma once
 
 #include "runtime/runner/RunLog.h"

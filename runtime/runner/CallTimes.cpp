@@ -1,6 +1,6 @@
-//===- RunTiming.cpp - durations of calls ---------------------------------===//
+//===- CallTimes.cpp - durations of calls ---------------------------------===//
 
-#include "runtime/runner/RunTiming.h"
+#include "runtime/runner/CallTimes.h"
 
 #include "runtime/support/CountText.h"
 

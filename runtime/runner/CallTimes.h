@@ -1,4 +1,4 @@
-//===- RunTiming.h - durations of calls -------------------------*- C++ -*-===//
+//===- CallTimes.h - durations of calls -------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/Job.h"

@@ -1,11 +1,11 @@
-//===- RunChecks.h - checks of a run's options ------------------*- C++ -*-===//
+//===- OptionChecks.h - checks of a run's options ---------------*- C++ -*-===//
 //
 // One process checks before anything is started.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/runner/RunCarry.h"
+#include "runtime/runner/Carry.h"
 #include "runtime/runner/RunProgram.h"
 #include "runtime/support/Env.h"
 
