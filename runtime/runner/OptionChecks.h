@@ -6,7 +6,7 @@
 #pragma once
 
 #include "runtime/runner/Carry.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/support/Env.h"
 
 namespace spmd {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/runner/RunLog.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/runner/RunReport.h"
 #include "runtime/support/Env.h"
 
