@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/api/BatchReader.h"
-#include "runtime/runner/RunChecks.h"
+#include "runtime/runner/OptionChecks.h"
 
 #include <memory>
 

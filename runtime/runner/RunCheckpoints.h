@@ -7,8 +7,8 @@
 #pragma once
 
 #include "runtime/api/Checkpoint.h"
-#include "runtime/runner/RunCarry.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/Carry.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/runner/StopRequest.h"
 
 #include <chrono>

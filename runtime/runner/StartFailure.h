@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/coordinator/Client.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/support/Env.h"
 
 #include <functional>

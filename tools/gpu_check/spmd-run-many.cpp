@@ -10,8 +10,8 @@
 #include "runtime/api/FunctionImpl.h"
 #include "runtime/api/Runtime.h"
 #include "runtime/artifact/ArtifactFile.h"
-#include "runtime/runner/RunInputs.h"
-#include "runtime/runner/RunOutputs.h"
+#include "runtime/runner/Inputs.h"
+#include "runtime/runner/Outputs.h"
 #include "runtime/support/Env.h"
 
 #include <nlohmann/json.hpp>

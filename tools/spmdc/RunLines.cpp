@@ -2,7 +2,7 @@
 
 #include "tools/spmdc/RunLines.h"
 
-#include "runtime/runner/RunInputs.h"
+#include "runtime/runner/Inputs.h"
 #include "runtime/support/Error.h"
 #include "tools/common/OptionNames.h"
 #include "tools/common/RunCommandLine.h"

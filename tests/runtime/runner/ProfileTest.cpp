@@ -1,5 +1,5 @@
 #include "runtime/runner/ClockOffset.h"
-#include "runtime/runner/RunProfile.h"
+#include "runtime/runner/ProfileRecord.h"
 
 #include "runtime/support/Error.h"
 #include "tests/support/TemporaryFolder.h"

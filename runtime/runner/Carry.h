@@ -1,4 +1,4 @@
-//===- RunCarry.h - results fed back as parameters --------------*- C++ -*-===//
+//===- Carry.h - results fed back as parameters -----------------*- C++ -*-===//
 //
 // `--carry p,m --steps K`: a program that computes one step of a loop is called K times, and the results named `p` and
 // `m` (for a struct, every leaf `p.w`, `p.b`) become the parameters of the same name in the next call.

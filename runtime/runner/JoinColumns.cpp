@@ -1,10 +1,10 @@
-//===- RunColumns.cpp - what all processes must share ---------------------===//
+//===- JoinColumns.cpp - what all processes must share --------------------===//
 
-#include "runtime/runner/RunColumns.h"
+#include "runtime/runner/JoinColumns.h"
 
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
-#include "runtime/runner/RunInputs.h"
+#include "runtime/runner/Inputs.h"
 
 #include <charconv>
 #include <map>

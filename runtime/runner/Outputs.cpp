@@ -1,6 +1,6 @@
-//===- RunOutputs.cpp - the results of `run` ------------------------------===//
+//===- Outputs.cpp - the results of `run` ---------------------------------===//
 
-#include "runtime/runner/RunOutputs.h"
+#include "runtime/runner/Outputs.h"
 
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/ResultNames.h"

@@ -1,6 +1,6 @@
-//===- RunCarry.cpp - results fed back as parameters ----------------------===//
+//===- Carry.cpp - results fed back as parameters -------------------------===//
 
-#include "runtime/runner/RunCarry.h"
+#include "runtime/runner/Carry.h"
 #include "runtime/artifact/ResultNames.h"
 #include "runtime/support/Error.h"
 

@@ -1,6 +1,6 @@
-//===- RunEnd.cpp - ending a process whose job is over --------------------===//
+//===- EndingThread.cpp - ending a process whose job is over --------------===//
 
-#include "runtime/runner/RunEnd.h"
+#include "runtime/runner/EndingThread.h"
 
 #include "runtime/support/BackgroundThread.h"
 
@@ -13,13 +13,13 @@ namespace spmd {
 
 constexpr std::chrono::seconds tellLimit{1};
 
-void RunEnd::begin() {
+void EndingThread::begin() {
   if (hasBegun.exchange(true))
     for (;;)
       pause();
 }
 
-void RunEnd::endInstead(int status, const std::function<void()> &tell) {
+void EndingThread::endInstead(int status, const std::function<void()> &tell) {
   if (hasBegun.exchange(true))
     return;
   std::promise<void> told;

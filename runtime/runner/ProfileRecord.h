@@ -1,4 +1,4 @@
-//===- RunProfile.h - a trace of every step (--profile) ---------*- C++ -*-===//
+//===- ProfileRecord.h - a trace of every step (--profile) ------*- C++ -*-===//
 //
 // Chrome's trace format, as Perfetto and chrome://tracing show it: a process for each process, a lane for each device,
 // a slice for each launch and each of its steps with its source line, and arrows from the first device of a

@@ -1,12 +1,13 @@
-//===- RunTiming.cpp - durations of calls ---------------------------------===//
+//===- CallTimes.cpp - durations of calls ---------------------------------===//
 
-#include "runtime/runner/RunTiming.h"
+#include "runtime/runner/CallTimes.h"
 
 #include "runtime/support/CountText.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace spmd {
@@ -17,6 +18,12 @@ double rounded(double value) { return static_cast<double>(static_cast<int64_t>(v
 std::string number(double value) { return nlohmann::json(rounded(value)).dump(); }
 
 } // namespace
+
+int64_t steadyNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::vector<double> CallDurations::getCounted() const {
+  return {durations.begin() + (durations.size() > 1 ? 1 : 0), durations.end()};
+}
 
 std::string RunTimes::text() const {
   if (runs == 0)

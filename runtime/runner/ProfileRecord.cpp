@@ -1,6 +1,6 @@
-//===- RunProfile.cpp - a trace of every step (--profile) -----------------===//
+//===- ProfileRecord.cpp - a trace of every step (--profile) --------------===//
 
-#include "runtime/runner/RunProfile.h"
+#include "runtime/runner/ProfileRecord.h"
 
 #include "runtime/runner/VerdictJson.h"
 #include "runtime/support/Error.h"

@@ -1,13 +1,13 @@
-//===- RunChecks.cpp - checks of a run's options --------------------------===//
+//===- OptionChecks.cpp - checks of a run's options -----------------------===//
 
-#include "runtime/runner/RunChecks.h"
+#include "runtime/runner/OptionChecks.h"
 
 #include "runtime/api/Disagreement.h"
 #include "runtime/api/Job.h"
 #include "runtime/coordinator/Describe.h"
+#include "runtime/runner/Inputs.h"
+#include "runtime/runner/Outputs.h"
 #include "runtime/runner/RunCheckpoints.h"
-#include "runtime/runner/RunInputs.h"
-#include "runtime/runner/RunOutputs.h"
 #include "runtime/support/CountText.h"
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-//===- RunColumns.h - what all processes must share -------------*- C++ -*-===//
+//===- JoinColumns.h - what all processes must share ------------*- C++ -*-===//
 //
 // The processes compare these when they join.
 //
@@ -6,7 +6,7 @@
 #pragma once
 
 #include "runtime/artifact/Plan.h"
-#include "runtime/runner/RunChecks.h"
+#include "runtime/runner/OptionChecks.h"
 
 namespace spmd {
 

@@ -1,4 +1,4 @@
-//===- RunEnd.h - ending a process whose job is over ------------*- C++ -*-===//
+//===- EndingThread.h - ending a process whose job is over ------*- C++ -*-===//
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace spmd {
 /// Decides which thread ends a process whose job is over. Usually the program's thread does, as soon as it learns of
 /// the verdict. If it cannot (it is stuck in a file or in a pipe without a reader), the thread that received the
 /// verdict ends the process, so that no process outlives its job. The first of them to call does it alone.
-class RunEnd {
+class EndingThread {
 public:
   /// To be called before the program reports an error and ends. Does not return if another thread ends the process
   /// already.

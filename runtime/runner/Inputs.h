@@ -1,4 +1,4 @@
-//===- RunInputs.h - the arguments of `run` ---------------------*- C++ -*-===//
+//===- Inputs.h - the arguments of `run` ------------------------*- C++ -*-===//
 //
 // `--input NAME=SPEC`: a file (.npy, .npz, .safetensors) of which each process reads the bytes that its devices hold,
 // or one of `zeros`, `ones`, `iota` and `normal:SEED`, or `batches:FILE.npy`: the next rows of the file at each step. A

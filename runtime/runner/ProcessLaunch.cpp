@@ -1,12 +1,12 @@
-//===- RunLaunch.cpp - the processes that `run` starts --------------------===//
+//===- ProcessLaunch.cpp - the processes that `run` starts ----------------===//
 
-#include "runtime/runner/RunLaunch.h"
+#include "runtime/runner/ProcessLaunch.h"
 
 #include "runtime/api/Job.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/checkpoint/CheckpointDirectory.h"
 #include "runtime/coordinator/Launcher.h"
-#include "runtime/runner/RunChecks.h"
+#include "runtime/runner/OptionChecks.h"
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 #include "runtime/support/Token.h"

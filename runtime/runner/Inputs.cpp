@@ -1,6 +1,6 @@
-//===- RunInputs.cpp - the arguments of `run` -----------------------------===//
+//===- Inputs.cpp - the arguments of `run` --------------------------------===//
 
-#include "runtime/runner/RunInputs.h"
+#include "runtime/runner/Inputs.h"
 
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/io/BoxCopy.h"

@@ -1,12 +1,12 @@
-//===- RunChecks.h - checks of a run's options ------------------*- C++ -*-===//
+//===- OptionChecks.h - checks of a run's options ---------------*- C++ -*-===//
 //
 // One process checks before anything is started.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/runner/RunCarry.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/Carry.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/support/Env.h"
 
 namespace spmd {

@@ -1,8 +1,8 @@
-//===- RunLaunch.h - the processes that `run` starts ------------*- C++ -*-===//
+//===- ProcessLaunch.h - the processes that `run` starts --------*- C++ -*-===//
 #pragma once
 
 #include "runtime/runner/RunLog.h"
-#include "runtime/runner/RunProgram.h"
+#include "runtime/runner/RunOptions.h"
 #include "runtime/runner/RunReport.h"
 #include "runtime/support/Env.h"
 

@@ -1,12 +1,27 @@
-//===- RunTiming.h - durations of calls -------------------------*- C++ -*-===//
+//===- CallTimes.h - durations of calls -------------------------*- C++ -*-===//
 #pragma once
 
 #include "runtime/api/Job.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace spmd {
+
+/// Returns the steady clock, in nanoseconds.
+int64_t steadyNs();
+
+/// The durations of a process's calls, in microseconds.
+class CallDurations {
+public:
+  void add(double microseconds) { durations.push_back(microseconds); }
+  /// Returns those of all calls but the first, which warms caches up; that of the first if there is no other.
+  std::vector<double> getCounted() const;
+
+private:
+  std::vector<double> durations;
+};
 
 /// The times of all calls but the first, which warms caches up; of the first if there is no other. Without any call
 /// (all steps of the loop were done before) `runs` is 0, and the times of calls are null in the JSON.

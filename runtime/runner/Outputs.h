@@ -1,4 +1,4 @@
-//===- RunOutputs.h - the results of `run` ----------------------*- C++ -*-===//
+//===- Outputs.h - the results of `run` -------------------------*- C++ -*-===//
 //
 // `--output NAME=FILE`: .npy for an array, .npz or .safetensors for a struct (or an array, under its name); `--print`
 // and `--print-shards`. Full values are gathered on process 0, which alone writes and prints them.
