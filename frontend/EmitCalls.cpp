@@ -15,16 +15,6 @@ namespace spmdc {
 /// Inlining multiplies operations; more than this would exhaust a machine's memory.
 static constexpr size_t maxOperations = 200000;
 
-std::vector<std::string_view> Emitter::functionNames() const {
-  std::vector<std::string_view> names;
-  for (const FnDecl &fn : program.functions)
-    names.push_back(fn.name.text);
-  for (const FnDecl &fn : prelude.functions)
-    names.push_back(fn.name.text);
-  llvm::append_range(names, builtinNames());
-  return names;
-}
-
 static bool isCallOf(const CallExpr &call, std::string_view function) {
   const auto *name = dynAs<NameExpr>(*call.callee);
   return name && name->name == function;
@@ -35,7 +25,6 @@ void Emitter::checkSize(Range where) {
     fail(where, "with all calls inlined the program has more than 200000 operations");
 }
 
-/// A user's function hides those of the prelude and operations; the prelude sees only its own functions and operations.
 Value Emitter::call(const CallExpr &e) {
   checkSize(e.range);
   const auto *callee = dynAs<NameExpr>(*e.callee);
@@ -51,59 +40,36 @@ Value Emitter::call(const CallExpr &e) {
       failMethod(*method);
     failCallee(*e.callee);
   }
-  if (const Value *local = lookup(callee->name); local && local->isFunction())
+  const NameUse &use = resolution.at(callee->name);
+  if (const Value *local = localValue(use); local && local->isFunction())
     return callValue(*local->function, e);
   if (!frame || !frame->fn)
     fail(e.range, "a const cannot call a function");
-  if (!frame->isPrelude && llvm::is_contained(program.brokenNames, callee->name))
+  switch (use.asCalled()) {
+  case CalledNameKind::Broken:
     throw Poisoned();
-  if (!frame->isPrelude)
-    if (const FnDecl *fn = findFunction(program, callee->name))
-      return callFunction(*fn, /*isPrelude=*/false, e);
-  if (const FnDecl *fn = findFunction(prelude, callee->name))
-    return callFunction(*fn, /*isPrelude=*/true, e);
-  if (isTransformCall(e))
+  case CalledNameKind::Function:
+    return callFunction(*use.fn, use.isPrelude, e);
+  case CalledNameKind::Transform:
     fail(e.range, "'" + std::string(callee->name) + "(f)' is a function: its arguments follow, as in " +
                       std::string(callee->name) + "(f)(x)");
-  if (const Builtin *builtin = findBuiltin(callee->name))
-    return callBuiltin(*builtin, e);
-  std::string quoted = "'" + std::string(callee->name) + "'";
-  if (const Value *local = lookup(callee->name)) {
-    if (local->isPoison())
-      throw Poisoned();
-    fail(callee->range, quoted + " is a value, not a function");
+  case CalledNameKind::Operation:
+    return callBuiltin(*use.builtin, e);
+  case CalledNameKind::Unknown:
+    failNotFunction(*callee);
   }
-  if (const StructDecl *decl = findStruct(callee->name)) {
-    std::string fields;
-    for (const FieldDecl &field : decl->fields)
-      fields += (fields.empty() ? " " : ", ") + std::string(field.name.text) + ": ...";
-    fail(callee->range, quoted + " is a struct; write " + std::string(callee->name) + " {" + fields + " }");
-  }
-  if (isDTypeName(callee->name))
-    fail(callee->range, quoted + " is a type; cast(x, " + std::string(callee->name) + ") converts to it");
-  if (callee->name == "not")
-    fail(callee->range, quoted + " is written '!'");
-  failUnknownFunction(callee->name, callee->range);
-}
-
-void Emitter::failUnknownFunction(std::string_view name, Range where) {
-  std::vector<std::string_view> names = functionNames();
-  std::string message = unknownName("function", name, names, /*isCalled=*/true);
-  Diagnostic &error = report(where, message);
-  const FnDecl *meant = findFunction(program, nearestName(name, names));
-  if (meant && message.ends_with(didYouMean(name, names)))
-    error.note(meant->name.range, "'" + std::string(meant->name.text) + "' is declared here");
-  throw Poisoned();
+  llvm_unreachable("unknown kind of name");
 }
 
 /// A call of an expression that is not a name: `vmap(f)(x)`, `f(x)(y)`, `(x + y)(z)`.
 void Emitter::failCallee(const Expr &callee) {
   const auto *made = dynAs<CallExpr>(callee);
   const auto *transform = made ? dynAs<NameExpr>(*made->callee) : nullptr;
-  bool isKnown = transform && (lookup(transform->name) || llvm::is_contained(functionNames(), transform->name) ||
-                               llvm::is_contained(program.brokenNames, transform->name));
-  if (transform && !isKnown)
-    failUnknownFunction(transform->name, transform->range);
+  if (transform) {
+    const NameUse &use = resolution.at(transform->name);
+    if (!localValue(use) && use.asCalled() == CalledNameKind::Unknown)
+      failUnknownFunction(transform->name, transform->range);
+  }
   fail(callee.range, "only a function's name can be called, or the result of grad, value_and_grad, checkpoint or "
                      "shard_map");
 }
@@ -114,7 +80,7 @@ void Emitter::failMethod(const FieldExpr &callee) {
   const Expr *root = callee.base;
   while (const auto *field = dynAs<FieldExpr>(*root))
     root = field->base;
-  if (!dynAs<NameExpr>(*root) || lookup(as<NameExpr>(*root).name))
+  if (!dynAs<NameExpr>(*root) || localValue(as<NameExpr>(*root)))
     need(*callee.base);
   std::string rule = "there are no methods and no modules, only functions";
   std::vector<std::string_view> names = functionNames();
@@ -231,32 +197,32 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
   }
 
   FrameScope scope(*this, fn, isPrelude, range);
-  auto &names = frame->scopes.back();
+  SizeMap sizes;
   std::vector<Value> arguments;
   for (auto [param, value] : llvm::zip(fn.params, given)) {
     arguments.push_back(value ? *value : need(*param.defaultValue));
     if (param.type)
-      solveSizes(*param.type, arguments.back(), fn.generics, names);
+      solveSizes(*param.type, arguments.back(), fn.generics, sizes);
+    bindSizes(fn.generics, sizes);
   }
   for (const Identifier &generic : fn.generics)
-    if (!names.count(generic.text)) {
+    if (!sizes.count(generic.text)) {
       refuseRanks(fn, generic.text, arguments);
       fail(generic.range, "the size '" + std::string(generic.text) +
                               "' cannot be told from the arguments: no parameter has it alone as a dimension");
     }
   for (const Identifier &generic : fn.generics)
-    note(generic.range, names[generic.text]);
-  SizeMap sizes = names;
+    note(generic.range, sizes[generic.text]);
   bool isBad = false;
-  std::map<std::string_view, Value> bound;
   for (auto [param, argument] : llvm::zip(fn.params, arguments)) {
     try {
       currentRange = argument.range;
-      bound[param.name.text] =
+      Value value =
           param.type ? declaredAs(argument, *param.type, "argument '" + std::string(param.name.text) + "' of " + quoted)
                      : argument;
-      bound[param.name.text].origin = param.name.range;
-      note(param.name.range, bound[param.name.text]);
+      value.origin = param.name.range;
+      note(param.name.range, value);
+      frame->bind(param.name.text, std::move(value));
     } catch (const Poisoned &) {
       isBad = true;
       noteSizes(*param.type, fn.generics, sizes);
@@ -264,10 +230,6 @@ Value Emitter::applyFunction(const FnDecl &fn, bool isPrelude, std::vector<std::
   }
   if (isBad)
     throw Poisoned();
-  for (auto &[name, value] : bound)
-    names[name] = value;
-  frame->scopes.emplace_back();
-
   Value result = functionBody(fn);
   if (fn.result) {
     if (result.kind == ValueKind::None)

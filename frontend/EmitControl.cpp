@@ -14,7 +14,6 @@
 #include "frontend/RegionScope.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/ScopeExit.h"
 
 namespace spmdc {
 
@@ -62,7 +61,7 @@ void Emitter::bindCarries(const std::vector<Carry> &names, const LoopCarries &ca
     left = left.drop_front(count);
     value.range = value.origin = carry.name.range;
     note(carry.name.range, value);
-    frame->scopes.back()[carry.name.text] = value;
+    frame->bind(carry.name.text, value);
   }
 }
 
@@ -151,21 +150,19 @@ bool Emitter::loopBody(const Block &body, const std::vector<Carry> &names, LoopC
   return true;
 }
 
-/// A loop's block with its carries (after the counter, if there is one) as arguments, in a scope of its own.
+/// A loop's block with its carries (after the counter, if there is one) as arguments.
 template <typename Body>
 auto Emitter::inLoopBlock(mlir::Region &region, const Identifier *counter, const std::vector<Carry> &names,
                           const LoopCarries &carries, Body body) {
   mlir::Block &block = region.emplaceBlock();
   RegionScope inside(*this, block);
-  frame->scopes.emplace_back();
-  auto leave = llvm::make_scope_exit([&] { frame->scopes.pop_back(); });
   if (counter) {
     currentRange = counter->range;
     mlir::Value argument = block.addArgument(arrayType({}, spmd::DType::I32), loc());
     Value value = Value::ofArray(argument, /*isWeak=*/false, counter->range);
     value.origin = counter->range;
     note(counter->range, value);
-    frame->scopes.back()[counter->text] = value;
+    frame->bind(counter->text, value);
   }
   llvm::SmallVector<mlir::BlockArgument> arguments;
   for (const CarriedLeaf &leaf : carries.leaves) {
@@ -281,10 +278,8 @@ mlir::Value Emitter::predicate(const Value &value, Range range, std::string_view
 // Branches
 //===----------------------------------------------------------------------===//
 
-/// Emits the statements and the value of one branch, in a scope of its own; poisoned if there is an error.
+/// Emits the statements and the value of one branch; poisoned if there is an error.
 Value Emitter::emitBranch(const Block &block) {
-  frame->scopes.emplace_back();
-  auto leave = llvm::make_scope_exit([&] { frame->scopes.pop_back(); });
   for (const Stmt *stmt : block.statements) {
     if (stmt->kind == StmtKind::Let)
       letStmt(*stmt);

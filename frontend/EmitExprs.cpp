@@ -23,86 +23,6 @@ void Emitter::note(Range where, const Value &value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-const Value *Emitter::lookup(std::string_view name) const {
-  if (frame)
-    for (const auto &scope : llvm::reverse(frame->scopes))
-      if (auto found = scope.find(name); found != scope.end())
-        return &found->second;
-  return nullptr;
-}
-
-std::vector<std::string_view> Emitter::visibleNames() const {
-  std::vector<std::string_view> names;
-  if (frame)
-    for (const auto &scope : llvm::reverse(frame->scopes))
-      for (const auto &[name, value] : scope)
-        names.push_back(name);
-  if (!frame || !frame->isPrelude)
-    for (const auto &[name, decl] : constDecls)
-      names.push_back(name);
-  return names;
-}
-
-Value Emitter::name(const NameExpr &expr) {
-  if (const Value *local = lookup(expr.name)) {
-    Value value = *local;
-    value.range = expr.range;
-    return value;
-  }
-  bool isUserCode = !frame || !frame->isPrelude;
-  if (auto decl = constDecls.find(expr.name); isUserCode && decl != constDecls.end()) {
-    Value value = constant(*decl->second);
-    value.range = expr.range;
-    return value;
-  }
-  Value value;
-  value.range = expr.range;
-  if (isDTypeName(expr.name)) {
-    std::optional<spmd::DType> dtype = spmd::parseDType(expr.name);
-    value.kind = ValueKind::Type;
-    value.type = arrayType({}, *dtype);
-    return value;
-  }
-  if (expr.name == "None") {
-    value.kind = ValueKind::None;
-    return value;
-  }
-  if (const StructDecl *decl = isUserCode ? findStruct(expr.name) : nullptr) {
-    typeParts = 0;
-    value = structType(*decl, {}, expr.range);
-    value.range = expr.range;
-    return value;
-  }
-  if (llvm::is_contained(program.brokenNames, expr.name))
-    throw Poisoned();
-  std::string quoted = "'" + std::string(expr.name) + "'";
-  if (findFunction(program, expr.name) || findFunction(prelude, expr.name) || findBuiltin(expr.name) ||
-      isFunctionTransform(expr.name))
-    fail(expr.range, quoted + " is a function; write " + std::string(expr.name) +
-                         "(...) to call it (only a parameter without a type takes a function itself)");
-  if (llvm::any_of(meshAxes, [&](const spmd::MeshAxis &axis) { return axis.name == expr.name; }))
-    fail(expr.range,
-         quoted + " is a mesh axis, not a value; P(" + std::string(expr.name) + ") is the sharding over it");
-  std::vector<std::string_view> names = visibleNames();
-  llvm::append_range(names, dtypeNames());
-  names.insert(names.end(), {"true", "false"});
-  std::string message = unknownName("name", expr.name, names, /*isCalled=*/false);
-  Diagnostic &error = report(expr.range, message);
-  std::string_view nearest = nearestName(expr.name, names);
-  if (!nearest.empty() && message.ends_with(didYouMean(expr.name, names))) {
-    const Value *meant = lookup(nearest);
-    auto decl = constDecls.find(nearest);
-    Range declared = meant ? meant->origin : decl != constDecls.end() ? decl->second->name.range : Range();
-    if (declared.source)
-      error.note(declared, "'" + std::string(nearest) + "' is declared here");
-  }
-  throw Poisoned();
-}
-
-//===----------------------------------------------------------------------===//
 // Statements
 //===----------------------------------------------------------------------===//
 
@@ -190,7 +110,7 @@ void Emitter::letStmt(const Stmt &stmt) {
 
 void Emitter::poisonPattern(const Pattern &pattern) {
   if (!pattern.name.empty())
-    frame->scopes.back()[pattern.name] = Value();
+    frame->bind(pattern.name, Value());
   for (const Pattern &element : pattern.elements)
     poisonPattern(element);
 }
@@ -200,8 +120,7 @@ void Emitter::bindPattern(const Pattern &pattern, const Value &value) {
     if (value.kind == ValueKind::None)
       fail(value.range, "there is no value to name '" + std::string(pattern.name) + "'");
     nameValue(value, pattern);
-    Value &bound = frame->scopes.back()[pattern.name] = value;
-    bound.origin = pattern.range;
+    frame->bind(pattern.name, value).origin = pattern.range;
     note(pattern.range, value);
     return;
   }

@@ -26,8 +26,7 @@ bool isFunctionTransform(std::string_view name) {
 bool Emitter::isTransformCall(const Expr &e) const {
   const auto *outer = dynAs<CallExpr>(e);
   const auto *name = outer ? dynAs<NameExpr>(*outer->callee) : nullptr;
-  bool isUsersOwn = name && frame && !frame->isPrelude && findFunction(program, name->name);
-  return name && isFunctionTransform(name->name) && !isUsersOwn;
+  return name && resolution.at(name->name).isTransform;
 }
 
 FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
@@ -36,25 +35,25 @@ FunctionValue Emitter::functionValue(const Expr &e, std::string_view user) {
   const auto *name = dynAs<NameExpr>(e);
   if (!name)
     fail(e.range, quote(user) + " takes a function's name, or grad(f), value_and_grad(f) or checkpoint(f) of one");
-  if (const Value *local = lookup(name->name); local && local->isFunction()) {
+  const NameUse &use = resolution.at(name->name);
+  const Value *local = localValue(use);
+  if (local && local->isFunction()) {
     FunctionValue f = *local->function;
     f.range = e.range;
     return f;
   }
-  if (!frame->isPrelude && llvm::is_contained(program.brokenNames, name->name))
+  if (use.isBroken)
     throw Poisoned();
-  FunctionValue f;
-  f.name = name->name;
-  f.range = e.range;
-  if (!frame->isPrelude)
-    f.fn = findFunction(program, name->name);
-  if (!f.fn && (f.fn = findFunction(prelude, name->name)))
-    f.isPrelude = true;
-  if (!f.fn)
-    f.builtin = findBuiltin(name->name);
-  if (f.fn || f.builtin)
+  if (use.fn || use.builtin) {
+    FunctionValue f;
+    f.name = name->name;
+    f.range = e.range;
+    f.fn = use.fn;
+    f.isPrelude = use.isPrelude;
+    f.builtin = use.builtin;
     return f;
-  if (lookup(name->name))
+  }
+  if (local)
     fail(name->range, quote(user) + " takes a function; " + quote(name->name) + " is a value");
   failUnknownFunction(name->name, name->range);
 }

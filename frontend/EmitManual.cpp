@@ -180,15 +180,14 @@ Value Emitter::shardMap(const CallExpr &outer, const CallExpr &call) {
 
   const Expr &function = *matched[0].front()->value;
   const auto *name = dynAs<NameExpr>(function);
-  const FnDecl *fn = name ? findFunction(program, name->name) : nullptr;
-  bool isPrelude = !fn;
-  if (name && !fn)
-    fn = findFunction(prelude, name->name);
-  if (const Value *local = name ? lookup(name->name) : nullptr; local && local->isFunction() && local->function->fn) {
+  const NameUse *use = name ? &resolution.at(name->name) : nullptr;
+  const FnDecl *fn = use ? use->fn : nullptr;
+  bool isPrelude = use && use->isPrelude;
+  if (const Value *local = use ? localValue(*use) : nullptr; local && local->isFunction() && local->function->fn) {
     fn = local->function->fn;
     isPrelude = local->function->isPrelude;
   }
-  if (!fn && name && findBuiltin(name->name))
+  if (!fn && use && use->builtin)
     fail(function.range, "'shard_map' takes a function of the program: 'fn g(x) { return " + std::string(name->name) +
                              "(x); }' is one");
   if (!fn && name)

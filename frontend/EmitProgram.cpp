@@ -3,6 +3,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/FrameScope.h"
 #include "frontend/Leaves.h"
+#include "frontend/NameChecks.h"
 #include "frontend/Suggest.h"
 #include "ir/spmd/Budget.h"
 #include "ir/spmd/Location.h"
@@ -14,9 +15,10 @@
 
 namespace spmdc {
 
-Emitter::Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const FrontendOptions &options,
-                 Diagnostics &diagnostics)
-    : builder(&context), program(program), prelude(prelude), options(options), diagnostics(diagnostics) {}
+Emitter::Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const NameResolution &resolution,
+                 const FrontendOptions &options, Diagnostics &diagnostics)
+    : builder(&context), program(program), prelude(prelude), resolution(resolution), options(options),
+      diagnostics(diagnostics) {}
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -72,32 +74,8 @@ void Emitter::failAbout(Range where, std::string message, llvm::ArrayRef<Value> 
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Reports a name that is declared twice in one name space.
-template <typename Decls, typename NameOf>
-static void checkUnique(const Decls &decls, NameOf nameOf, std::string_view what, Diagnostics &diagnostics) {
-  std::map<std::string_view, Range> seen;
-  for (const auto &decl : decls) {
-    const Identifier &name = nameOf(decl);
-    if (auto [first, isNew] = seen.emplace(name.text, name.range); !isNew)
-      diagnostics.error(name.range, std::string(what) + " '" + std::string(name.text) + "' is declared twice")
-          .note(first->second, "first here");
-  }
-}
-
 void Emitter::declare() {
-  checkUnique(program.consts, [](auto &d) -> auto & { return d.name; }, "const", diagnostics);
-  checkUnique(program.structs, [](auto &d) -> auto & { return d.name; }, "struct", diagnostics);
-  checkUnique(program.functions, [](auto &d) -> auto & { return d.name; }, "function", diagnostics);
-  for (const StructDecl &decl : program.structs) {
-    checkUnique(decl.fields, [](auto &f) -> auto & { return f.name; }, "field", diagnostics);
-    checkUnique(decl.generics, [](auto &g) -> auto & { return g; }, "generic size", diagnostics);
-  }
-  for (const FnDecl &fn : program.functions) {
-    checkUnique(fn.params, [](auto &p) -> auto & { return p.name; }, "parameter", diagnostics);
-    checkUnique(fn.generics, [](auto &g) -> auto & { return g; }, "generic size", diagnostics);
-  }
-  for (const ConstDecl &decl : program.consts)
-    constDecls.emplace(decl.name.text, &decl);
+  reportDuplicateNames(program, diagnostics);
   applySets();
   evaluateMesh(); // First, since types name its axes; it evaluates the consts that it needs.
   for (const ConstDecl &decl : program.consts)
@@ -116,11 +94,11 @@ void Emitter::applySets() {
       diagnostics.error(nameRange, "const '" + name + "' is set twice").note(first->second, "first here");
       continue;
     }
-    auto decl = constDecls.find(name);
-    if (decl == constDecls.end()) {
+    auto decl = resolution.getConsts().find(name);
+    if (decl == resolution.getConsts().end()) {
       std::vector<std::string_view> known;
       std::string list;
-      for (const auto &[other, unused] : constDecls) {
+      for (const auto &[other, unused] : resolution.getConsts()) {
         known.push_back(other);
         list += (list.empty() ? "; it has " : ", ") + std::string(other);
       }
@@ -162,7 +140,6 @@ Value Emitter::constant(const ConstDecl &decl) {
 
 /// Records the limits that the program sets as an attribute; later stages check them.
 void Emitter::noteBudget() {
-  checkUnique(program.budget, [](auto &d) -> auto & { return d.name; }, "budget", diagnostics);
   llvm::SmallVector<mlir::Attribute> limits;
   for (const BudgetItem &item : program.budget) {
     int64_t limit = 0;
@@ -186,7 +163,6 @@ void Emitter::evaluateMesh() {
   if (!program.meshes.empty()) {
     hasMesh = true;
     const MeshDecl &mesh = program.meshes.front();
-    checkUnique(mesh.axes, [](auto &axis) -> auto & { return axis.name; }, "axis", diagnostics);
     for (const MeshAxisSyntax &axis : mesh.axes) {
       Value size = expr(*axis.size);
       if (!size.isPoison() && (!size.isInt() || size.constant.i < 1))
@@ -258,7 +234,7 @@ void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
 /// True if the type is complete: no struct in it takes its sizes from a value.
 bool Emitter::isComplete(const TypeSyntax &type) const {
   if (type.kind == TypeKind::Named)
-    if (const StructDecl *decl = findStruct(type.name.text))
+    if (const StructDecl *decl = resolution.at(type.name.text).structDecl)
       return decl->generics.empty() || !type.sizes.empty();
   return llvm::all_of(type.elements, [&](const TypeSyntax *element) { return isComplete(*element); });
 }
@@ -303,7 +279,7 @@ void Emitter::bindParameters(const FnDecl &fn, mlir::func::FuncOp func) {
     } catch (const Poisoned &) {
     }
     note(param.name.range, value);
-    frame->scopes.back()[param.name.text] = value;
+    frame->bind(param.name.text, value);
   }
   func.setFunctionType(builder.getFunctionType(types, {}));
   for (auto [i, name] : llvm::enumerate(names))

@@ -18,13 +18,6 @@ namespace spmdc {
 /// `[Block; 4]` in `[...; 4]` in ... multiplies: more parts than this are a mistake, and would exhaust memory.
 static constexpr size_t maxTypeParts = 100000;
 
-const StructDecl *Emitter::findStruct(std::string_view name) const {
-  for (const StructDecl &decl : program.structs)
-    if (decl.name.text == name)
-      return &decl;
-  return nullptr;
-}
-
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
@@ -65,15 +58,9 @@ Value Emitter::typePart(const TypeSyntax &type, const Value *like) {
 }
 
 Value Emitter::namedType(const TypeSyntax &type, const Value *like) {
-  const StructDecl *decl = findStruct(type.name.text);
-  if (!decl) {
-    if (llvm::is_contained(program.brokenNames, type.name.text))
-      throw Poisoned();
-    std::vector<std::string_view> known = dtypeNames();
-    for (const StructDecl &other : program.structs)
-      known.push_back(other.name.text);
-    fail(type.range, "unknown type '" + std::string(type.name.text) + "'" + didYouMean(type.name.text, known));
-  }
+  const StructDecl *decl = resolution.at(type.name.text).structDecl;
+  if (!decl)
+    failUnknownStruct(type.name, type.range, "type", dtypeNames());
   SizeMap sizes;
   if (!type.sizes.empty() || like) {
     if (!type.sizes.empty() && type.sizes.size() != decl->generics.size()) {
@@ -126,8 +113,8 @@ Value Emitter::structType(const StructDecl &decl, const SizeMap &sizes, Range us
   inside.caller = frame;
   inside.callRange = decl.generics.empty() ? Range() : use;
   inside.structDecl = &decl;
-  inside.scopes.push_back(sizes);
   Frame *saved = std::exchange(frame, &inside);
+  bindSizes(decl.generics, sizes);
   openStructs.push_back(&decl);
   auto leave = llvm::make_scope_exit([&] {
     frame = saved;
@@ -195,7 +182,7 @@ void Emitter::solveSizes(const TypeSyntax &type, const Value &value, llvm::Array
       solveSizes(*type.elements[0], part, generics, solved);
     return;
   case TypeKind::Named: {
-    const StructDecl *decl = findStruct(type.name.text);
+    const StructDecl *decl = resolution.at(type.name.text).structDecl;
     if (!decl || !value.isStruct() || value.structDecl != decl)
       return;
     SizeMap inner;
@@ -290,18 +277,12 @@ Value Emitter::heldTo(const Value &value, const Value &type, const std::string &
 
 Value Emitter::structLiteral(const StructExpr &e) {
   std::string quoted = "'" + std::string(e.name.text) + "'";
-  const StructDecl *decl = findStruct(e.name.text);
+  const StructDecl *decl = resolution.at(e.name.text).structDecl;
   std::vector<Value> given;
   for (const Argument &field : e.fields)
     given.push_back(expr(*field.value));
-  if (!decl) {
-    if (llvm::is_contained(program.brokenNames, e.name.text))
-      throw Poisoned();
-    std::vector<std::string_view> known;
-    for (const StructDecl &other : program.structs)
-      known.push_back(other.name.text);
-    fail(e.name.range, "unknown struct " + quoted + didYouMean(e.name.text, known));
-  }
+  if (!decl)
+    failUnknownStruct(e.name, e.name.range, "struct", {});
   Value value;
   value.kind = ValueKind::Struct;
   value.structDecl = decl;

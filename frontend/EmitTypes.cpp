@@ -30,21 +30,8 @@ std::string Emitter::listedAxes() const {
 DimShardingAttr Emitter::dimSharding(const DimShardingSyntax &sharding) {
   llvm::SmallVector<AxisRefAttr> axes;
   for (const Identifier &axis : sharding.axes) {
-    auto known = llvm::find_if(meshAxes, [&](const spmd::MeshAxis &a) { return a.name == axis.text; });
-    if (known == meshAxes.end()) {
-      if (program.hasBrokenMesh)
-        throw Poisoned();
-      std::string message = "unknown axis '" + std::string(axis.text) + "'; ";
-      if (!hasMesh)
-        fail(axis.range, message + "the program has no mesh: declare one with 'mesh m(" + std::string(axis.text) +
-                             "=...)' or --mesh");
-      if (meshAxes.empty())
-        fail(axis.range, message + "the mesh has no axes");
-      Diagnostic &error = report(axis.range, "unknown axis '" + std::string(axis.text) + "'" + listedAxes());
-      if (!program.meshes.empty())
-        error.note(program.meshes.front().range, "the mesh is declared here");
-      throw Poisoned();
-    }
+    if (llvm::none_of(meshAxes, [&](const spmd::MeshAxis &known) { return known.name == axis.text; }))
+      failUnknownAxis(axis);
     axes.push_back(AxisRefAttr::get(builder.getContext(), llvm::StringRef(axis.text)));
   }
   return DimShardingAttr::get(builder.getContext(), axes, !sharding.isOpen, sharding.priority);

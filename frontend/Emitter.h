@@ -4,15 +4,16 @@
 // evaluated to a Value, which for arrays is the IR value of its operation. An expression with an error becomes a
 // poisoned value; the traversal continues with the next operand or statement, so that one run finds all errors.
 //
-// The parts: EmitProgram.cpp (mesh, consts, entry), EmitTypes.cpp (types, shardings, coercion), EmitExprs.cpp
-// (statements, expressions), EmitControl.cpp (loops, branches), EmitCalls.cpp (arguments, inlining), EmitOperators.cpp
-// (arithmetic), EmitIndex.cpp, EmitOps.cpp (helpers that build operations), and the table of operations in
-// Builtins*.cpp.
+// The parts: EmitProgram.cpp (mesh, consts, entry), EmitNames.cpp (values of names, unknown names), EmitTypes.cpp
+// (types, shardings, coercion), EmitExprs.cpp (statements, expressions), EmitControl.cpp (loops, branches),
+// EmitCalls.cpp (arguments, inlining), EmitOperators.cpp (arithmetic), EmitIndex.cpp, EmitOps.cpp (helpers that build
+// operations), and the table of operations in Builtins*.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "frontend/Frontend.h"
+#include "frontend/NameResolution.h"
 #include "frontend/Value.h"
 #include "ir/array/ArrayOps.h"
 #include "ir/interfaces/Scalar.h"
@@ -47,21 +48,29 @@ struct OpenRegion {
   mlir::OpBuilder::InsertPoint outside;
 };
 
-/// One function being inlined (or a struct whose fields are being resolved): its names and its call.
+/// One function being inlined (or a struct whose fields are being resolved): the values of its names, and its call.
 struct Frame {
   const FnDecl *fn = nullptr;             ///< Null inside of a struct.
   const StructDecl *structDecl = nullptr; ///< Null inside of a function.
   bool isPrelude = false;
   Frame *caller = nullptr;
-  Range callRange;                                       ///< Invalid for the entry.
-  std::vector<std::map<std::string_view, Value>> scopes; ///< Innermost last.
-  mlir::LocationAttr callLoc;                            ///< The calls around it; set when first needed.
+  Range callRange; ///< Invalid for the entry.
+  /// By the letters of the name where it is declared. A name has no value before its declaration is evaluated.
+  std::map<const char *, Value> values;
+  mlir::LocationAttr callLoc; ///< The calls around it; set when first needed.
+
+  Value &bind(std::string_view name, Value value) { return values[name.data()] = std::move(value); }
+  /// Null if the name has no value yet.
+  const Value *find(std::string_view name) const {
+    auto found = values.find(name.data());
+    return found == values.end() ? nullptr : &found->second;
+  }
 };
 
 class Emitter {
 public:
-  Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const FrontendOptions &options,
-          Diagnostics &diagnostics);
+  Emitter(mlir::MLIRContext &context, const Ast &program, const Ast &prelude, const NameResolution &resolution,
+          const FrontendOptions &options, Diagnostics &diagnostics);
 
   /// The module, or null if there are errors.
   mlir::OwningOpRef<mlir::ModuleOp> run();
@@ -294,7 +303,6 @@ private:
   Value call(const CallExpr &expr);
   [[noreturn]] void failMethod(const FieldExpr &callee);
   [[noreturn]] void failCallee(const Expr &callee);
-  [[noreturn]] void failUnknownFunction(std::string_view name, Range where);
   Value callFunction(const FnDecl &fn, bool isPrelude, const CallExpr &call);
   void refuseRanks(const FnDecl &fn, std::string_view generic, llvm::ArrayRef<Value> arguments);
   /// Inlines a function on these arguments, one for each parameter; those left out have defaults.
@@ -334,7 +342,6 @@ private:
   Value power(const Value &left, const Value &right, Range range);
 
   // Structs.
-  const StructDecl *findStruct(std::string_view name) const;
   void checkStructs();
   Value typePart(const TypeSyntax &type, const Value *like);
   Value namedType(const TypeSyntax &type, const Value *like);
@@ -347,12 +354,24 @@ private:
   void noteSizes(const TypeSyntax &type, llvm::ArrayRef<Identifier> generics, const SizeMap &solved);
   void solveFields(const StructDecl &decl, const Value &value, SizeMap &solved);
 
-  const Value *lookup(std::string_view name) const;
-  std::vector<std::string_view> visibleNames() const;
+  // Names (EmitNames.cpp).
+  /// The value of a local name; null if the name refers to none, or to one without a value yet.
+  const Value *localValue(const NameUse &use) const;
+  const Value *localValue(const NameExpr &expr) const { return localValue(resolution.at(expr.name)); }
+  /// Gives the generic sizes of the current frame their values, as far as they are known.
+  void bindSizes(llvm::ArrayRef<Identifier> generics, const SizeMap &sizes);
   std::vector<std::string_view> functionNames() const;
+  [[noreturn]] void failUnknownName(const NameExpr &expr);
+  [[noreturn]] void failUnknownFunction(std::string_view name, Range where);
+  /// `what`: `type` or `struct`. `known`: names that are allowed besides those of structs.
+  [[noreturn]] void failUnknownStruct(const Identifier &name, Range where, std::string_view what,
+                                      std::vector<std::string_view> known);
+  [[noreturn]] void failUnknownAxis(const Identifier &axis);
+  [[noreturn]] void failNotFunction(const NameExpr &callee);
 
   const Ast &program;
   const Ast &prelude;
+  const NameResolution &resolution;
   const FrontendOptions &options;
   Diagnostics &diagnostics;
   mlir::OwningOpRef<mlir::ModuleOp> module;
@@ -360,7 +379,6 @@ private:
   std::vector<spmd::MeshAxis> meshAxes;
   bool hasMesh = false;
   std::map<std::string_view, Value> consts;
-  std::map<std::string_view, const ConstDecl *> constDecls;
   std::set<std::string_view> openConsts; ///< Being evaluated: a second visit is a cycle.
   std::set<const FnDecl *> visited;
   std::map<const StructDecl *, Value> structTypes; ///< Those without generic sizes.

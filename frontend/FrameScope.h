@@ -12,7 +12,6 @@ struct FrameScope {
     frame.isPrelude = isPrelude;
     frame.caller = e.frame;
     frame.callRange = callRange;
-    frame.scopes.emplace_back();
     e.frame = &frame;
   }
   ~FrameScope() {

@@ -2,8 +2,8 @@
 
 #include "frontend/Frontend.h"
 #include "frontend/Emitter.h"
+#include "frontend/NameChecks.h"
 #include "frontend/Prelude.h"
-#include "frontend/UnusedNames.h"
 #include "frontend/syntax/AstPrinter.h"
 #include "frontend/syntax/BigStack.h"
 #include "frontend/syntax/Parser.h"
@@ -39,7 +39,8 @@ static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm:
     std::unique_ptr<Ast> program = parse(*source, diagnostics);
     std::unique_ptr<Ast> prelude = parse(preludeSource, diagnostics);
     // Syntax errors leave poisoned names in the tree; the rest is checked.
-    Emitter emitter(context, *program, *prelude, options, diagnostics);
+    NameResolution names(*program, *prelude);
+    Emitter emitter(context, *program, *prelude, names, options, diagnostics);
     module = emitter.run();
     results = emitter.getEntryResults();
     if (module && failed(mlir::verify(*module))) {
@@ -47,7 +48,7 @@ static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm:
       module = {};
     }
     if (module && options.warnings)
-      warnOfUnusedNames(*program, *prelude, *options.warnings);
+      warnOfUnusedNames(*program, names.getTable(), *options.warnings);
   });
   return module;
 }

@@ -39,12 +39,10 @@ bool isSameFunction(const FunctionValue &a, const FunctionValue &b) {
 /// True if the name refers to a function, and no value in scope hides it.
 bool Emitter::isFunctionName(const Expr &e) const {
   const auto *name = dynAs<NameExpr>(e);
-  if (!name || !frame || lookup(name->name))
+  if (!name || !frame)
     return false;
-  if (!frame->isPrelude && (constDecls.count(name->name) || findStruct(name->name)))
-    return false;
-  return (!frame->isPrelude && findFunction(program, name->name)) || findFunction(prelude, name->name) ||
-         findBuiltin(name->name);
+  const NameUse &use = resolution.at(name->name);
+  return !use.local && !use.constant && !use.structDecl && (use.fn || use.builtin);
 }
 
 /// The value of an argument. A parameter without a type may take a function: its name, or grad(f) of one. Calls are
@@ -81,9 +79,8 @@ bool Emitter::isRecursive(const FnDecl &fn, llvm::ArrayRef<std::optional<Value>>
     for (auto [param, value] : llvm::zip(fn.params, given)) {
       if (!value || !value->isFunction())
         continue;
-      auto known = at->scopes.front().find(param.name.text);
-      isSame &= known != at->scopes.front().end() && known->second.isFunction() &&
-                isSameFunction(*known->second.function, *value->function);
+      const Value *known = at->find(param.name.text);
+      isSame &= known && known->isFunction() && isSameFunction(*known->function, *value->function);
     }
     if (isSame || ++active == maxActive)
       return true;

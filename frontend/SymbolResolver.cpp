@@ -1,8 +1,9 @@
-//===- SymbolResolver.cpp - fills a SymbolTable ---------------------------===//
+//===- SymbolResolver.cpp - resolves the names of one tree ----------------===//
 
 #include "frontend/SymbolResolver.h"
 #include "frontend/Builtins.h"
 #include "frontend/Parameters.h"
+#include "frontend/syntax/Parser.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,85 +19,95 @@ size_t SymbolResolver::declare(SymbolKind kind, const Identifier &name, TextSpan
 }
 
 void SymbolResolver::declare() {
-  TextSpan everywhere{0, static_cast<uint32_t>(program.source->getText().size())};
-  for (const MeshDecl &mesh : program.meshes) {
+  brokenNames.insert(tree.brokenNames.begin(), tree.brokenNames.end());
+  TextSpan everywhere{0, static_cast<uint32_t>(tree.source->getText().size())};
+  for (const MeshDecl &mesh : tree.meshes) {
     size_t parent = declare(SymbolKind::Mesh, mesh.name, spanOf(mesh.range), {});
     for (const MeshAxisSyntax &axis : mesh.axes)
       meshAxes.emplace(axis.name.text,
                        declare(SymbolKind::Axis, axis.name, {axis.name.range.begin, axis.size->range.end}, {}, parent));
   }
-  for (const ConstDecl &decl : program.consts)
-    consts.emplace(decl.name.text, declare(SymbolKind::Const, decl.name, spanOf(decl.range), everywhere));
-  for (const StructDecl &decl : program.structs) {
-    size_t parent = declare(SymbolKind::Struct, decl.name, spanOf(decl.range), everywhere);
-    structs.emplace(decl.name.text, parent);
-    for (const FieldDecl &field : decl.fields)
-      fields[decl.name.text].emplace(
-          field.name.text,
-          declare(SymbolKind::Field, field.name, {field.name.range.begin, field.type->range.end}, {}, parent));
+  for (const ConstDecl &decl : tree.consts) {
+    consts.emplace(decl.name.text, &decl);
+    constSymbols[&decl] = declare(SymbolKind::Const, decl.name, spanOf(decl.range), everywhere);
   }
-  for (const FnDecl &fn : program.functions)
-    functions.emplace(fn.name.text, table.add({SymbolKind::Function, std::string(fn.name.text), spanOf(fn.name.range),
-                                               spanOf(fn.range), everywhere, std::nullopt, spanOf(fn.body.range)}));
-  for (const FnDecl &fn : program.functions)
-    declareFunction(fn);
+  for (const StructDecl &decl : tree.structs) {
+    structs.emplace(decl.name.text, &decl);
+    size_t parent = structSymbols[&decl] = declare(SymbolKind::Struct, decl.name, spanOf(decl.range), everywhere);
+    for (const FieldDecl &field : decl.fields)
+      fields[&decl].emplace(field.name.text, declare(SymbolKind::Field, field.name,
+                                                     {field.name.range.begin, field.type->range.end}, {}, parent));
+  }
+  for (const FnDecl &fn : tree.functions) {
+    functions.emplace(fn.name.text, &fn);
+    functionSymbols[&fn].symbol = table.add({SymbolKind::Function, std::string(fn.name.text), spanOf(fn.name.range),
+                                             spanOf(fn.range), everywhere, std::nullopt, spanOf(fn.body.range)});
+  }
+  for (const FnDecl &fn : tree.functions)
+    declareParameters(fn);
 }
 
 /// Declares parameters before any body is resolved, since calls name them.
-void SymbolResolver::declareFunction(const FnDecl &fn) {
+void SymbolResolver::declareParameters(const FnDecl &fn) {
+  FunctionSymbols &own = functionSymbols[&fn];
+  TextSpan scope{fn.result ? fn.result->range.begin : fn.body.range.begin, fn.body.range.end};
   for (const ParamDecl &param : fn.params) {
     uint32_t end = param.defaultValue ? param.defaultValue->range.end
                    : param.type       ? param.type->range.end
                                       : param.name.range.end;
-    size_t symbol = declare(SymbolKind::Parameter, param.name, {param.name.range.begin, end}, spanOf(fn.body.range),
-                            functions[fn.name.text]);
-    parameters[fn.name.text].emplace(param.name.text, symbol);
-    if (!param.type)
-      untypedParameters.insert(symbol);
+    own.parameters.push_back(
+        declare(SymbolKind::Parameter, param.name, {param.name.range.begin, end}, scope, own.symbol));
+    own.byName.emplace(param.name.text, own.parameters.back());
   }
 }
 
 void SymbolResolver::run() {
   declare();
-  for (const MeshDecl &mesh : program.meshes)
+  for (const MeshDecl &mesh : tree.meshes)
     for (const MeshAxisSyntax &axis : mesh.axes)
       expr(*axis.size);
-  for (const ConstDecl &decl : program.consts)
+  for (const ConstDecl &decl : tree.consts)
     expr(*decl.value);
-  for (const StructDecl &decl : program.structs) {
-    scopes.push_back({{}, decl.range.end});
+  for (const StructDecl &decl : tree.structs) {
+    scopes.enter(decl.range.end);
     for (const Identifier &generic : decl.generics)
-      bind(SymbolKind::GenericSize, generic, spanOf(generic.range), generic.range.end, structs[decl.name.text]);
+      bind(SymbolKind::GenericSize, generic, spanOf(generic.range), generic.range.end, structSymbols[&decl]);
     for (const FieldDecl &field : decl.fields)
       type(*field.type);
-    scopes.pop_back();
+    scopes.leave();
   }
-  for (const FnDecl &fn : program.functions)
+  for (const FnDecl &fn : tree.functions)
     function(fn);
+  table.sortUses();
 }
 
+/// The types and defaults of parameters see the generic sizes, the type of the result sees the parameters as well, and
+/// neither sees names of the body.
 void SymbolResolver::function(const FnDecl &fn) {
-  currentFunction = functions[fn.name.text];
-  scopes.push_back({{}, fn.body.range.end});
+  const FunctionSymbols &own = functionSymbols[&fn];
+  currentFunction = own.symbol;
+  scopes.enter(fn.body.range.end);
   for (const Identifier &generic : fn.generics)
-    bind(SymbolKind::GenericSize, generic, spanOf(generic.range), generic.range.end, functions[fn.name.text]);
+    bind(SymbolKind::GenericSize, generic, spanOf(generic.range), generic.range.end, own.symbol);
   for (const ParamDecl &param : fn.params) {
     if (param.type)
       type(*param.type);
     if (param.defaultValue)
       expr(*param.defaultValue);
   }
+  for (auto [param, symbol] : llvm::zip(fn.params, own.parameters))
+    scopes.declare(param.name.text, symbol, /*mayBeFunction=*/!param.type);
   if (fn.result)
     type(*fn.result);
-  scopes.push_back({parameters[fn.name.text], fn.body.range.end});
+  scopes.enter(fn.body.range.end);
   block(fn.body);
-  scopes.pop_back();
-  scopes.pop_back();
+  scopes.leave();
+  scopes.leave();
 }
 
 void SymbolResolver::type(const TypeSyntax &syntax) {
   if (syntax.kind == TypeKind::Named)
-    use(structs, syntax.name.text);
+    useStruct(syntax.name.text);
   for (const DimSyntax &dim : syntax.dims) {
     expr(*dim.size);
     sharding(dim.sharding);
@@ -119,8 +130,9 @@ void SymbolResolver::sharding(const DimShardingSyntax &sharding) {
 
 void SymbolResolver::bind(SymbolKind kind, const Identifier &name, TextSpan declaration, uint32_t from,
                           std::optional<size_t> parent) {
-  uint32_t end = scopes.back().end;
-  scopes.back().names[name.text] = declare(kind, name, declaration, {std::min(from, end), end}, parent);
+  uint32_t end = scopes.end();
+  size_t symbol = declare(kind, name, declaration, {std::min(from, end), end}, parent);
+  scopes.declare(name.text, symbol, /*mayBeFunction=*/false);
 }
 
 void SymbolResolver::bindPattern(const Pattern &pattern, TextSpan declaration, uint32_t from) {
@@ -147,16 +159,16 @@ void SymbolResolver::block(const Block &body) {
 }
 
 void SymbolResolver::resolveBranch(const Block &body) {
-  scopes.push_back({{}, body.range.end});
+  scopes.enter(body.range.end);
   block(body);
-  scopes.pop_back();
+  scopes.leave();
 }
 
 void SymbolResolver::loop(const Identifier *counter, const std::vector<Carry> &carries, const Expr *condition,
                           const Block &body) {
   for (const Carry &carry : carries)
     expr(*carry.initial);
-  scopes.push_back({{}, body.range.end});
+  scopes.enter(body.range.end);
   if (counter)
     bind(SymbolKind::Variable, *counter, spanOf(counter->range), body.range.begin, currentFunction);
   for (const Carry &carry : carries)
@@ -165,7 +177,7 @@ void SymbolResolver::loop(const Identifier *counter, const std::vector<Carry> &c
   if (condition)
     expr(*condition);
   block(body);
-  scopes.pop_back();
+  scopes.leave();
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,43 +186,86 @@ void SymbolResolver::loop(const Identifier *counter, const std::vector<Carry> &c
 
 /// The place of a name, which is a part of the text. The range of its expression may include parentheses.
 TextSpan SymbolResolver::placeOf(std::string_view name) const {
-  auto begin = static_cast<uint32_t>(name.data() - program.source->getText().data());
+  auto begin = static_cast<uint32_t>(name.data() - tree.source->getText().data());
   return {begin, begin + static_cast<uint32_t>(name.size())};
 }
+
+const NameUse &SymbolResolver::resolve(std::string_view name) {
+  auto [place, isNew] = resolution.uses.try_emplace(name.data());
+  NameUse &use = place->second;
+  if (!isNew)
+    return use;
+  auto find = [&](const auto &declarations) {
+    auto found = declarations.find(name);
+    return found == declarations.end() ? nullptr : found->second;
+  };
+  use.local = scopes.find(name);
+  use.visible = scopes.getLast();
+  use.constant = find(consts);
+  use.structDecl = find(structs);
+  use.isDType = isDTypeName(name);
+  use.isNone = name == "None";
+  use.isBroken = brokenNames.count(name);
+  use.fn = find(functions);
+  if (!use.fn)
+    use.fn = findFunction(prelude, name);
+  use.isPrelude = use.fn && use.fn->name.range.source == prelude.source;
+  if (!use.fn) {
+    use.isTransform = isFunctionTransform(name);
+    use.builtin = findBuiltin(name);
+  }
+  return use;
+}
+
+void SymbolResolver::addUse(std::string_view name, size_t symbol) { table.addUse({placeOf(name), symbol, ""}); }
 
 bool SymbolResolver::use(const Names &names, std::string_view name) {
   auto found = names.find(name);
   if (found == names.end())
     return false;
-  table.addUse({placeOf(name), found->second, ""});
+  addUse(name, found->second);
   return true;
-}
-
-bool SymbolResolver::useLocal(std::string_view name) {
-  return llvm::any_of(llvm::reverse(scopes), [&](const Scope &scope) { return use(scope.names, name); });
 }
 
 void SymbolResolver::useValue(std::string_view name) {
-  if (!useLocal(name) && !use(consts, name) && !use(structs, name))
+  const NameUse &use = resolve(name);
+  switch (use.asValue()) {
+  case ValueNameKind::Local:
+    return addUse(name, use.local->symbol);
+  case ValueNameKind::Const:
+    return addUse(name, constSymbols[use.constant]);
+  case ValueNameKind::Struct:
+    return addUse(name, structSymbols[use.structDecl]);
+  case ValueNameKind::Broken:
+  case ValueNameKind::Function:
+  case ValueNameKind::Unknown:
     useFunction(name); // An error, but the user may ask for the declaration.
-}
-
-bool SymbolResolver::useFunctionParameter(std::string_view name) {
-  for (const Scope &scope : llvm::reverse(scopes))
-    if (auto found = scope.names.find(name); found != scope.names.end())
-      return untypedParameters.count(found->second) && use(scope.names, name);
-  return false;
+    return;
+  case ValueNameKind::DType:
+  case ValueNameKind::None:
+    return;
+  }
 }
 
 bool SymbolResolver::useFunction(std::string_view name) {
-  if (useFunctionParameter(name))
+  const NameUse &use = resolve(name);
+  if (use.local && use.local->mayBeFunction) {
+    addUse(name, use.local->symbol);
     return true;
-  if (use(functions, name))
+  }
+  if (auto own = functionSymbols.find(use.fn); own != functionSymbols.end()) {
+    addUse(name, own->second.symbol);
     return true;
-  if (!findFunction(prelude, name) && !findBuiltin(name) && !isFunctionTransform(name) && name != "shard_map")
+  }
+  if (!use.fn && !use.builtin && !use.isTransform && name != "shard_map")
     return false;
   table.addUse({placeOf(name), std::nullopt, std::string(name)});
   return true;
+}
+
+void SymbolResolver::useStruct(std::string_view name) {
+  if (const StructDecl *decl = resolve(name).structDecl)
+    addUse(name, structSymbols[decl]);
 }
 
 void SymbolResolver::axes(const Expr &e) {
@@ -220,8 +275,11 @@ void SymbolResolver::axes(const Expr &e) {
     return;
   }
   const auto *name = dynAs<NameExpr>(e);
-  if (!name || !use(meshAxes, name->name))
-    expr(e);
+  if (!name || !meshAxes.count(name->name))
+    return expr(e);
+  // The Emitter asks for it as a value where a parameter whose value is a function hides the operation.
+  resolve(name->name);
+  use(meshAxes, name->name);
 }
 
 void SymbolResolver::functionArgument(const Expr &e) {
@@ -230,18 +288,21 @@ void SymbolResolver::functionArgument(const Expr &e) {
     expr(e);
 }
 
-static bool takesFunction(std::string_view name) { return isFunctionTransform(name) || name == "shard_map"; }
+bool SymbolResolver::takesFunction(std::string_view name) {
+  const NameUse &use = resolve(name);
+  return use.isTransform || (name == "shard_map" && !use.fn);
+}
 
-std::string_view SymbolResolver::calledFunction(const CallExpr &e) const {
+const NameUse *SymbolResolver::calledFunction(const CallExpr &e) {
   const Expr *callee = e.callee;
   while (const auto *inner = dynAs<CallExpr>(*callee)) {
     const auto *name = dynAs<NameExpr>(*inner->callee);
-    if (!name || !takesFunction(name->name) || functions.count(name->name) || inner->arguments.empty())
-      return "";
+    if (!name || !takesFunction(name->name) || inner->arguments.empty())
+      return nullptr;
     callee = inner->arguments.front().value;
   }
   const auto *name = dynAs<NameExpr>(*callee);
-  return name ? name->name : "";
+  return name ? &resolve(name->name) : nullptr;
 }
 
 void SymbolResolver::call(const CallExpr &e) {
@@ -250,15 +311,16 @@ void SymbolResolver::call(const CallExpr &e) {
     expr(*e.callee);
   else if (!useFunction(callee->name))
     useValue(callee->name); // `Layer(...)`, `x(...)`: errors about a name that exists.
-  std::string_view function = calledFunction(e);
-  bool isOwn = functions.count(function);
-  bool takesF = callee && takesFunction(function) && !isOwn;
-  const Builtin *builtin = isOwn || findFunction(prelude, function) ? nullptr : findBuiltin(function);
-  std::vector<Parameter> known = builtin ? parseParameters(builtin->parameters) : std::vector<Parameter>();
+  const NameUse *function = calledFunction(e);
+  bool takesF = callee && takesFunction(callee->name);
+  auto own = functionSymbols.find(function ? function->fn : nullptr);
+  std::vector<Parameter> known;
+  if (function && function->builtin)
+    known = parseParameters(function->builtin->parameters);
   for (auto [i, argument] : llvm::enumerate(e.arguments)) {
     std::string_view name = argument.name.text;
-    if (!name.empty() && isOwn)
-      use(parameters[function], name);
+    if (!name.empty() && own != functionSymbols.end())
+      use(own->second.byName, name);
     bool isAxes = takesF && name == "axis_names";
     for (auto [number, parameter] : llvm::enumerate(known))
       isAxes |= parameter.isAxes && (name.empty() ? number == i : parameter.name == name);
@@ -272,9 +334,11 @@ void SymbolResolver::call(const CallExpr &e) {
 }
 
 void SymbolResolver::structLiteral(const StructExpr &e) {
-  use(structs, e.name.text);
+  useStruct(e.name.text);
+  const StructDecl *decl = resolve(e.name.text).structDecl;
   for (const Argument &field : e.fields) {
-    use(fields[e.name.text], field.name.text);
+    if (decl)
+      use(fields[decl], field.name.text);
     expr(*field.value);
   }
 }

@@ -1,7 +1,7 @@
 //===- SymbolTable.cpp - names of a program and their uses ----------------===//
 
 #include "frontend/SymbolTable.h"
-#include "frontend/SymbolResolver.h"
+#include "frontend/NameResolution.h"
 #include "frontend/syntax/BigStack.h"
 
 #include <algorithm>
@@ -10,8 +10,7 @@
 namespace spmdc {
 
 SymbolTable::SymbolTable(const Ast &program, const Ast &prelude) {
-  runOnBigStack([&] { SymbolResolver(program, prelude, *this).run(); });
-  sort();
+  runOnBigStack([&] { *this = NameResolution(program, prelude).getTable(); });
 }
 
 size_t SymbolTable::add(Symbol symbol) {
@@ -20,7 +19,7 @@ size_t SymbolTable::add(Symbol symbol) {
   return symbols.size() - 1;
 }
 
-void SymbolTable::sort() {
+void SymbolTable::sortUses() {
   std::sort(uses.begin(), uses.end(), [](const SymbolUse &a, const SymbolUse &b) {
     return std::tie(a.place, a.symbol, a.operation) < std::tie(b.place, b.symbol, b.operation);
   });
@@ -41,7 +40,7 @@ void SymbolTable::addUses(const std::map<TextSpan, TextSpan> &declaredPlaces) {
   for (const auto &[use, declared] : declaredPlaces)
     if (auto symbol = numbers.find(declared); symbol != numbers.end())
       addUse({use, symbol->second, ""});
-  sort();
+  sortUses();
 }
 
 std::vector<const Symbol *> SymbolTable::visibleAt(uint32_t offset) const {

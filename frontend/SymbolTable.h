@@ -69,10 +69,10 @@ public:
   void addUse(SymbolUse use) { uses.push_back(std::move(use)); }
   /// Adds uses of the symbols declared in these ranges; ignores ranges without a declaration.
   void addUses(const std::map<TextSpan, TextSpan> &declaredPlaces);
+  /// Sorts the uses by their places, and drops repeated ones. To be called after the last addUse.
+  void sortUses();
 
 private:
-  void sort();
-
   std::vector<Symbol> symbols;
   std::vector<SymbolUse> uses;
 };

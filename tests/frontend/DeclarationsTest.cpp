@@ -31,6 +31,16 @@ const std::string program =
     "const H = B * 3 / 2;\n"
     "const B = 8;\n";
 
+// The type of a result is that of the caller's view: names of the body do not change it.
+TEST(Declarations, resultTypesSeeParameters) {
+  Compiled compiled("const H = 4;\n"
+                    "fn ramp(n) -> f32[n] { return arange(n) * 1.0; }\n"
+                    "fn four(x) -> f32[H] { let H = 3; return x * H; }\n"
+                    "fn main() { return (ramp(3), four(ones([4]))); }");
+  ASSERT_TRUE(compiled.isGood()) << compiled.diagnostics.str();
+  EXPECT_THAT(compiled.resultTypes(), ElementsAre("f32[3]", "f32[4]"));
+}
+
 TEST(Declarations, work) {
   Compiled compiled(program);
   ASSERT_TRUE(compiled.isGood()) << compiled.diagnostics.str();

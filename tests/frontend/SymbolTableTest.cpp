@@ -64,6 +64,13 @@ TEST(SymbolTable, BlocksAreScopes) {
   EXPECT_EQ(Resolved("const y = 1; fn f(x) { return while ^y < 3 carry (y = x) { yield y; }; }").declared(), 49);
 }
 
+// The type of a result sees the parameters, but not the names of the body.
+TEST(SymbolTable, ResultTypesSeeParameters) {
+  EXPECT_EQ(Resolved("fn f<N>(x: f32[N]) -> f32[^N] { let N = 2; return x; }").declared(), 5);
+  EXPECT_EQ(Resolved("fn f(n) -> f32[^n] { let n = 2; return ones([n]); }").declared(), 5);
+  EXPECT_EQ(Resolved("const n = 1; fn f(x) -> f32[^n] { let n = 2; return x; }").declared(), 6);
+}
+
 // A function may have the name of a variable or of an axis: its position decides.
 TEST(SymbolTable, PlacesDecideBetweenKindsOfNames) {
   std::string text = "mesh m(a=2) fn a(a: f32[8@a]) { return a(a); }";

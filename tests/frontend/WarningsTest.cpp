@@ -106,6 +106,12 @@ TEST(Warnings, usesOfEveryKind) {
               IsEmpty());
 }
 
+/// The type of a result reads parameters.
+TEST(Warnings, usesInResultTypes) {
+  EXPECT_THAT(warningsOf("fn held(x, m) -> f32[m] { return x; }\nfn main(x: f32[3]) { return held(x, 3); }"),
+              IsEmpty());
+}
+
 /// There are no warnings about the prelude.
 TEST(Warnings, nonePrelude) {
   EXPECT_THAT(
