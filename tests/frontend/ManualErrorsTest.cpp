@@ -144,7 +144,7 @@ TEST(ManualErrors, within) {
   EXPECT_THAT(within("in=P(_, b), out=P()"), ElementsAre());
   EXPECT_THAT(within("in=P(_, b), out=P(), axis_names=(b, a)"),
               ElementsAre("3:63: 'axis_names' of 'shard_map' has 'a', along which arrays are local here already: "
-                          "name others",
+                          "name other axes",
                           "  5:10: in the call of 'f' here"));
   EXPECT_THAT(within("in=P(a), out=P()"),
               ElementsAre("3:34: P(...) names 'a', along which arrays are local here already",
