@@ -41,6 +41,8 @@ private:
   void emitInner(mlir::LLVM::LLVMFuncOp inner);
   /// Allocates memory for the accumulators of adjacent rows, and for stage-local caches.
   void allocate();
+  /// Lanes::Rows: the number of adjacent rows in one block.
+  int64_t chooseRowBlock() const;
   /// The position of the current element in a stage-local cache.
   mlir::Value cachePosition(unsigned stage);
   std::optional<ElementEmitter::Emitted> readCache(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
@@ -94,3 +96,4 @@ private:
 };
 
 } // namespace spmdc
+  int64_t rowBlock = 1;

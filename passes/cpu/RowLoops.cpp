@@ -189,10 +189,10 @@ void CpuKernel::emitRowsSideBySide() {
   auto segment = [&](Value low, Value high) {
     if (isOneLoop)
       return emitLanes(laneVar, low, high);
-    Loop blocks = loops.open(low, high, kRowBlock);
+    Loop blocks = loops.open(low, high, rowBlock);
     blocks.isPlain = true;
     Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);
-    Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kRowBlock));
+    Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(rowBlock));
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
       emitStageOfBlock(stage, laneVar, blocks.iv, count);
