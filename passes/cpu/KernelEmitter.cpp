@@ -93,6 +93,7 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
     outputs.push_back(entry->getArgument(3 + kernel.getBlock().getNumArguments() + i));
   b.setInsertionPointToStart(entry);
   allocate();
+  chooseStreams();
   emitter.pushScope(entry);
   switch (schedule.lanes) {
   case Lanes::Inner:
@@ -105,6 +106,7 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
     emitTiles();
     break;
   }
+  finishStreams();
   b.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
@@ -196,7 +198,10 @@ void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
   for (const KernelSchedule::Store &store : stage.stores) {
     Value output = body.outputs[store.output];
     Value value = emitter.emit(output, store.index);
-    emitter.store(outputs[store.output], cast<ArrayType>(output.getType()), store.index, value);
+    if (auto stream = streams.find(store.output); stream != streams.end())
+      scratch.store(stream->second.memory, elementTypeOf(output), streamPosition, value);
+    else
+      emitter.store(outputs[store.output], cast<ArrayType>(output.getType()), store.index, value);
   }
 }
 
