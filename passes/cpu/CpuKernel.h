@@ -41,6 +41,8 @@ private:
   void emitInner(mlir::LLVM::LLVMFuncOp inner);
   /// Allocates memory for the accumulators of adjacent rows, and for stage-local caches.
   void allocate();
+  /// Lanes::Rows: the number of adjacent rows in one block.
+  int64_t chooseRowBlock() const;
   /// The position of the current element in a stage-local cache.
   mlir::Value cachePosition(unsigned stage);
   std::optional<ElementEmitter::Emitted> readCache(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
@@ -52,7 +54,24 @@ private:
   mlir::Value step(mlir::Operation *op, mlir::Value accumulator, llvm::ArrayRef<IndexExpr> index, bool mayReorder);
   void storeScan(const KernelSchedule::Scan &scan, mlir::Value accumulator);
 
+  //===--- Streamed outputs (StreamedStores.cpp) ----------------------------===//
+
+  /// An output that is computed block by block into `memory`, and written past the caches.
+  struct Stream {
+    mlir::Value memory, isInPlace;
+  };
+  /// Elements of one block: 4 KiB of f32, so that those of all inputs and outputs fit the first-level cache.
+  static constexpr int64_t kStreamElements = 1024;
+  void chooseStreams();
+  /// Writes `count` elements of the output if it is streamed: from position `first` of its memory to the position of
+  /// the store, at the current values of the variables.
+  void streamBlock(const KernelSchedule::Store &store, mlir::Value first, mlir::Value count);
+  void finishStreams();
+
   //===--- Loops (RowLoops.cpp) ---------------------------------------------===//
+
+  /// True if each row is one iteration, without reductions.
+  bool isOneLoop() const;
 
   /// One row: accumulators are loop-carried values.
   void emitStageOfRow(const KernelSchedule::Stage &stage);
@@ -88,9 +107,12 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::SmallVector<mlir::Value> outputs;
   std::vector<CacheMemory> stageCaches;
+  llvm::DenseMap<unsigned, Stream> streams; ///< By the number of the output.
+  mlir::Value streamPosition;               ///< The current element in the memory of each stream.
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, ElementEmitter::Emitted> rowValues;
   unsigned currentStage = 0;
+  int64_t rowBlock = 1;
   /// The scope of the innermost loop, and the row's number in its block for Lanes::Rows.
   unsigned loopDepth = 0;
   mlir::Value lane;

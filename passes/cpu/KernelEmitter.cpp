@@ -7,12 +7,17 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "llvm/ADT/bit.h"
+
 using namespace mlir;
 
 namespace spmdc {
 
 /// A cache line, and the widest vector.
 static constexpr unsigned kScratchAlignment = 64;
+/// The accumulators of a block take at most this much of a first-level cache. A block of 4096 rows of f32 reads 16 KiB
+/// at a time, for which hardware prefetches; 256 rows took 1.4 times longer (`benchmarks/RESULTS.md`).
+static constexpr int64_t kAccumulatorBytes = 16384;
 
 CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp target)
     : kernel(kernel), schedule(std::move(computed)), body(KernelBody::of(kernel)), target(target), loc(kernel.getLoc()),
@@ -88,6 +93,7 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
     outputs.push_back(entry->getArgument(3 + kernel.getBlock().getNumArguments() + i));
   b.setInsertionPointToStart(entry);
   allocate();
+  chooseStreams();
   emitter.pushScope(entry);
   switch (schedule.lanes) {
   case Lanes::Inner:
@@ -100,11 +106,31 @@ void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
     emitTiles();
     break;
   }
+  finishStreams();
   b.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
+int64_t CpuKernel::chooseRowBlock() const {
+  if (schedule.lanes == Lanes::Inner)
+    return 1;
+  int64_t loopStages = 0, bytes = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages) {
+    if (!stage.stageCaches.empty())
+      return kRowBlock;
+    loopStages += !schedule.domains[stage.domain].shape.empty();
+    for (const KernelSchedule::Reduction &reduction : stage.reductions)
+      bytes += byteSizeOf(accumulatorTypeOf(reduction.op));
+    for (const KernelSchedule::Scan &scan : stage.scans)
+      bytes += byteSizeOf(accumulatorTypeOf(scan.op));
+  }
+  // If several stages walk a block, it should stay in the second-level cache from one to the next.
+  if (loopStages != 1 || !bytes)
+    return kRowBlock;
+  return std::max(kRowBlock, static_cast<int64_t>(llvm::bit_floor<uint64_t>(kAccumulatorBytes / bytes)));
+}
+
 void CpuKernel::allocate() {
-  int64_t lanes = schedule.lanes == Lanes::Inner ? 1 : kRowBlock;
+  int64_t lanes = rowBlock = chooseRowBlock();
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
     for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
       Type type = elementTypeOf(stageCache.value);
@@ -128,7 +154,7 @@ Value CpuKernel::cachePosition(unsigned stage) {
   emitter.moveTo(loopDepth);
   if (!lane)
     return position;
-  position = b.create<arith::MulIOp>(loc, position, emitter.emitConstant(kRowBlock));
+  position = b.create<arith::MulIOp>(loc, position, emitter.emitConstant(rowBlock));
   return b.create<arith::AddIOp>(loc, position, lane);
 }
 
@@ -172,7 +198,10 @@ void CpuKernel::emitStores(const KernelSchedule::Stage &stage) {
   for (const KernelSchedule::Store &store : stage.stores) {
     Value output = body.outputs[store.output];
     Value value = emitter.emit(output, store.index);
-    emitter.store(outputs[store.output], cast<ArrayType>(output.getType()), store.index, value);
+    if (auto stream = streams.find(store.output); stream != streams.end())
+      scratch.store(stream->second.memory, elementTypeOf(output), streamPosition, value);
+    else
+      emitter.store(outputs[store.output], cast<ArrayType>(output.getType()), store.index, value);
   }
 }
 

@@ -90,6 +90,9 @@ void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const Index
   loops.closeDomain(nest, carried);
 }
 
+/// Lanes::Tiles: the columns of a square, which fill a vector.
+static constexpr int64_t kSquareColumns = 16;
+
 /// More segments cost more code than they save time.
 static constexpr size_t kMaxBorders = 32;
 
@@ -120,13 +123,29 @@ void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
 }
 
 void CpuKernel::emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, Value low, Value high) {
-  Loop lanes = loops.open(low, high, 1, {}, /*isParallel=*/true);
-  loopDepth = emitter.getDepth();
-  if (!assumed.empty())
-    emitter.assume(std::move(assumed));
-  emitter.bind(laneVar, lanes.iv);
-  emitStores(schedule.stages[0]);
-  loops.close(lanes);
+  auto overLanes = [&](Value first, Value count, Value base) {
+    Loop lanes = loops.open(first, count, 1, {}, /*isParallel=*/true);
+    loopDepth = emitter.getDepth();
+    if (!assumed.empty())
+      emitter.assume(std::move(assumed));
+    streamPosition = lanes.iv;
+    Value position = base ? b.create<arith::AddIOp>(loc, base, lanes.iv, arith::IntegerOverflowFlags::nsw) : lanes.iv;
+    emitter.bind(laneVar, position);
+    emitStores(schedule.stages[0]);
+    loops.close(lanes);
+  };
+  if (streams.empty())
+    return overLanes(low, high, {});
+  Value zero = emitter.emitConstant(0);
+  Loop blocks = loops.open(low, high, kStreamElements);
+  blocks.isPlain = true;
+  Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);
+  Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kStreamElements));
+  overLanes(zero, count, blocks.iv);
+  emitter.bind(laneVar, blocks.iv);
+  for (const KernelSchedule::Store &store : schedule.stages[0].stores)
+    streamBlock(store, zero, count);
+  loops.close(blocks);
 }
 
 void CpuKernel::emitSegment(const LaneReads &reads, const IndexExpr &laneVar, Value low, Value high) {
@@ -178,21 +197,24 @@ std::pair<Value, Value> CpuKernel::emitInterior(ArrayRef<IndexAssumption> interi
   return {from, b.create<arith::MaxSIOp>(loc, from, to)};
 }
 
+bool CpuKernel::isOneLoop() const {
+  return schedule.stages.size() == 1 && schedule.stages[0].reductions.empty() && schedule.stages[0].scans.empty() &&
+         schedule.domains[schedule.stages[0].domain].shape.empty();
+}
+
 void CpuKernel::emitRowsSideBySide() {
   // The lanes are the last row dimension; the outer loops run over the others.
   ArrayRef<int64_t> shape = schedule.rowShape;
   int64_t laneExtent = shape.empty() ? 1 : shape.back(),
           outerExtent = schedule.getExtent() / std::max<int64_t>(laneExtent, 1);
   IndexExpr laneVar = shape.empty() ? IndexExpr(0) : schedule.rowVars.back();
-  bool isOneLoop = schedule.stages.size() == 1 && schedule.stages[0].reductions.empty() &&
-                   schedule.stages[0].scans.empty() && schedule.domains[schedule.stages[0].domain].shape.empty();
   auto segment = [&](Value low, Value high) {
-    if (isOneLoop)
+    if (isOneLoop())
       return emitLanes(laneVar, low, high);
-    Loop blocks = loops.open(low, high, kRowBlock);
+    Loop blocks = loops.open(low, high, rowBlock);
     blocks.isPlain = true;
     Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);
-    Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kRowBlock));
+    Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(rowBlock));
     for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
       currentStage = number;
       emitStageOfBlock(stage, laneVar, blocks.iv, count);
@@ -218,11 +240,11 @@ void CpuKernel::emitRowsSideBySide() {
 }
 
 void CpuKernel::emitTiles() {
-  // One iteration is a strip of the tiled row dimension, processed in squares.
+  // One iteration is a strip of the tiled row dimension, processed in blocks of columns.
   size_t tiled = schedule.tiledRow, rank = schedule.rowShape.size();
   SmallVector<int64_t> shape(schedule.rowShape.begin(), schedule.rowShape.end() - 1);
-  int64_t rows = shape[tiled], columns = schedule.rowShape.back();
-  shape[tiled] = (rows + kTileRows - 1) / kTileRows;
+  int64_t rows = shape[tiled], columns = schedule.rowShape.back(), tileRows = schedule.getTileRows();
+  shape[tiled] = (rows + tileRows - 1) / tileRows;
   Loop strips = loops.open(begin, end, 1);
   strips.isPlain = true;
   Value strip;
@@ -237,27 +259,47 @@ void CpuKernel::emitTiles() {
     else
       emitter.bind(schedule.rowVars[d], position);
   }
-  Value side = emitter.emitConstant(kTileRows);
+  Value side = emitter.emitConstant(tileRows), width = emitter.emitConstant(kTileColumns);
   Value firstRow = b.create<arith::MulIOp>(loc, strip, side);
   Value lastRow =
       b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, firstRow, side), emitter.emitConstant(rows));
-  Loop squares = loops.open(emitter.emitConstant(0), emitter.emitConstant(columns), kTileRows);
-  squares.isPlain = true;
+  Loop blocks = loops.open(emitter.emitConstant(0), emitter.emitConstant(columns), kTileColumns);
+  blocks.isPlain = true;
   Value lastColumn =
-      b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, squares.iv, side), emitter.emitConstant(columns));
-  Loop rowLoop = loops.open(firstRow, lastRow, 1);
-  rowLoop.isPlain = true;
-  emitter.bind(schedule.rowVars[tiled], rowLoop.iv);
-  Loop columnLoop = loops.open(squares.iv, lastColumn, 1, {}, /*isParallel=*/true);
-  loopDepth = emitter.getDepth();
-  emitter.bind(schedule.rowVars.back(), columnLoop.iv);
-  for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
-    currentStage = number;
-    emitStores(stage);
-  }
-  loops.close(columnLoop);
-  loops.close(rowLoop);
+      b.create<arith::MinSIOp>(loc, b.create<arith::AddIOp>(loc, blocks.iv, width), emitter.emitConstant(columns));
+  auto overRows = [&](llvm::function_ref<void(Value inBlock)> emitRow) {
+    Loop rowLoop = loops.open(firstRow, lastRow, 1);
+    rowLoop.isPlain = true;
+    emitter.bind(schedule.rowVars[tiled], rowLoop.iv);
+    emitRow(b.create<arith::MulIOp>(loc, b.create<arith::SubIOp>(loc, rowLoop.iv, firstRow), width));
+    loops.close(rowLoop);
+  };
+  // A square reads few enough lines of each input that they stay in the first-level cache until all rows have used
+  // them.
+  Loop squares = loops.open(blocks.iv, lastColumn, kSquareColumns);
+  squares.isPlain = true;
+  Value lastOfSquare = b.create<arith::MinSIOp>(
+      loc, b.create<arith::AddIOp>(loc, squares.iv, emitter.emitConstant(kSquareColumns)), lastColumn);
+  overRows([&](Value inBlock) {
+    Loop columnLoop = loops.open(squares.iv, lastOfSquare, 1, {}, /*isParallel=*/true);
+    loopDepth = emitter.getDepth();
+    emitter.bind(schedule.rowVars.back(), columnLoop.iv);
+    if (!streams.empty())
+      streamPosition = b.create<arith::AddIOp>(loc, inBlock, b.create<arith::SubIOp>(loc, columnLoop.iv, blocks.iv));
+    for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+      currentStage = number;
+      emitStores(stage);
+    }
+    loops.close(columnLoop);
+  });
   loops.close(squares);
+  if (!streams.empty())
+    overRows([&](Value inBlock) {
+      emitter.bind(schedule.rowVars.back(), blocks.iv);
+      for (const KernelSchedule::Store &store : schedule.stages[0].stores)
+        streamBlock(store, inBlock, b.create<arith::SubIOp>(loc, lastColumn, blocks.iv));
+    });
+  loops.close(blocks);
   loops.close(strips);
 }
 

@@ -28,4 +28,8 @@ inline int64_t fitBlock(int64_t size, int64_t block) {
 /// on the shape alone. Returns false if the scan is left unchanged.
 bool splitScan(CumulativeOp op);
 
+/// Splits a large reduction to few elements into reductions of blocks, and a reduction of their results. The blocks
+/// depend on the shape alone. Returns false if the reduction is left unchanged.
+bool splitReduction(ReduceOp op, bool forGpu);
+
 } // namespace spmdc

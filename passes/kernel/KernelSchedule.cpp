@@ -59,8 +59,15 @@ int64_t KernelSchedule::getExtent() const {
     return productOf(rowShape);
   int64_t extent = 1;
   for (size_t d = 0; d + 1 < rowShape.size(); ++d)
-    extent *= static_cast<int64_t>(d) == tiledRow ? (rowShape[d] + kTileRows - 1) / kTileRows : rowShape[d];
+    extent *= static_cast<int64_t>(d) == tiledRow ? (rowShape[d] + getTileRows() - 1) / getTileRows() : rowShape[d];
   return extent;
+}
+
+int64_t KernelSchedule::getTileRows() const {
+  // Strips of 64 rows read four lines of f32 in a row, and took two thirds of the time of strips of 16
+  // (`benchmarks/RESULTS.md`). Small arrays have too few of them for many threads.
+  constexpr int64_t kManyElements = 1 << 21;
+  return productOf(rowShape) < kManyElements ? 16 : 64;
 }
 
 IndexExpr KernelSchedule::getRow() const { return indexing->space.linearize(rowVars, rowShape); }

@@ -16,8 +16,8 @@
 //   Rows   the last row dimension (consecutive rows are contiguous, the domain is walked in sequence): element-wise
 //          work, reductions over leading dimensions. CPU: blocks of rows side by side; GPU: a thread a row.
 //   Tiles  outputs and inputs disagree (transposes): as Rows, but `tiledRow` is the row dimension in which an input is
-//          contiguous. The parallel range counts strips of kTileRows of it; a strip walks the last row dimension in
-//          squares.
+//          contiguous. The parallel range counts strips of getTileRows() of it; a strip walks the last row dimension in
+//          blocks.
 //
 // A schedule is a function of the operations alone. The pass that forms kernels asks whether one exists, and each
 // backend computes it again from the outlined kernel.
@@ -124,6 +124,9 @@ struct KernelSchedule {
   double work = 0;   ///< Estimated cost of the kernel; the unit is about one vectorised addition of an element.
 
   int64_t getExtent() const;
+  /// Lanes::Tiles: an iteration of the parallel range covers this many elements of the tiled row dimension, and all of
+  /// the last one.
+  int64_t getTileRows() const;
   /// Position in the parallel range, from the row variables.
   IndexExpr getRow() const;
   /// The most values that any stage-local cache needs for one row.
@@ -156,10 +159,9 @@ inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kSha
 
 /// Every GPU gives a block this many bytes of shared memory.
 inline constexpr int64_t kMinSharedBytes = 48 * 1024;
-/// Lanes::Tiles: an iteration of the parallel range covers this many elements of the tiled row dimension, and all of
-/// the last one.
-inline constexpr int64_t kTileRows = 16;
-/// Lanes::Rows: the number of adjacent rows in one block.
+/// Lanes::Tiles: the number of columns in one block of a strip.
+inline constexpr int64_t kTileColumns = 64;
+/// Lanes::Rows: the number of adjacent rows in one block if several stages walk it.
 inline constexpr int64_t kRowBlock = 256;
 
 } // namespace spmdc

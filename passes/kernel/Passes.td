@@ -12,20 +12,21 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     - arg_reduce becomes the extreme value, and the smallest index of it: two vectorisable reductions.
     - A scan from the end becomes a scan from the beginning between two reversals.
     - Reduced dimensions of size 1 are dropped.
-    - A large reduction to few elements is split into fixed blocks along its longest reduced dimension: partial results
-      of the blocks, then of these. The blocks depend on the shape alone, so the bits do not depend on threads.
+    - A large reduction to few elements is split into fixed blocks: partial results of the blocks, then of these. If the
+      last dimension is reduced, a block is contiguous: the innermost reduced dimensions, and a part of the next. The
+      blocks depend on the shape alone, so the bits do not depend on threads.
     - `for-gpu`: a large scan along few rows is split likewise: sums of blocks, a scan of these sums, and scans of the
       blocks which begin with the sum of all elements before.
 
     After: no arg_reduce is left, and no reversed cumulative.
     ```
-    %0 = array.reduce sum %x dims [0] : <f32[1048576]> -> <f32[]>
+    %0 = array.reduce sum %x dims [0, 1] : <f32[2048, 4096]> -> <f32[]>
     ```
     becomes
     ```
-    %0 = array.reshape %x : <f32[1048576]> -> <f32[128, 8192]>
-    %1 = array.reduce sum %0 dims [1] : <f32[128, 8192]> -> <f32[128]>
-    %2 = array.reduce sum %1 dims [0] : <f32[128]> -> <f32[]>
+    %0 = array.reshape %x : <f32[2048, 4096]> -> <f32[512, 4, 4096]>
+    %1 = array.reduce sum %0 dims [1, 2] : <f32[512, 4, 4096]> -> <f32[512]>
+    %2 = array.reduce sum %1 dims [0] : <f32[512]> -> <f32[]>
     ```
   }];
   let options = [Option<"forGpu", "for-gpu", "bool", "false",

@@ -9,9 +9,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-static unsigned byteSizeOf(Type elementType) {
-  return std::max(8u, memoryType(elementType).getIntOrFloatBitWidth()) / 8;
-}
+unsigned byteSizeOf(Type elementType) { return std::max(8u, memoryType(elementType).getIntOrFloatBitWidth()) / 8; }
 
 Type elementTypeOf(Value array) { return cast<ArrayType>(array.getType()).getElementType(); }
 

@@ -17,6 +17,8 @@ namespace spmdc {
 
 /// The element type of an array.
 mlir::Type elementTypeOf(mlir::Value array);
+/// Bytes of an element in memory.
+unsigned byteSizeOf(mlir::Type elementType);
 
 /// For a reduce or a cumulative: its kind, the type of its accumulator (half precision accumulates in f32), and the
 /// neutral value of the accumulator.

@@ -33,6 +33,13 @@ TEST(Program, FullReductionInBlocks) {
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);
 }
 
+// Blocks of several dimensions, with and without a remainder, and of long rows.
+TEST(Program, FullReductionOfSeveralDimensions) {
+  for (std::string sizes : {"256, 1024", "997, 3, 61", "37, 20011", "3, 40009"})
+    checkProgram(fullReductionProgram(sizes, sizes == "997, 3, 61" ? "0, 1, 2" : "0, 1"),
+                 {.tolerances = {{.ulps = 1e4}}}, compileForCpu);
+}
+
 // Loops are split where another array begins, and each part reads one array.
 TEST(Program, JoinedArrays) {
   for (std::string rows : {"2", "40"})

@@ -13,6 +13,43 @@ func.func @full(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[]> {
 
 // -----
 
+// Several reduced dimensions: a block is contiguous, whichever dimension is the longest.
+// CHECK-LABEL: func.func @matrix
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[2048, 4096]> -> <f32[512, 4, 4096]>
+// CHECK-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1, 2] : <f32[512, 4, 4096]> -> <f32[512]>
+// CHECK-NEXT: array.reduce sum %[[P]] dims [0] : <f32[512]> -> <f32[]>
+func.func @matrix(%x: !spmd.array<f32[2048, 4096]>) -> !spmd.array<f32[]> {
+  %0 = array.reduce sum %x dims [0, 1] : <f32[2048, 4096]> -> <f32[]>
+  return %0 : !spmd.array<f32[]>
+}
+
+// -----
+
+// Enough rows outside of the innermost dimension, which has no divisor near the size of a block: no remainder.
+// CHECK-LABEL: func.func @long_rows
+// CHECK-NEXT: %[[P:.*]] = array.reduce sum %arg0 dims [1] : <f32[64, 99991]> -> <f32[64]>
+// CHECK-NEXT: array.reduce sum %[[P]] dims [0] : <f32[64]> -> <f32[]>
+func.func @long_rows(%x: !spmd.array<f32[64, 99991]>) -> !spmd.array<f32[]> {
+  %0 = array.reduce sum %x dims [0, 1] : <f32[64, 99991]> -> <f32[]>
+  return %0 : !spmd.array<f32[]>
+}
+
+// -----
+
+// A kept dimension between reduced ones, and a remainder.
+// CHECK-LABEL: func.func @kept_between
+// CHECK: array.slice %arg0 [0, 0, 0] to [995, 3, 3000] step [1, 1, 1]
+// CHECK: array.reshape %{{.*}} : <f32[995, 3, 3000]> -> <f32[199, 5, 3, 3000]>
+// CHECK-NEXT: %[[P:.*]] = array.reduce max %{{.*}} dims [1, 3] : <f32[199, 5, 3, 3000]> -> <f32[199, 3]>
+// CHECK-NEXT: array.reduce max %[[P]] dims [0] : <f32[199, 3]> -> <f32[3]>
+// CHECK: array.slice %arg0 [995, 0, 0] to [997, 3, 3000] step [1, 1, 1]
+func.func @kept_between(%x: !spmd.array<f32[997, 3, 3000]>) -> !spmd.array<f32[3]> {
+  %0 = array.reduce max %x dims [0, 2] : <f32[997, 3, 3000]> -> <f32[3]>
+  return %0 : !spmd.array<f32[3]>
+}
+
+// -----
+
 // A prime number of elements: blocks and a tail.
 // CHECK-LABEL: func.func @tail
 // CHECK: array.slice %arg0 [0] to [98304] step [1]

@@ -51,14 +51,14 @@ std::string softmaxOverFirstProgram(const std::string &rows, const std::string &
   return softmax(rows, size, "0", "1", size);
 }
 
-std::string fullReductionProgram(const std::string &size) {
+std::string fullReductionProgram(const std::string &size, const std::string &dims) {
   return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array<f64[]>, !spmd.array<f64[]>) {
     %s = array.sin %x : $t
-    %0 = array.reduce sum %s dims [0] : $t -> <f64[]>
-    %1 = array.reduce max %x dims [0] : $t -> <f64[]>
+    %0 = array.reduce sum %s dims [$dims] : $t -> <f64[]>
+    %1 = array.reduce max %x dims [$dims] : $t -> <f64[]>
     return %0, %1 : !spmd.array<f64[]>, !spmd.array<f64[]>
   })",
-              {{"$t", "<f64[" + size + "]>"}});
+              {{"$t", "<f64[" + size + "]>"}, {"$dims", dims}});
 }
 
 std::string paddedProgram(const std::string &rows, const std::string &size) {

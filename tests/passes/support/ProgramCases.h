@@ -13,7 +13,7 @@ std::string elementwiseProgram(const std::string &shape);
 std::string softmaxProgram(const std::string &rows, const std::string &size);
 std::string softmaxOverFirstProgram(const std::string &rows, const std::string &size);
 /// Sum of sines and maximum of f64[size].
-std::string fullReductionProgram(const std::string &size);
+std::string fullReductionProgram(const std::string &size, const std::string &dims = "0");
 /// Transposes of two and of three dimensions, with remainders in all squares.
 std::string transposeProgram();
 /// Along both dimensions, over several rounds of a block of threads.
