@@ -8,6 +8,7 @@
 #include "compiler/cache/CompileCache.h"
 #include "compiler/cache/CompileKey.h"
 #include "ir/plan/PlanOps.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/ReducePrecision.h"
 #include "ir/spmd/SpmdTypes.h"
@@ -203,6 +204,7 @@ struct Compiler::State : CompileMessages {
     trial.dumps = nullptr;
     trial.remarks = false;
     trial.propagationLog = nullptr;
+    DebugTrace::Pause onTrial;
     OwningOpRef<ModuleOp> module = propagated.clone();
     if (failed(runPipeline(*module, Stage::Propagated, Stage::Plan, trial)))
       return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "compiler/inspection/InspectionText.h"
 #include "frontend/syntax/Parser.h"
+#include "ir/spmd/DebugTrace.h"
 
 #include "runtime/support/CountText.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -45,6 +46,7 @@ public:
   }
 
   std::optional<AutoSharding> run() {
+    DebugTrace::Pause onTrial;
     auto finish = llvm::make_scope_exit([&] {
       if (onProgress)
         onProgress(tries, tries);

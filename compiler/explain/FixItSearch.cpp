@@ -2,6 +2,8 @@
 
 #include "compiler/explain/FixItSearch.h"
 
+#include "ir/spmd/DebugTrace.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -176,6 +178,7 @@ const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const Annotat
   ++wanted.tried;
   Outcome &outcome = outcomes[edited];
   options.pipeline.propagationLog = &outcome.log;
+  DebugTrace::Pause onTrial;
   Compiler compiler(program.getFileName(), edited, options);
   outcome.inspection = inspectProgram(compiler);
   slowest = std::max(slowest, std::chrono::steady_clock::now() - start);

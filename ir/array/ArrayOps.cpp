@@ -7,6 +7,7 @@
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/DefinitionNotes.h"
 #include "ir/spmd/ReducePrecision.h"
 
 #include <cmath>
@@ -41,8 +42,10 @@ LogicalResult verifySameArrayShape(Operation *op) {
   ArrayType result = typeOf(op->getResult(0));
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (typeOf(operand).getShape() != result.getShape())
-      return op->emitOpError() << "operand " << index << " is " << typeOf(operand).withoutSharding().str()
-                               << ", the result " << result.withoutSharding().str() << "; shapes must agree";
+      return failWithDefinitions(op->emitOpError()
+                                     << "operand " << index << " is " << typeOf(operand).withoutSharding().str()
+                                     << ", the result " << result.withoutSharding().str() << "; shapes must agree",
+                                 {{operand, "operand " + std::to_string(index)}});
   return verifyElementTypes(op);
 }
 
@@ -52,8 +55,10 @@ LogicalResult verifySameArray(Operation *op) {
   ArrayType result = typeOf(op->getResult(0));
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (typeOf(operand).getElementType() != result.getElementType())
-      return op->emitOpError() << "operand " << index << " is " << typeOf(operand).withoutSharding().str()
-                               << ", the result " << result.withoutSharding().str() << "; element types must agree";
+      return failWithDefinitions(op->emitOpError() << "operand " << index << " is "
+                                                   << typeOf(operand).withoutSharding().str() << ", the result "
+                                                   << result.withoutSharding().str() << "; element types must agree",
+                                 {{operand, "operand " + std::to_string(index)}});
   return success();
 }
 
@@ -270,7 +275,9 @@ LogicalResult PadOp::verify() {
   if (getLow().size() != rank || getHigh().size() != rank || getInterior().size() != rank)
     return emitOpError("requires low, high and interior for each dimension");
   if (value.getRank() != 0 || value.getElementType() != operand.getElementType())
-    return emitOpError() << "pads " << operand.str() << " with a scalar of its dtype, got " << value.str();
+    return failWithDefinitions(emitOpError()
+                                   << "pads " << operand.str() << " with a scalar of its dtype, got " << value.str(),
+                               {{getOperand(), "the array"}, {getValue(), "the scalar"}});
   SmallVector<int64_t> shape;
   for (auto [dim, low, high, interior] : llvm::enumerate(getLow(), getHigh(), getInterior())) {
     if (interior < 0)
@@ -299,8 +306,9 @@ LogicalResult ConcatenateOp::verify() {
     if (type.getRank() == first.getRank())
       expected[dim] = type.getDimSize(dim);
     if (type.getShape() != ArrayRef<int64_t>(expected) || type.getElementType() != first.getElementType())
-      return emitOpError() << "cannot concatenate " << first.str() << " and " << type.str() << " along dimension "
-                           << dim;
+      return failWithDefinitions(emitOpError() << "cannot concatenate " << first.str() << " and " << type.str()
+                                               << " along dimension " << dim,
+                                 {{getOperands()[0], "the first"}, {operand, "the second"}});
     shape[dim] += type.getDimSize(dim);
   }
   return verifyResult(*this, shape, first.getElementType());
@@ -353,10 +361,12 @@ LogicalResult DotGeneralOp::verify() {
     return emitOpError("requires as many dimensions of lhs as of rhs");
   for (auto [left, right] : llvm::zip(lhsDims, rhsDims))
     if (lhs.getDimSize(left) != rhs.getDimSize(right))
-      return emitOpError() << "dimension " << left << " of " << lhs.str() << " and dimension " << right << " of "
-                           << rhs.str() << " differ in size";
+      return failWithDefinitions(emitOpError() << "dimension " << left << " of " << lhs.str() << " and dimension "
+                                               << right << " of " << rhs.str() << " differ in size",
+                                 {{getLhs(), "lhs"}, {getRhs(), "rhs"}});
   if (lhs.getElementType() != rhs.getElementType())
-    return emitOpError() << "element types differ: " << lhs.str() << " and " << rhs.str();
+    return failWithDefinitions(emitOpError() << "element types differ: " << lhs.str() << " and " << rhs.str(),
+                               {{getLhs(), "lhs"}, {getRhs(), "rhs"}});
   if (isa<FloatType>(lhs.getElementType()) != isa<FloatType>(getType().getElementType()))
     return emitOpError() << "cannot accumulate " << lhs.withoutSharding().str() << " in " << getType().str();
   return verifyResult(*this, inferShape(lhs, rhs, getLhsContract(), getRhsContract(), getLhsBatch(), getRhsBatch()),

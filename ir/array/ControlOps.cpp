@@ -1,6 +1,7 @@
 //===- ControlOps.cpp - loops, branches and prints ------------------------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/DefinitionNotes.h"
 
 #include "mlir/IR/PatternMatch.h"
 
@@ -28,8 +29,9 @@ LogicalResult verifySameValues(Operation *op, StringRef what, ValueRange values,
   for (auto [index, value, result] : llvm::enumerate(values, results)) {
     ArrayType type = typeOf(value).withoutSharding(), expected = typeOf(result).withoutSharding();
     if (type != expected)
-      return op->emitOpError() << what << ": value " << index << " is " << type.str() << ", the result "
-                               << expected.str();
+      return failWithDefinitions(op->emitOpError() << what << ": value " << index << " is " << type.str()
+                                                   << ", the result " << expected.str(),
+                                 {{value, "value " + std::to_string(index)}});
   }
   return success();
 }

@@ -4,6 +4,7 @@
 #include "ir/array/Formula.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/DefinitionNotes.h"
 
 #include <map>
 
@@ -35,18 +36,22 @@ LogicalResult EinsumOp::verify() {
   };
   Type elementType = getType().getElementType();
   std::map<int64_t, int64_t> sizes, users;
+  std::map<int64_t, Value> firstWith; ///< By label, the first operand that has it.
   for (auto [index, operand] : llvm::enumerate(getOperands())) {
     auto type = cast<ArrayType>(operand.getType());
     ArrayRef<int64_t> labels = getLabelsOf(index);
     if (type.getRank() != static_cast<int64_t>(labels.size()) || isTwice(labels))
       return emitOpError() << "operand " << index << " requires one label for each of its dimensions, none twice";
     if (type.getElementType() != elementType)
-      return emitOpError() << "element types differ: " << type.str() << " and " << getType().str();
+      return failWithDefinitions(emitOpError() << "element types differ: " << type.str() << " and " << getType().str(),
+                                 {{operand, "operand " + std::to_string(index)}});
     for (auto [label, size] : llvm::zip(labels, type.getShape())) {
       ++users[label];
+      auto [first, isNew] = firstWith.try_emplace(label, operand);
       if (sizes.emplace(label, size).first->second != size)
-        return emitOpError() << "dimensions with the label " << label << " differ in size: " << sizes[label] << " and "
-                             << size << " in " << type.str();
+        return failWithDefinitions(emitOpError() << "dimensions with the label " << label << " differ in size: "
+                                                 << sizes[label] << " and " << size << " in " << type.str(),
+                                   {{first->second, "the first"}, {operand, "the second"}});
     }
   }
   if (isTwice(getResultLabels()))

@@ -8,6 +8,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/DefinitionNotes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -34,20 +35,22 @@ LogicalResult verifyElementTypes(Operation *op) {
   Type from = first.getElementType(), to = result.getElementType();
   if (const char *expected = neededElements(op, from))
     return op->emitOpError() << "requires " << expected << ", got " << first.withoutSharding().str();
-  auto sameAs = [&](ArrayType like, ValueRange operands) -> LogicalResult {
+  auto sameAs = [&](Value like, ValueRange operands) -> LogicalResult {
     for (Value operand : operands)
-      if (typeOf(operand).getElementType() != like.getElementType())
-        return op->emitOpError() << "requires one element type, got " << like.withoutSharding().str() << " and "
-                                 << typeOf(operand).withoutSharding().str();
+      if (typeOf(operand).getElementType() != typeOf(like).getElementType())
+        return failWithDefinitions(op->emitOpError()
+                                       << "requires one element type, got " << typeOf(like).withoutSharding().str()
+                                       << " and " << typeOf(operand).withoutSharding().str(),
+                                   {{like, "the first"}, {operand, "the second"}});
     return success();
   };
   if (isa<IsFiniteOp, CompareOp>(op)) {
     if (!to.isInteger(1))
       return op->emitOpError() << "has a bool result, got " << result.withoutSharding().str();
-    return sameAs(first, op->getOperands());
+    return sameAs(op->getOperand(0), op->getOperands());
   }
   if (isa<SelectOp>(op))
-    return sameAs(result, op->getOperands().drop_front());
+    return sameAs(op->getResult(0), op->getOperands().drop_front());
   if (isa<BitcastConvertOp>(op)) {
     // A bool has one bit but takes a byte in memory: no other type has its bits.
     auto width = [](Type type) { return type.getIntOrFloatBitWidth(); };

@@ -1,6 +1,7 @@
 //===- GradientOps.cpp - verifiers of differentiation ---------------------===//
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/DefinitionNotes.h"
 
 using namespace mlir;
 
@@ -17,8 +18,9 @@ LogicalResult verifyYield(Operation *op, Block &body, TypeRange types) {
   for (auto [index, value, type] : llvm::enumerate(yield.getOperands(), types)) {
     auto actual = cast<ArrayType>(value.getType()).withoutSharding(), expected = cast<ArrayType>(type);
     if (actual != expected.withoutSharding())
-      return op->emitOpError() << "result " << index << " is " << expected.str() << ", but " << actual.str()
-                               << " is yielded";
+      return failWithDefinitions(op->emitOpError() << "result " << index << " is " << expected.str() << ", but "
+                                                   << actual.str() << " is yielded",
+                                 {{value, "the yielded value"}});
   }
   return success();
 }
@@ -40,8 +42,10 @@ LogicalResult GradientOp::verify() {
       return emitOpError() << "operand " << index << " is " << type.str() << "; only floats have gradients";
     for (Value other : {Value(argument), Value(gradient)})
       if (cast<ArrayType>(other.getType()).withoutSharding() != type)
-        return emitOpError() << "operand " << index << " is " << type.str() << ", its argument or gradient "
-                             << cast<ArrayType>(other.getType()).str();
+        return failWithDefinitions(emitOpError()
+                                       << "operand " << index << " is " << type.str() << ", its argument or gradient "
+                                       << cast<ArrayType>(other.getType()).str(),
+                                   {{operand, "the operand"}, {other, "the other"}});
   }
   if (failed(verifyYield(*this, body, TypeRange(getResultTypes()).drop_back(getOperands().size()))))
     return failure();

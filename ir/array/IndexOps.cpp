@@ -3,6 +3,7 @@
 #include "ir/array/ArrayOps.h"
 #include "ir/array/Positions.h"
 #include "ir/array/Verification.h"
+#include "ir/spmd/DefinitionNotes.h"
 #include "ir/spmd/ReducePrecision.h"
 
 using namespace mlir;
@@ -48,22 +49,28 @@ LogicalResult verifyNotEmpty(Operation *op, ArrayType operand, int64_t dim) {
 }
 
 /// Verifies indices or updates along a dimension: they have the shape of the operand except for `dim`.
-LogicalResult verifyAlong(Operation *op, ArrayType operand, ArrayType indices, int64_t dim) {
+LogicalResult verifyAlong(Operation *op, Value array, Value indicesOrUpdates, int64_t dim) {
+  ArrayType operand = typeOf(array), indices = typeOf(indicesOrUpdates);
   SmallVector<int64_t> expected(operand.getShape());
   if (indices.getRank() == operand.getRank())
     expected[dim] = indices.getDimSize(dim);
   if (indices.getShape() != ArrayRef<int64_t>(expected))
-    return op->emitOpError() << "indices " << indices.withoutSharding().str() << " and operand "
-                             << operand.withoutSharding().str() << " must agree in all dimensions but " << dim;
+    return failWithDefinitions(op->emitOpError()
+                                   << "indices " << indices.withoutSharding().str() << " and operand "
+                                   << operand.withoutSharding().str() << " must agree in all dimensions but " << dim,
+                               {{indicesOrUpdates, "the array of indices"}, {array, "the operand"}});
   return success();
 }
 
 /// Verifies updates: they have the operand's element type; those of 16-bit floats may be added to partial sums in f32.
-LogicalResult verifyUpdates(Operation *op, ArrayType updates, ArrayRef<int64_t> shape, ArrayType operand) {
+LogicalResult verifyUpdates(Operation *op, Value values, ArrayRef<int64_t> shape, Value array) {
+  ArrayType updates = typeOf(values), operand = typeOf(array);
   bool isAdded = mayHoldPartialSums(operand, updates.getElementType());
   ArrayType expected = ArrayType::get(shape, (isAdded ? updates : operand).getElementType());
   if (updates.withoutSharding() != expected)
-    return op->emitOpError() << "updates must be " << expected.str() << ", got " << updates.withoutSharding().str();
+    return failWithDefinitions(op->emitOpError() << "updates must be " << expected.str() << ", got "
+                                                 << updates.withoutSharding().str(),
+                               {{values, "the array of updates"}, {array, "the operand"}});
   return success();
 }
 
@@ -84,8 +91,9 @@ LogicalResult DynamicSliceOp::verify() {
 LogicalResult DynamicUpdateSliceOp::verify() {
   ArrayType operand = getOperand().getType(), update = getUpdate().getType();
   if (update.getElementType() != operand.getElementType() || update.getRank() != operand.getRank())
-    return emitOpError() << "cannot write " << update.withoutSharding().str() << " into "
-                         << operand.withoutSharding().str();
+    return failWithDefinitions(emitOpError() << "cannot write " << update.withoutSharding().str() << " into "
+                                             << operand.withoutSharding().str(),
+                               {{getUpdate(), "the update"}, {getOperand(), "the operand"}});
   if (failed(verifyWindow(*this, operand, getStarts(), update.getShape())))
     return failure();
   return verifyResult(*this, operand.getShape(), operand.getElementType());
@@ -122,7 +130,7 @@ LogicalResult TakeAlongOp::verify() {
   auto dim = static_cast<int64_t>(getDim());
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
       failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
-      failed(verifyAlong(*this, operand, indices, dim)) || failed(verifyNotEmpty(*this, operand, dim)))
+      failed(verifyAlong(*this, getOperand(), getIndices(), dim)) || failed(verifyNotEmpty(*this, operand, dim)))
     return failure();
   return verifyResult(*this, indices.getShape(), operand.getElementType());
 }
@@ -132,8 +140,8 @@ LogicalResult ScatterAddOp::verify() {
   auto dim = static_cast<int64_t>(getDim());
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
       failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
-      failed(verifyUpdates(*this, getUpdates().getType(), TakeOp::inferShape(operand, getIndices().getType(), dim),
-                           operand)))
+      failed(
+          verifyUpdates(*this, getUpdates(), TakeOp::inferShape(operand, getIndices().getType(), dim), getOperand())))
     return failure();
   return verifyResult(*this, operand.getShape(), operand.getElementType());
 }
@@ -143,8 +151,8 @@ LogicalResult ScatterAddAlongOp::verify() {
   auto dim = static_cast<int64_t>(getDim());
   if (failed(verifyDims(*this, {dim}, operand.getRank(), "dimension")) ||
       failed(verifyIndices(*this, getIndices(), operand.getDimSize(dim))) ||
-      failed(verifyAlong(*this, operand, indices, dim)) ||
-      failed(verifyUpdates(*this, getUpdates().getType(), indices.getShape(), operand)))
+      failed(verifyAlong(*this, getOperand(), getIndices(), dim)) ||
+      failed(verifyUpdates(*this, getUpdates(), indices.getShape(), getOperand())))
     return failure();
   return verifyResult(*this, operand.getShape(), operand.getElementType());
 }

@@ -1,5 +1,6 @@
 //===- ManualOp.cpp - per-device regions of a program ---------------------===//
 
+#include "ir/spmd/DefinitionNotes.h"
 #include "ir/spmd/SpmdOps.h"
 
 using namespace mlir;
@@ -101,14 +102,22 @@ static LogicalResult verifySharded(ManualOp op, Type type, const Twine &what) {
   return success();
 }
 
+/// Reports an error in the region of `around`, with a note where that region is. Returns failure.
+static LogicalResult noteRegion(InFlightDiagnostic error, ManualOp around) {
+  error.attachNote(around.getLoc()) << "the region around it is here";
+  return error;
+}
+
 LogicalResult ManualOp::verify() {
   if (auto around = (*this)->getParentOfType<ManualOp>()) {
     if (!getManual())
-      return emitOpError("is in a region that is manual along some axes, and does not name its own axes");
+      return noteRegion(emitOpError("is in a region that is manual along some axes, and does not name its own axes"),
+                        around);
     for (AxisRefAttr axis : getManual()->getAxes())
       if (around.isManual(axis.getName()))
-        return emitOpError() << "is over axis '" << axis.getName()
-                             << "', which is already manual in the region around it";
+        return noteRegion(emitOpError() << "is over axis '" << axis.getName()
+                                        << "', which is already manual in the region around it",
+                          around);
   }
   if (std::optional<AxesAttr> manual = getManual()) {
     spmd::MeshShape mesh = getMesh(*this).toValue();
@@ -139,7 +148,8 @@ static LogicalResult verifyInside(ManualOp op) {
       llvm::append_range(axes, dim.getAxes());
     for (AxisRefAttr axis : axes)
       if (op.isManual(axis.getName()))
-        return at->emitOpError() << "has " << type.str() << " in a region where '" << axis.getName() << "' is manual";
+        return noteRegion(
+            at->emitOpError() << "has " << type.str() << " in a region where '" << axis.getName() << "' is manual", op);
     return success();
   };
   WalkResult walk = op.getBody().walk([&](Operation *inside) {
@@ -153,8 +163,9 @@ static LogicalResult verifyInside(ManualOp op) {
     if (isa<CollectiveOpInterface, AxisIndexOp>(inside) && inside->getParentOfType<ManualOp>() == op)
       for (AxisRefAttr axis : inside->getAttrOfType<AxesAttr>("axes").getAxes())
         if (!op.isManual(axis.getName())) {
-          inside->emitOpError() << "is over '" << axis.getName() << "', which is not manual in the region around it";
-          return WalkResult::interrupt();
+          return WalkResult(noteRegion(inside->emitOpError() << "is over '" << axis.getName()
+                                                             << "', which is not manual in the region around it",
+                                       op));
         }
     return WalkResult::advance();
   });
@@ -178,15 +189,17 @@ LogicalResult ManualOp::verifyRegions() {
     return emitOpError() << "has " << getInputs().size() << " operands, its body takes " << block.getNumArguments();
   for (auto [argument, input] : llvm::zip(block.getArguments(), getInputs()))
     if (ArrayType localType = getLocalType(cast<ArrayType>(input.getType())); !agree(localType, argument.getType()))
-      return emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str() << " for a shard "
-                           << localType.str();
+      return failWithDefinitions(emitOpError() << "body takes " << cast<ArrayType>(argument.getType()).str()
+                                               << " for a shard " << localType.str(),
+                                 {{argument, "the argument"}, {input, "the operand"}});
   auto yield = dyn_cast<ManualYieldOp>(block.getTerminator());
   if (!yield || yield.getValues().size() != getNumResults())
     return emitOpError() << "body must yield one value for each of " << getNumResults() << " results";
   for (auto [value, output] : llvm::zip(yield.getValues(), getOutputs()))
     if (ArrayType localType = getLocalType(cast<ArrayType>(output.getType())); !agree(localType, value.getType()))
-      return emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str() << " for a shard "
-                           << localType.str();
+      return failWithDefinitions(emitOpError() << "body yields " << cast<ArrayType>(value.getType()).str()
+                                               << " for a shard " << localType.str(),
+                                 {{value, "the yielded value"}});
   return hasAutomatic ? verifyInside(*this) : success();
 }
 

@@ -1,10 +1,13 @@
 //===- ChooseShardings.cpp - chooses the shardings that send less ---------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "passes/assign/LocalSearch.h"
 #include "passes/assign/Passes.h"
 #include "passes/partition/Partitioning.h"
 #include "passes/restructure/LookUpFirst.h"
 #include "passes/restructure/SplitProducts.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -14,6 +17,8 @@ namespace spmdc {
 #include "passes/assign/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("choose-shardings");
 
 /// A rewritten program is better only if it sends less than this part of the other's bytes: the bytes after
 /// partitioning differ from the sum of the operations' prices, because operations share collectives.
@@ -39,7 +44,12 @@ private:
     func::FuncOp func;
     SmallVector<std::pair<Location, StringRef>> remarks = {}; ///< A remark for each rewritten operation.
     std::unique_ptr<LocalSearch> search = nullptr;
+    const char *kind = "as it is"; ///< For traces.
   };
+
+  static auto describe(Price price) {
+    return [price] { return llvm::formatv("{0:f1} us, {1:f0} bytes", price.seconds * 1e6, price.linkBytes); };
+  }
 
   /// Chooses the shardings of a function. If the goal is the fewest bytes, also searches for the least time, and keeps
   /// that result if it sends less after partitioning: the two searches visit different shardings, and neither is
@@ -72,6 +82,9 @@ private:
     StringRef inParts = "the product is split into separate products, so that less is sent";
     Version split = rewrite(plain, planner, splitProducts, inParts);
     Version both = rewrite(found, planner, splitProducts, inParts);
+    found.kind = "with lookups first";
+    split.kind = "with split products";
+    both.kind = "with lookups first and split products";
     Version &either = isBetter(found, plain, planner) ? found : plain;
     Version &parts = &either == &plain ? split : both;
     Version &best = isBetter(parts, either, planner) ? parts : either;
@@ -87,6 +100,7 @@ private:
       return;
     version.search = std::make_unique<LocalSearch>(version.func, planner, effort);
     version.search->run();
+    trace.noteAt(version.func.getLoc(), "searched: ", version.kind, ", ", describe(version.search->getPrice()));
   }
 
   bool isBetter(Version &one, Version &other, ReshardPlanner &planner) const {

@@ -1,6 +1,7 @@
 //===- LocalSearch.cpp - local search for better shardings ----------------===//
 
 #include "passes/assign/LocalSearch.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/assign/ExactSolver.h"
 #include "passes/partition/Partitioning.h"
 #include "passes/strategy/ComputeTime.h"
@@ -13,6 +14,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("choose-shardings");
 
 /// The numbers of operations through which a change is carried.
 constexpr unsigned kRadii[] = {0, 1, 2, 5, 16};
@@ -38,7 +41,18 @@ bool helps(const Price &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-
 
 } // namespace
 
+/// Traces a change that was tried for an operation that sends, and what it saves.
+void LocalSearch::traceTried(Operation *op, const ShardingChange &change, const Price &gain) const {
+  if (!trace.isOn() || change.empty())
+    return;
+  auto [variable, sharding] = change.front();
+  ArrayType now = typeOf(graph.getValues(variable).front());
+  trace.note(op, "tried ", now.withSharding(sharding), " instead of ", now, ", of ", change.size(), " arrays: saves ",
+             asTime(gain.seconds), " and ", asCount(gain.linkBytes), " bytes");
+}
+
 void LocalSearch::run() {
+  DebugTrace::Pause others(&trace); // The windows and partitions of shardings that are only tried.
   for (Operation *op : graph.getOps())
     before.emplace_back(op, llvm::to_vector(op->getResultTypes()));
   sentBefore = listSending();
@@ -222,6 +236,7 @@ std::optional<Price> LocalSearch::improve(Operation *op, std::vector<ShardingCha
         break;
       size = change.size();
       Price gain = getGain(change);
+      traceTried(op, change, gain);
       if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
         best = change;
         bestGain = gain;
@@ -246,6 +261,7 @@ bool LocalSearch::improveFar(Operation *op, double farLimit) {
       break;
     graph.follow(change, kFarRadius, /*isFar=*/true);
     Price gain = getGain(change);
+    traceTried(op, change, gain);
     if (helps(gain) && (!best || gain.seconds > bestGain.seconds)) {
       best = std::move(change);
       bestGain = gain;

@@ -45,6 +45,7 @@ private:
   bool improveFar(mlir::Operation *op, double farLimit);
   bool improveTogether(mlir::Operation *op);
   void make(const ShardingChange &change, std::vector<ShardingChange> *undos);
+  void traceTried(mlir::Operation *op, const ShardingChange &change, const Price &gain) const;
   Price getGain(const ShardingChange &change);
 
   mlir::func::FuncOp func;

@@ -83,6 +83,8 @@ public:
   llvm::SetVector<mlir::Operation *> getTouched(const ShardingChange &change) const;
   /// Gives variables their new shardings, and returns the change that undoes this.
   ShardingChange apply(const ShardingChange &change);
+  /// The values that a variable gives one sharding.
+  llvm::ArrayRef<mlir::Value> getValues(unsigned variable) const { return variables[variable]; }
   /// The change that gives all variables their current shardings.
   ShardingChange getState() const;
 

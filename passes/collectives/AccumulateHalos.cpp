@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/collectives/HaloAccumulation.h"
@@ -27,6 +28,8 @@ namespace spmdc {
 
 namespace {
 
+DebugTrace trace("accumulate-halos", "not accumulated");
+
 class HaloAccumulator {
 public:
   explicit HaloAccumulator(MeshAttr mesh) : mesh(mesh) {}
@@ -43,6 +46,8 @@ private:
     Value root = op->getResult(0);
     ExchangedSum sum = findExchangedSum(root);
     if (sum.terms.size() < 2) { // Then no part of the sum has two terms either.
+      if (sum.terms.size() == 1)
+        trace.skip(op, "only one of its terms is exchanged");
       done.insert(sum.ops.begin(), sum.ops.end());
       return;
     }
@@ -62,8 +67,11 @@ private:
       }
     for (HaloAccumulation &part : halos)
       now = now + part.settle();
-    if (!now.isLessInBoth(before))
+    if (!now.isLessInBoth(before)) {
+      trace.skip(op, "adding first sends ", asCount(now.linkBytes), " bytes in ", now.exchanges,
+                 " exchanges, exchanging each term ", asCount(before.linkBytes), " in ", before.exchanges);
       return;
+    }
     done.insert(sum.ops.begin(), sum.ops.end());
     OpBuilder builder(op);
     Location loc = fuseLocs(op->getContext(), locs);

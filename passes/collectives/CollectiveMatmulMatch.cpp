@@ -1,6 +1,7 @@
 //===- CollectiveMatmulMatch.cpp - finds collective matmuls ---------------===//
 
 #include "passes/collectives/CollectiveMatmulMatch.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/collectives/ShardedAxes.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("collective-matmuls", "no collective matmul");
 
 double bytesOf(Value value) { return static_cast<double>(typeOf(value).getBytes()); }
 
@@ -34,6 +37,8 @@ public:
   }
 
 private:
+  static void skip(Operation *op, const char *reason) { trace.skip(op, reason); }
+
   /// The number of devices in the group if the shards divide the dimension evenly, so that none is padded; else none.
   std::optional<int64_t> evenGroup(CollectiveOpInterface op, int64_t full, int64_t shard) {
     double devices = groupSize(mesh, op.getGroupAxes());
@@ -74,14 +79,27 @@ private:
       ring.collective = gather;
       ring.dim = static_cast<int64_t>(gather.getDim());
       ring.product = followUse(use, ring.dim, ring);
-      if (!devices || !ring.product || !isFirstUse(use, ring.product))
+      if (!ring.product) {
+        trace.skip(gather, "no product in its block multiplies the gathered array (", use.getOwner(), ")");
         continue;
+      }
+      if (!devices) {
+        trace.skip(gather, "its shards are uneven, or it has one device");
+        continue;
+      }
+      if (!isFirstUse(use, ring.product)) {
+        trace.skip(gather, "another user of the gathered array comes before the product");
+        continue;
+      }
       ring.isKept = !gather->hasOneUse();
       ring.work.devices = *devices;
       ring.work.chunkBytes = bytesOf(gather.getOperand());
       findRole(ring);
-      if (ring.role == MatmulDimRole::Contracted && !mayAddInAnyOrder(ring))
+      if (ring.role == MatmulDimRole::Contracted && !mayAddInAnyOrder(ring)) {
+        trace.skip(gather,
+                   "the product contracts the gathered dimension, and all devices must add floats in one order");
         continue;
+      }
       addCosts(ring);
       rings.push_back(std::move(ring));
     }
@@ -92,26 +110,30 @@ private:
     std::optional<int64_t> devices =
         evenGroup(scatter, scatter.getOperand().getType().getDimSize(dim), scatter.getType().getDimSize(dim));
     bool isNarrow = isNarrowFloat(scatter.getType().getElementType());
-    if (!devices || scatter.getKind() != ReductionKind::sum || (isNarrow && *devices > kMaxDirectDevices))
-      return;
+    if (!devices)
+      return skip(scatter, "its shards are uneven, or it has one device");
+    if (scatter.getKind() != ReductionKind::sum)
+      return skip(scatter, "it computes no sum");
+    if (isNarrow && *devices > kMaxDirectDevices)
+      return skip(scatter, "its group is too large for direct transfers of 16-bit partial sums");
     CollectiveMatmul ring;
     ring.collective = scatter;
     Value value = scatter.getOperand();
     for (; value.hasOneUse() && !ring.product; value = value.getDefiningOp()->getOperand(0)) {
       Operation *op = value.getDefiningOp();
       if (!op || op->getBlock() != scatter->getBlock())
-        return;
+        return skip(scatter, "its operand is computed outside of its block");
       ring.product = dyn_cast<DotGeneralOp>(op);
       if (ring.product)
         break;
       auto transpose = dyn_cast<TransposeOp>(op);
       if (!transpose)
-        return;
+        return skip(scatter, "its operand is no product, or a transpose of one");
       dim = transpose.getPerm()[dim];
       ring.transposes.insert(ring.transposes.begin(), transpose);
     }
     if (!ring.product)
-      return;
+      return skip(scatter, "its operand has another user");
     ring.resultDim = dim;
     ring.work.isScatter = true;
     ring.work.devices = *devices;
@@ -290,8 +312,12 @@ std::vector<ChosenCollectiveMatmul> chooseCollectiveMatmuls(func::FuncOp func, M
   std::vector<ChosenCollectiveMatmul> chosen;
   for (CollectiveMatmul &ring : findCollectiveMatmuls(func, mesh, model)) {
     ChosenCollectiveMatmul candidate{ring, chooseCollectiveMatmulKind(ring.work)};
-    if (candidate.way == CollectiveMatmulKind::None)
+    if (candidate.way == CollectiveMatmulKind::None) {
+      trace.skip(ring.collective, "the collective and then the product (", ring.product, ") take ",
+                 asTime(collectiveMatmulTime(ring.work, CollectiveMatmulKind::None).total()),
+                 ", no longer than in steps");
       continue;
+    }
     auto same =
         llvm::find_if(chosen, [&](const ChosenCollectiveMatmul &other) { return other.ring.product == ring.product; });
     if (same == chosen.end())

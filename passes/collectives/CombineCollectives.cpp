@@ -20,6 +20,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/CollectiveBroadcast.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/collectives/Passes.h"
@@ -41,6 +42,8 @@ namespace spmdc {
 #include "passes/collectives/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("combine-collectives", "not combined");
 
 /// The most bytes of operands and results of one group: all of them are live in memory at the same time.
 constexpr int64_t kMaxBytes = 4 << 20;
@@ -139,7 +142,9 @@ public:
   void run() {
     SmallVector<Kind> kinds;
     for (Operation &op : block)
-      if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && isSmall(collective))
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op); collective && !isSmall(collective))
+        traceLarge(collective);
+      else if (collective)
         if (Kind kind = kindOf(collective); !llvm::is_contained(kinds, kind))
           kinds.push_back(kind);
     for (const Kind &kind : kinds)
@@ -167,6 +172,17 @@ private:
     for (const spmd::AxisRef &axis : op.getGroupAxes().toValues())
       devices *= axis.sizeIn(mesh);
     return devices;
+  }
+
+  /// Traces why `isSmall` is false.
+  void traceLarge(CollectiveOpInterface op) const {
+    if (isa<AllSliceOp, ExchangeOp>(op.getOperation()))
+      trace.skip(op, "operations of this kind are never combined");
+    else if (!areEven(op))
+      trace.skip(op, "its shards are uneven");
+    else
+      trace.skip(op, "copying its ", bytesOf(op), " bytes takes ", asTime(copySeconds(op)), ", a call of its own ",
+                 asTime(savedSeconds(op)));
   }
 
   /// Whether the collective can join a group: the call that it saves costs more than its copies.
@@ -219,6 +235,11 @@ private:
     auto close = [&](std::map<int64_t, Group>::iterator entry) {
       if (pays(entry->second))
         groups.push_back(std::move(entry->second));
+      else if (entry->second.size() == 1)
+        trace.skip(entry->second.front(), "no other collective of its kind is independent of it and near");
+      else
+        trace.skip(entry->second.front(), "the copies of the group of ", entry->second.size(),
+                   " take longer than the calls that it saves");
       return open.erase(entry);
     };
     for (Operation &op : block) {

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/SpmdOps.h"
 #include "passes/collectives/Passes.h"
@@ -29,6 +30,8 @@ namespace spmdc {
 #include "passes/collectives/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("fold-collectives", "not folded");
 
 class CollectiveFolder {
 public:
@@ -79,8 +82,7 @@ private:
   void visit(CollectiveOpInterface second) {
     while (true) {
       auto first = second->getOperand(0).getDefiningOp<CollectiveOpInterface>();
-      bool mayFold = first && first->hasOneUse() && first->getBlock() == second->getBlock();
-      std::optional<AxesAttr> axes = mayFold ? findAxes(first, second) : std::nullopt;
+      std::optional<AxesAttr> axes = first && mayFold(first, second) ? findAxes(first, second) : std::nullopt;
       if (!axes)
         break;
       CollectiveOpInterface folded = join(first, second, *axes);
@@ -90,6 +92,7 @@ private:
         return erase({second, first, folded});
       }
       if (secondsOf(folded) > apart) {
+        trace.skip(second, "one collective takes ", asTime(secondsOf(folded)), ", the two ", asTime(apart));
         folded.erase();
         break;
       }
@@ -101,6 +104,13 @@ private:
       replace(second, sum);
       erase({second});
     }
+  }
+
+  static bool mayFold(CollectiveOpInterface first, CollectiveOpInterface second) {
+    if (!first->hasOneUse())
+      return trace.skip(second, "the result of ", first, " in front of it has another user");
+    return first->getBlock() == second->getBlock() ||
+           trace.skip(second, "the ", first, " in front of it runs another number of times");
   }
 
   static void replace(CollectiveOpInterface op, Value value) { op->getResult(0).replaceAllUsesWith(value); }
@@ -166,15 +176,20 @@ private:
   /// Whether the shards along the axes divide the dimension evenly.
   bool isEven(int64_t full, int64_t shard, AxesAttr axes) const { return full == shard * sizeOf(axes); }
 
+  static std::optional<AxesAttr> skipDims(CollectiveOpInterface second) {
+    trace.skip(second, "the two have different dimensions or reductions, or uneven shards");
+    return std::nullopt;
+  }
+
   /// The axes of one collective that does the work of both, in the order of its shards; none if there is none.
   std::optional<AxesAttr> findAxes(CollectiveOpInterface first, CollectiveOpInterface second) const {
     if (first->getName() != second->getName())
-      return std::nullopt;
+      return trace.skip(second, "the collective in front of it is another one (", first, ")"), std::nullopt;
     ArrayRef<AxisRefAttr> inner = first.getGroupAxes().getAxes(), outer = second.getGroupAxes().getAxes();
     for (AxisRefAttr axis : inner)
       for (AxisRefAttr other : outer)
         if (axis.getName() == other.getName())
-          return std::nullopt;
+          return trace.skip(second, "both are over axis ", axis.getName()), std::nullopt;
     auto inOrder = [&](ArrayRef<AxisRefAttr> major, ArrayRef<AxisRefAttr> minor) {
       SmallVector<AxisRefAttr> axes(major);
       llvm::append_range(axes, minor);
@@ -186,7 +201,7 @@ private:
     };
     if (auto reduce = dyn_cast<AllReduceOp>(first.getOperation())) {
       if (reduce.getKind() != cast<AllReduceOp>(second.getOperation()).getKind())
-        return std::nullopt;
+        return trace.skip(second, "the two reduce in different ways"), std::nullopt;
       // The order of the mesh, so that the result does not depend on which sum came first.
       SmallVector<AxisRefAttr> axes(inOrder(inner, outer).getAxes());
       llvm::sort(axes, [&](AxisRefAttr x, AxisRefAttr y) {
@@ -201,7 +216,7 @@ private:
       auto [again, full] = sizesOf(second, gather.getDim());
       bool fits = gather.getDim() == next.getDim() && isEven(part, shard, gather.getAxes()) &&
                   isEven(full, again, next.getAxes());
-      return fits ? std::optional(inOrder(outer, inner)) : std::nullopt;
+      return fits ? std::optional(inOrder(outer, inner)) : skipDims(second);
     }
     if (auto scatter = dyn_cast<ReduceScatterOp>(first.getOperation())) {
       auto next = cast<ReduceScatterOp>(second.getOperation());
@@ -209,7 +224,7 @@ private:
       auto [again, shard] = sizesOf(second, scatter.getDim());
       bool fits = scatter.getKind() == next.getKind() && scatter.getDim() == next.getDim() &&
                   isEven(full, part, scatter.getAxes()) && isEven(again, shard, next.getAxes());
-      return fits ? std::optional(inOrder(inner, outer)) : std::nullopt;
+      return fits ? std::optional(inOrder(inner, outer)) : skipDims(second);
     }
     return std::nullopt;
   }

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/collectives/MemoryEstimate.h"
 #include "passes/collectives/Passes.h"
 #include "passes/strategy/ComputeTime.h"
@@ -27,6 +28,8 @@ namespace spmdc {
 
 namespace {
 
+DebugTrace trace("rematerialize-gathers", "not gathered again");
+
 /// A gathered array that need not be live at the peak.
 struct Choice {
   AllGatherOp gather;
@@ -39,7 +42,7 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
   Block *block = gather->getBlock();
   int64_t peak = liveness.getNumber(atPeak);
   if (liveness.getNumber(gather) >= peak || !liveness.hasMemory(gather.getResult()))
-    return std::nullopt;
+    return trace.skip(gather, "it is not live at the peak"), std::nullopt;
   Operation *next = nullptr;
   bool isUsedBefore = false;
   for (Operation *user : gather.getResult().getUsers()) {
@@ -51,18 +54,21 @@ std::optional<Choice> consider(AllGatherOp gather, Operation *atPeak, const Bloc
     }
     // It is used at the peak, or by an earlier operation that is fused into one behind the peak.
     if (liveness.getNumber(use) == peak || liveness.getUseEnd(user) >= peak)
-      return std::nullopt;
+      return trace.skip(gather, "it is used at the peak (", user, ")"), std::nullopt;
     isUsedBefore = true;
   }
   if (!next || !isUsedBefore)
-    return std::nullopt;
+    return trace.skip(gather, next ? "nothing uses it before the peak" : "nothing uses it behind the peak"),
+           std::nullopt;
   // The operand must stay live until the repeated gather. An operand from outside the block is live anyway.
   Value operand = gather.getOperand();
   int64_t kept = 0;
   if (Operation *def = operand.getDefiningOp(); def && def->getBlock() == block && liveness.getLastUse(operand) < peak)
     kept = typeOf(operand).getBytes();
   int64_t saved = typeOf(gather.getResult()).getBytes() - kept;
-  return saved > 0 ? std::optional(Choice{gather, next, saved}) : std::nullopt;
+  if (saved <= 0)
+    return trace.skip(gather, "its operand, which must be kept instead, is as large"), std::nullopt;
+  return Choice{gather, next, saved};
 }
 
 /// The gather that saves most; among equal ones that with the latest next use, so that each is gathered at most twice.
@@ -212,8 +218,10 @@ public:
   using RematerializeGathersBase::RematerializeGathersBase;
 
   void runOnOperation() override {
-    if (freeBytes <= 0)
+    if (freeBytes <= 0) {
+      trace.noteAt(getOperation().getLoc(), "no memory has to be saved");
       return;
+    }
     for (auto func : getOperation().getOps<func::FuncOp>())
       run(func);
   }
@@ -222,14 +230,20 @@ private:
   void run(func::FuncOp func) {
     MemoryPeak peak = estimateMemoryPeak(func);
     int64_t goal = peak.bytes - freeBytes;
+    std::optional<DebugTrace::Pause> untilTheEnd(std::in_place);
     while (peak.bytes > goal) {
       if (std::optional<Choice> choice = choose(peak))
         gatherAgain(*choice);
       else if (std::optional<InnerChoice> inner = chooseInside(peak))
         makeInside(*inner);
       else
-        return;
+        break;
       peak = estimateMemoryPeak(func);
+    }
+    untilTheEnd.reset();
+    if (peak.bytes > goal && trace.isOn()) {
+      trace.noteAt(func.getLoc(), "the peak stays at ", peak.bytes, " bytes; wanted: ", goal);
+      choose(peak);
     }
   }
 };

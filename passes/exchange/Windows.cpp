@@ -3,6 +3,7 @@
 #include "passes/exchange/Windows.h"
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/exchange/ArrayMoves.h"
 #include "passes/exchange/ConcatenatedSlices.h"
 #include "passes/reshard/ExchangeAxes.h"
@@ -16,6 +17,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("windows", "no window");
 
 bool isSharded(ArrayType type, int64_t dim) { return !type.getShardingOrOpen().getDims()[dim].getAxes().empty(); }
 
@@ -112,6 +115,9 @@ Windows::Windows(ArrayRef<ShardingRuleOpInterface> ops, MeshAttr meshAttr)
     for (Group &group : *best)
       if (group.isUsed)
         groups.push_back(std::move(group));
+      else
+        trace.skip(group.views.front().op, "its window sends ", asCount(group.bytes),
+                   " bytes, no less than an exchange");
   }
   std::vector<View> views;
   for (auto [number, group] : llvm::enumerate(groups)) {
@@ -189,7 +195,7 @@ std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const 
   // Devices concatenate parts along a dimension that is not sharded locally, once the parts are sharded as the result.
   auto concatenate = dyn_cast<ConcatenateOp>(op.getOperation());
   if (concatenate && !isSharded(concatenate.getType(), static_cast<int64_t>(concatenate.getDim())))
-    return std::nullopt;
+    return trace.skip(op, "devices concatenate its operands locally"), std::nullopt;
   View view{op, seen->move, seen->outside, seen->slices};
   auto looksThrough = [](Value value, const SingleMove &inner) {
     // A pad that devices do locally would make the halos longer.
@@ -200,8 +206,10 @@ std::optional<Windows::View> Windows::getView(ShardingRuleOpInterface op) const 
        inner && looksThrough(view.move.source, *inner); inner = findSingleMove(view.move.source))
     if (!extendView(view, inner->move, inner->outside, inner->slices))
       break;
-  if (isUnreduced(typeOf(view.move.source)) || !getDims(view))
-    return std::nullopt;
+  if (isUnreduced(typeOf(view.move.source)))
+    return trace.skip(op, "its elements come from a partial sum"), std::nullopt;
+  if (!getDims(view))
+    return trace.skip(op, "its elements are reversed, dilated or none of the array's"), std::nullopt;
   return view;
 }
 

@@ -10,6 +10,7 @@
 
 #include "passes/kernel/Clusters.h"
 
+#include "ir/spmd/DebugTrace.h"
 #include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/OpCost.h"
 
@@ -19,6 +20,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("form-kernels", "not fused");
 
 /// Kernels with more operations are not faster, and take long to compile.
 constexpr size_t kMaxMembers = 96;
@@ -81,7 +84,7 @@ bool ClusterBuilder::reads(const Cluster &cluster, Value value) const {
 bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation *repeated) const {
   auto isReduction = [](Operation *op) { return isa<ReduceOp, CumulativeOp>(op); };
   if (cluster.members.size() > kMaxMembers || llvm::count_if(cluster.members, isReduction) > kMaxReductions)
-    return false;
+    return refuse("the kernel would have too many operations or reductions");
   KernelBody &body = cluster.body;
   body = {};
   SmallVector<Operation *> stack(cluster.members.begin(), cluster.members.end());
@@ -106,10 +109,10 @@ bool ClusterBuilder::complete(Cluster &cluster, ArrayRef<Id> replaced, Operation
       body.outputs.push_back(value);
   }
   if (!findLater(cluster, replaced))
-    return false;
+    return refuse("the kernel would need a result that is computed from its own");
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(body, {}, /*isTrial=*/true, traits);
   if (failed(schedule))
-    return false;
+    return refuse("the operations have no common loops");
   cluster.work = schedule->work + kLaunchCost;
   return true;
 }
@@ -119,7 +122,7 @@ std::optional<Cluster> ClusterBuilder::unite(ArrayRef<Id> ids, Operation *op) co
   for (Id id : ids)
     count += clusters.at(id).members.size();
   if (count > 2 * kMaxMembers) // Members in common count once.
-    return std::nullopt;
+    return refuse("the kernel would have too many operations"), std::nullopt;
   Cluster merged;
   for (Id id : ids)
     merged.members.insert(clusters.at(id).members.begin(), clusters.at(id).members.end());
@@ -241,6 +244,16 @@ void ClusterBuilder::remove(Id id) {
   clusters.erase(id);
 }
 
+void ClusterBuilder::traceApart(Operation *op, ArrayRef<Id> users, double together, double apart) const {
+  Operation *user = clusters.at(users.front()).members.front();
+  auto with = [&] { return users.size() == 1 ? "its user" : "all of its users, the first"; };
+  if (together > 0)
+    trace.skip(op, "with ", with, " ", user, ", one kernel costs ", asCount(together), ", separate ones ",
+               asCount(apart));
+  else
+    trace.skip(op, refusal, ", with ", with, " ", user);
+}
+
 void ClusterBuilder::place(Operation *op) {
   Value value = op->getResult(0);
   bool isRoot = needed.contains(value);
@@ -263,6 +276,8 @@ void ClusterBuilder::place(Operation *op) {
     if (std::optional<Cluster> merged = unite(users, op); merged && merged->work <= apart) {
       replace(users, std::move(*merged));
       return;
+    } else if (trace.isOn()) {
+      traceApart(op, users, merged ? merged->work : 0, apart);
     }
   }
   if (users.size() > 1) {

@@ -45,8 +45,17 @@ public:
 private:
   using Id = unsigned;
 
+  /// Sets the reason why clusters cannot be united. Returns false.
+  bool refuse(const char *reason) const {
+    refusal = reason;
+    return false;
+  }
+
   void findNeeded();
   void place(mlir::Operation *op);
+  /// Traces why an operation and the clusters that read it are not one kernel: `together`, the cost of that kernel (0:
+  /// there is none), and `apart`, that of separate ones.
+  void traceApart(mlir::Operation *op, llvm::ArrayRef<Id> users, double together, double apart) const;
   /// Returns the union of the clusters `ids` and `op` (if any), with the outputs that other operations need; nullopt if
   /// that is not a valid kernel.
   std::optional<Cluster> unite(llvm::ArrayRef<Id> ids, mlir::Operation *op) const;
@@ -88,6 +97,7 @@ private:
   std::vector<mlir::Operation *> ordered;
   std::map<Id, int64_t> ranks;
   Id nextId = 0;
+  mutable const char *refusal = ""; ///< Why `complete` or `unite` has returned nothing last, for traces.
 };
 
 } // namespace spmdc

@@ -4,6 +4,7 @@
 #include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/Passes.h"
 
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/Overlapped.h"
 #include "mlir/IR/IRMapping.h"
@@ -18,6 +19,8 @@ namespace spmdc {
 #include "passes/kernel/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("form-kernels", "no epilogue");
 
 /// The words of a kernel's name: the operations of its members. Converts and broadcasts count only if `all` is set.
 SmallVector<std::string> wordsOf(const Cluster &cluster, ArrayRef<Operation *> ops, bool all) {
@@ -197,12 +200,17 @@ bool isOverlapped(Value value) {
 /// Fuses a kernel that only rewrites the rows of a product into the product as its epilogue, which runs while the rows
 /// are in cache. Returns false if it cannot.
 bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, SymbolTable &symbols) {
-  if (matmul.getEpilogue() || !matmul.getResult().hasOneUse())
+  if (matmul.getEpilogue())
     return false;
+  if (!matmul.getResult().hasOneUse())
+    return trace.skip(matmul, "the product has several users");
   auto launch = dyn_cast<plan::LaunchOp>(*matmul->user_begin());
-  if (!launch || launch->getBlock() != matmul->getBlock() || launch.getNumResults() != 1 ||
-      llvm::any_of(launch.getInputs(), isOverlapped))
-    return false;
+  if (!launch || launch->getBlock() != matmul->getBlock())
+    return trace.skip(matmul, "its user is not a kernel in its block (", *matmul->user_begin(), ")");
+  if (launch.getNumResults() != 1)
+    return trace.skip(matmul, "the kernel that reads it has several results");
+  if (llvm::any_of(launch.getInputs(), isOverlapped))
+    return trace.skip(matmul, "the kernel reads an array that is being transferred");
   auto kernel = symbols.lookup<plan::KernelOp>(launch.getKernel());
   unsigned position = llvm::find(launch.getInputs(), matmul.getResult()) - launch.getInputs().begin();
   BlockArgument product = kernel.getBlock().getArgument(position);
@@ -210,11 +218,11 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
   auto type = cast<ArrayType>(output.getType());
   if (type.getElementType() != matmul.getType().getElementType() ||
       type.getNumElements() != matmul.getType().getNumElements())
-    return false;
+    return trace.skip(matmul, "the kernel's result is no array of its size and element type (", type, ")");
   int64_t rows = matmul.getBatch() * matmul.getM();
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true, traits);
   if (failed(schedule) || !schedule->canOverwrite(product, 0, output))
-    return false;
+    return trace.skip(matmul, "the kernel does not rewrite each row in place");
   OpBuilder builder(launch);
   kernel->setAttr(kRowsAttrName, builder.getI64IntegerAttr(rows));
   // The product is the first argument.

@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/PartialSums.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/exchange/Conditions.h"
 #include "passes/partition/Passes.h"
 #include "passes/strategy/Strategy.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -20,6 +22,17 @@ namespace spmdc {
 #include "passes/partition/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("strategy");
+
+/// Traces the chosen strategy, with its reshards in the price.
+void traceChosen(Operation *op, const Strategy &strategy) {
+  auto operands = [&] {
+    return llvm::join(llvm::map_range(strategy.operands, [](ArrayType type) { return type.str(); }), ", ");
+  };
+  trace.note(op, "runs on ", operands, " and gives ", strategy.result, ": ", asTime(strategy.price.seconds), ", ",
+             asCount(strategy.price.linkBytes), " bytes");
+}
 
 /// Appends the type in which partial sums are sent, if the user can choose it: fewer bytes for a rounding on each
 /// device.
@@ -99,9 +112,12 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       });
       AvailableShardings available(planner);
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
-      for (ShardingRuleOpInterface op : ops)
-        apply(available, op,
-              chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, OperationRule(op)));
+      for (ShardingRuleOpInterface op : ops) {
+        Strategy strategy =
+            chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, OperationRule(op));
+        traceChosen(op, strategy);
+        apply(available, op, strategy);
+      }
       func.walk([&](Operation *op) {
         if (auto manual = dyn_cast<ManualOp>(op))
           reconcileManual(available, manual);

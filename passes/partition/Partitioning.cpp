@@ -2,6 +2,7 @@
 
 #include "passes/partition/Partitioning.h"
 
+#include "ir/spmd/DebugTrace.h"
 #include "passes/collectives/Passes.h"
 #include "passes/cost/CountedBranches.h"
 #include "passes/partition/Passes.h"
@@ -74,6 +75,7 @@ std::optional<Price> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape
   copy.walk([](Operation *op) { op->removeAttr(kAnnotatedAttrName); });
   reconcileReturns(copy);
   ScopedDiagnosticHandler silent(func.getContext(), [](Diagnostic &) { return success(); });
+  DebugTrace::Pause onTrial;
   PassManager passes(func.getContext());
   passes.enableVerifier(false); // The program that is kept is partitioned again, with the verifier.
   addPartitioning(passes, {});

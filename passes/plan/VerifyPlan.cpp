@@ -1,6 +1,7 @@
 //===- VerifyPlan.cpp - verifies the plan stage ---------------------------===//
 
 #include "ir/plan/PlanOps.h"
+#include "ir/spmd/DefinitionNotes.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
 #include "passes/plan/Passes.h"
@@ -27,19 +28,24 @@ bool isLoop(Operation *op) { return isa<plan::ForOp, plan::WhileOp>(op); }
 class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      int64_t lastId = -1;
-      if (failed(verifySteps(func.getBody().front(), lastId)) || failed(verifyMemory(func)))
+      plan::StartOp last;
+      if (failed(verifySteps(func.getBody().front(), last)) || failed(verifyMemory(func)))
         return signalPassFailure();
     }
     markAllAnalysesPreserved();
   }
 
-  static LogicalResult verifySteps(Block &block, int64_t &lastId) {
+  /// `last`: the transfer in front of the block that started last, null if there is none.
+  static LogicalResult verifySteps(Block &block, plan::StartOp &last) {
     for (Operation &op : block) {
       if (auto start = dyn_cast<plan::StartOp>(op)) {
-        if (static_cast<int64_t>(start.getId()) <= lastId)
-          return op.emitOpError() << "has number " << start.getId() << " after number " << lastId;
-        lastId = static_cast<int64_t>(start.getId());
+        if (last && start.getId() <= last.getId()) {
+          InFlightDiagnostic error = op.emitOpError()
+                                     << "has number " << start.getId() << " after number " << last.getId();
+          error.attachNote(last.getLoc()) << "number " << last.getId() << " is here";
+          return error;
+        }
+        last = start;
       }
       if (isa<ReshapeOp, func::ReturnOp, plan::DoneOp, plan::PrintOp, plan::YieldOp>(op))
         continue;
@@ -56,7 +62,7 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       if (!hasBlocks)
         continue;
       for (Region &region : op.getRegions())
-        if (failed(verifySteps(region.front(), lastId)))
+        if (failed(verifySteps(region.front(), last)))
           return failure();
       if (failed(verifyHomes(&op)))
         return failure();
@@ -72,7 +78,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
       auto verify = [&](Value value) -> LogicalResult {
         if (findBuffer(value) == findBuffer(result))
           return success();
-        return op->emitOpError() << "has value " << index << " in another buffer than its result";
+        return failWithDefinitions(op->emitOpError() << "has value " << index << " in another buffer than its result",
+                                   {{value, "the value"}});
       };
       if (isLoop(op) && failed(verify(op->getOperand(index))))
         return failure();

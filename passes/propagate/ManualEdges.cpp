@@ -46,8 +46,10 @@ LogicalResult PropagationState::excludeManualAxes(func::FuncOp func) {
       ArrayType part = manual.getManualPart(type);
       ArrayType written = manual.getManualPart(type.withSharding(slot.annotation));
       if (!part.getShardingOrOpen().hasSameAxes(written.getShardingOrOpen())) {
-        manual.emitError() << "'shard_map' takes or returns an array as " << part.str()
-                           << " over its manual axes, but the array is annotated " << written.str();
+        InFlightDiagnostic error = manual.emitError()
+                                   << "'shard_map' takes or returns an array as " << part.str()
+                                   << " over its manual axes, but the array is annotated " << written.str();
+        error.attachNote(slot.annotationLoc) << "the array is annotated here";
         return WalkResult::interrupt();
       }
       excludeFrom(slot);

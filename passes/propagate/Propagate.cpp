@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/SpmdOps.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/propagate/AxisProvenance.h"
@@ -19,6 +20,8 @@ namespace spmdc {
 #include "passes/propagate/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("propagate");
 
 /// Tags the operation that computes a value, or the loop whose carry it is, as annotated by the user.
 void markAnnotated(Value value) {
@@ -106,6 +109,15 @@ public:
   }
 
 private:
+  /// Traces the arrays to which axes were not propagated: the same texts as the remarks.
+  static void traceDisagreements(RemarkEmitter &emitter, MLIRContext *context) {
+    ScopedDiagnosticHandler toTrace(context, [](Diagnostic &remark) {
+      trace.noteAt(remark.getLocation(), remark.str());
+      return success();
+    });
+    emitter.reportDisagreements();
+  }
+
   LogicalResult propagate(func::FuncOp func, const MeshAxes &mesh) {
     FailureOr<PropagationState> state = PropagationState::create(func, mesh);
     if (failed(state))
@@ -119,6 +131,8 @@ private:
         .run();
     if (remarks)
       remarkEmitter.reportDisagreements();
+    if (trace.isOn())
+      traceDisagreements(remarkEmitter, func.getContext());
     if (log)
       recorder.finish();
     writeTypes(func, *state);

@@ -155,6 +155,7 @@ LogicalResult PropagationState::addCarries(Operation *loop) {
                                    << "a carry is annotated " << type.str() << " and "
                                    << cast<ArrayType>(result.getType()).withSharding(slot.annotation).str();
         error.attachNote(argument.getLoc()) << "the first is here";
+        error.attachNote(slot.annotationLoc) << "the second is here";
         return error;
       }
       slot.annotation = type.getSharding();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "passes/reductions/LinearRegion.h"
 #include "passes/reductions/Passes.h"
@@ -25,6 +26,8 @@ namespace spmdc {
 
 namespace {
 
+DebugTrace trace("hoist-slices", "not hoisted");
+
 /// The most element-wise operations that a slice is hoisted above.
 constexpr size_t kMaxOperations = 32;
 
@@ -40,14 +43,24 @@ public:
 
   /// Hoists the slice if reducing and resharding the parts takes less time than for the full arrays.
   void hoist() {
-    if (isUnreduced(take->getOperand(0)) || isUnreduced(end) || !collect(take->getOperand(0)) || !hasReduction ||
-        typeOf(end).getNumElements() >= typeOf(take->getOperand(0)).getNumElements())
-      return;
-    if (secondsOfParts() < secondsOfAll())
+    if (mayHoist())
       rewrite();
   }
 
 private:
+  bool mayHoist() {
+    if (isUnreduced(take->getOperand(0)) || isUnreduced(end))
+      return trace.skip(take, "it takes a part of a partial sum already");
+    if (!collect(take->getOperand(0)))
+      return false;
+    if (!hasReduction)
+      return trace.skip(take, "no partial sum is reduced for it alone");
+    if (typeOf(end).getNumElements() >= typeOf(take->getOperand(0)).getNumElements())
+      return trace.skip(take, "it leaves no fewer elements");
+    double parts = secondsOfParts(), all = secondsOfAll();
+    return parts < all || trace.skip(take, "reducing the part takes ", asTime(parts), ", the full array ", asTime(all));
+  }
+
   struct Leaf {
     Value origin;                  ///< The value before it was reduced or resharded.
     ArrayType part;                ///< The type of the slice of `origin`.
@@ -79,7 +92,7 @@ private:
         continue;
       }
       if (ops.size() >= kMaxOperations)
-        return false;
+        return trace.skip(take, "more than ", kMaxOperations, " operations are in front of it");
       ops.push_back(op);
       users.insert(op);
       for (Value operand : op->getOperands())
@@ -111,7 +124,7 @@ private:
       leaf->reduction = reduction;
       leaves.insert({value, *leaf});
     }
-    return leaf.has_value();
+    return leaf || trace.skip(take, "devices cannot take its part of ", typeOf(origin), " locally");
   }
 
   /// The types of the slice of an array and of the slice's other operands, if each device can slice its shard locally;

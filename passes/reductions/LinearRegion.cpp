@@ -46,19 +46,27 @@ bool LinearRegion::collectOps(Value value) {
   if (value == carry || isZero(value))
     return true;
   if (ReshardOp reduction = getReduction(value))
-    return agrees(unreducedOf(typeOf(reduction.getOperand()))) && (reductions.insert(reduction), true);
+    return agrees(unreducedOf(typeOf(reduction.getOperand())))
+               ? (reductions.insert(reduction), true)
+               : refuse(reduction.getOperand().getDefiningOp(), "a partial sum is over other axes");
   Operation *op = value.getDefiningOp();
-  if (!op || !isWithin(op) || (!unreducedOf(typeOf(value)).empty() && !maySum(op)))
-    return false;
+  if (!op || !isWithin(op))
+    return refuse(op, "a term is computed outside of the block");
+  if (!unreducedOf(typeOf(value)).empty() && !maySum(op))
+    return refuse(op, "a term is unreduced already");
   if (ops.contains(op))
-    return getValue(op) == value;
-  if (ops.size() >= kMaxOperations || (op != last && isUsedOutside(value)))
-    return false;
+    return getValue(op) == value || refuse(op, "two results of one operation are terms");
+  if (ops.size() >= kMaxOperations)
+    return refuse(op, "the linear region has too many operations");
+  if (op != last && isUsedOutside(value))
+    return refuse(op, "a term has users that are not linear");
   Member member;
   member.result = cast<OpResult>(value).getResultNumber();
   member.terms = listTerms(value);
   auto collectTerm = [&](OpOperand *term) { return isReplicatedTerm(term->get()) || collectOps(term->get()); };
-  if (member.terms.empty() || !llvm::all_of(member.terms, collectTerm))
+  if (member.terms.empty())
+    return refuse(op, "an operation is not linear in partial sums");
+  if (!llvm::all_of(member.terms, collectTerm))
     return false;
   members[op] = std::move(member);
   return ops.insert(op);
@@ -122,7 +130,7 @@ bool LinearRegion::isClosedAt(Value value, Operation *end) {
     }
     Block *ifBranch = getIfBranch(use);
     if (!ifBranch)
-      return false;
+      return refuse(use.getOwner(), "the partial sum has another user");
     if (Escape escape{value, ifBranch}; !llvm::is_contained(escapes, escape))
       escapes.push_back(escape);
   }

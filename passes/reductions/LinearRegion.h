@@ -47,6 +47,13 @@ public:
   /// yield as `end`, this must hold for the last value, too, except for its use by `end`.
   bool isClosed(mlir::Operation *end = nullptr);
 
+  /// Why `collect` or `isClosed` has returned false, for traces: the operation in the way (null: none), and the reason.
+  struct Obstacle {
+    mlir::Operation *op = nullptr;
+    const char *reason = "its operands have other shardings than the partial sums need";
+  };
+  const Obstacle &getObstacle() const { return obstacle; }
+
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops.getArrayRef(); }
   llvm::ArrayRef<mlir::Operation *> getReductions() const { return reductions.getArrayRef(); }
   mlir::Value getValue(mlir::Operation *op) const { return op->getResult(members.at(op).result); }
@@ -113,6 +120,11 @@ private:
   /// A reshard that reduces all of its partial sums; null for any other value.
   static ReshardOp getReduction(mlir::Value value);
   bool collectOps(mlir::Value value);
+  /// Sets the obstacle. Returns false.
+  bool refuse(mlir::Operation *op, const char *reason) {
+    obstacle = {op, reason};
+    return false;
+  }
   /// Whether the region is unreduced over exactly these axes. The first call sets the axes of the region.
   bool agrees(llvm::ArrayRef<AxisRefAttr> others);
   /// Whether the operation is in the block, or in a branch in it.
@@ -164,6 +176,7 @@ private:
   llvm::DenseMap<mlir::Operation *, Member> members;
   llvm::SetVector<mlir::Operation *> reductions, entries;
   llvm::SmallVector<Escape> escapes;
+  Obstacle obstacle;
   mutable llvm::DenseMap<mlir::Value, bool> known; ///< The results of mayBePartial.
 };
 

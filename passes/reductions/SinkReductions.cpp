@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "passes/reductions/LinearRegion.h"
 #include "passes/reductions/Passes.h"
@@ -27,10 +28,27 @@ namespace spmdc {
 
 namespace {
 
+DebugTrace trace("sink-reductions", "not sunk");
+
 class ReductionSinker {
 public:
   ReductionSinker(ReshardPlanner &planner, bool growsCarries)
       : mesh(planner.getMesh()), planner(planner), model(planner.getModel()), growsCarries(growsCarries) {}
+
+  /// Traces the reductions that are left in the function, and that no end of a linear region has been traced for.
+  void traceLeft(func::FuncOp func) const {
+    func.walk([&](ReshardOp reduction) {
+      if (!isUnreduced(typeOf(reduction.getOperand())) || isUnreduced(reduction.getType()) ||
+          traced.contains(reduction.getLoc()))
+        return;
+      Operation *user = findOtherUser(reduction.getResult());
+      trace.skip(getSum(reduction),
+                 reduction->hasOneUse() && user == *reduction->user_begin()
+                     ? "the user of the partial sum is not linear ("
+                     : "the partial sum has another user (",
+                 user ? user->getName().stripDialect() : StringRef("none"), ")");
+    });
+  }
 
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -55,6 +73,40 @@ public:
   }
 
 private:
+  /// The operation whose result is the partial sum, or the reduction if that is an argument.
+  static Operation *getSum(Operation *reduction) {
+    Operation *op = reduction->getOperand(0).getDefiningOp();
+    return op ? op : reduction;
+  }
+
+  /// The first operation behind the value that is not linear in it; null if there is none.
+  static Operation *findOtherUser(Value value) {
+    for (Operation *user : value.getUsers()) {
+      bool isLinear =
+          user->getNumResults() == 1 && !listLinear(user, [&](Value operand) { return operand == value; }).empty();
+      Operation *other = isLinear ? findOtherUser(user->getResult(0)) : user;
+      if (other)
+        return other;
+    }
+    return nullptr;
+  }
+
+  /// Traces that the reductions of a region are not sunk behind `end`, and why.
+  template <typename... Parts> void skip(const LinearRegion &region, Operation *end, const Parts &...reason) {
+    if (!trace.isOn() || region.getReductions().empty())
+      return;
+    for (Operation *reduction : region.getReductions())
+      traced.insert(reduction->getLoc());
+    trace.skip(getSum(region.getReductions().front()), reason..., "; behind ", end);
+  }
+  void skipObstacle(const LinearRegion &region, Operation *end) {
+    const LinearRegion::Obstacle &obstacle = region.getObstacle();
+    if (obstacle.op)
+      skip(region, end, obstacle.reason, " (", obstacle.op, ")");
+    else
+      skip(region, end, obstacle.reason);
+  }
+
   double secondsOf(ArrayType from, ArrayType to) {
     return model.seconds(planner.plan(from, to).cost, mesh.deviceCount());
   }
@@ -156,13 +208,13 @@ private:
     Value end = op->getResult(0);
     ArrayType type = typeOf(end);
     if (!region.collect(end) || region.getReductions().empty() || !region.isClosed())
-      return;
+      return skipObstacle(region, op);
     // A reshard of the result, or the reduction of a sum along sharded dimensions, can reduce the whole region.
     auto behind = end.hasOneUse() ? dyn_cast<ReshardOp>(*end.user_begin()) : ReshardOp();
     if (behind && behind->getBlock() != op->getBlock())
       behind = {};
     if (!behind && isUnreduced(type))
-      return;
+      return skip(region, op, "no reduction follows the sum");
     ArrayType wanted = behind ? behind.getType() : type;
     double saved = savedSeconds(region) + (behind ? secondsOf(type, wanted) : 0);
     double seconds = secondsOf(region.getPartialType(end), wanted);
@@ -176,7 +228,7 @@ private:
       seconds = std::min(apart, allReduceSeconds(partial, axes));
     }
     if (saved <= seconds)
-      return;
+      return skip(region, op, "that saves ", asTime(saved), " and takes ", asTime(seconds));
     bool isOne = region.getReductions().size() == 1;
     std::string why = region.why(isOne ? "only the remaining elements are reduced"
                                        : "partial sums are added before they are reduced");
@@ -247,10 +299,10 @@ private:
       return;
     LinearRegion region(mesh, runs, &getBody(loop), argument);
     if (!region.collect(next) || region.getReductions().empty() || !region.isClosed(yield))
-      return;
+      return skipObstacle(region, loop);
     ArrayType partial = region.getPartialType(next);
     if (!isWorthIt(loop, index, partial, savedSeconds(region, yield)))
-      return;
+      return skip(region, loop, "an unreduced carry takes more time or memory");
     std::string why =
         region.why(argument.use_empty() ? "only the partial sum of the last iteration is reduced"
                                         : "the partial sums of all iterations are added before they are reduced");
@@ -287,6 +339,7 @@ private:
   const CostModel &model;
   bool growsCarries;
   RunCounts runs;
+  llvm::DenseSet<Location> traced; ///< The reductions of traced regions.
 };
 
 class SinkReductionsPass : public impl::SinkReductionsBase<SinkReductionsPass> {
@@ -305,6 +358,8 @@ private:
         reshard.replaceAllUsesWith(reshard.getOperand());
         reshard.erase();
       });
+      if (trace.isOn())
+        sinker.traceLeft(func);
     }
   }
 };

@@ -3,6 +3,7 @@
 #include "passes/report/ProgramReport.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/collectives/CollectiveMatmulMatch.h"
 #include "passes/cost/CountedBranches.h"
@@ -111,6 +112,7 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   for (Type type : func.getResultTypes())
     report.resultBytesPerDevice = spmd::addSaturated(report.resultBytesPerDevice, bytesOf(type));
   llvm::DenseMap<Operation *, ChosenCollectiveMatmul> rings;
+  DebugTrace::Pause inReport; // The pass traces the same choices.
   for (const ChosenCollectiveMatmul &chosen : chooseCollectiveMatmuls(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
   CountedBranches branches(func, mesh);

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/restructure/BeforeReshape.h"
 #include "passes/restructure/Passes.h"
 
@@ -27,6 +28,8 @@ namespace spmdc {
 #include "passes/restructure/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("align-interiors", "not aligned");
 
 /// The largest fraction of elements outside of the interior that may be computed in addition.
 constexpr double kMostBeside = 0.25;
@@ -207,19 +210,25 @@ void alignInterior(ShardingRuleOpInterface op) {
     return;
   // Derivatives add padded values, which spmdc-accumulate-halos adds before they are sent.
   if (isa<PadOp>(op.getOperation()) &&
-      llvm::any_of(op->getUsers(), [](Operation *user) { return isa<AddOp, SubtractOp, NegateOp>(user); }))
+      llvm::any_of(op->getUsers(), [](Operation *user) { return isa<AddOp, SubtractOp, NegateOp>(user); })) {
+    trace.skip(op, "it is a term of a sum");
     return;
+  }
   ArrayMoves moves = op.getMoves();
   auto result = cast<ArrayType>(op->getResult(0).getType());
   if (!result.getSharding() || result.getNumElements() == 0)
     return;
   std::vector<Interior> parts;
   for (const ArrayMove &part : moves.parts)
-    if (!parts.emplace_back(op, result, part).match())
+    if (!parts.emplace_back(op, result, part).match()) {
+      trace.skip(op, "a part is not computed by element from slices without strides, for it alone");
       return;
+    }
   if (llvm::none_of(parts, [](const Interior &part) { return part.isWorthIt(); }) ||
-      llvm::any_of(parts, [](const Interior &part) { return part.isComputed() && !part.isWorthIt(); }))
+      llvm::any_of(parts, [](const Interior &part) { return part.isComputed() && !part.isWorthIt(); })) {
+    trace.skip(op, "no part is computed from slices along a sharded dimension, or one is too small");
     return;
+  }
   OpBuilder builder(op);
   Location loc = op->getLoc();
   Value value, first;

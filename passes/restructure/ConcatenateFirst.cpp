@@ -17,6 +17,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/Positions.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/cost/CostModel.h"
 #include "passes/exchange/ArrayMoves.h"
@@ -38,6 +39,8 @@ namespace spmdc {
 
 namespace {
 
+DebugTrace trace("concatenate-first", "not concatenated first");
+
 /// The time of one unit of getOpCost, in bytes of memory traffic: the operations are fused into a kernel that has its
 /// operands in registers, where a vectorized addition of one element takes a quarter of the time to read it.
 constexpr double kBytesPerUnit = 1;
@@ -57,7 +60,7 @@ public:
 
   void run() {
     if (!match() || !concatenateSlots() || !isWorthIt())
-      return;
+      return; // Each of them traces why.
     OpBuilder builder(op);
     std::vector<Value> slotValues;
     for (const SlotArray &slotArray : arrays)
@@ -91,13 +94,13 @@ private:
   bool match() {
     if (isPerDevice(op) || !result.getSharding() || !result.getSharding().getUnreduced().empty() ||
         result.getSharding().getDims()[dim].getAxes().empty() || result.getNumElements() == 0)
-      return false;
+      return trace.skip(op, "it does not concatenate along a sharded dimension");
     int64_t begin = 0;
     for (Value part : op.getOperands()) {
       begins.push_back(begin);
       begin += typeOf(part).getDimSize(dim);
       if (!formulas.emplace_back(part, dim, op).match() || formulas.back().getSlots().empty())
-        return false;
+        return trace.skip(op, "operand ", formulas.size() - 1, " is not computed by element from arrays, for it alone");
       unsigned place = formulas.size() - 1;
       auto group = llvm::find_if(
           groups, [&](const Group &other) { return formulas[other.parts.front()].isSame(formulas[place]); });
@@ -107,10 +110,10 @@ private:
     }
     begins.push_back(begin);
     if (llvm::none_of(formulas, [](const OperandExpression &formula) { return formula.computes(); }))
-      return false;
+      return trace.skip(op, "nothing is computed between the slices and it");
     // Positions of other parts may be zero, and an integer division by zero would trap.
     if (groups.size() > 1 && llvm::any_of(formulas, [](const OperandExpression &formula) { return formula.mayStop(); }))
-      return false;
+      return trace.skip(op, "an integer division may divide by zero at the positions of other parts");
     // The group with the most elements is computed first, and the others are selected over it.
     llvm::sort(groups, [&](const Group &a, const Group &b) {
       return std::pair(-sizeOf(a), a.parts.front()) < std::pair(-sizeOf(b), b.parts.front());
@@ -168,12 +171,13 @@ private:
       }
     }
     // The array is padded with zeros around the values, not between them.
-    return llvm::all_of(arrays, [](const SlotArray &slotArray) {
+    bool areAdjacent = llvm::all_of(arrays, [](const SlotArray &slotArray) {
       auto isValid = [](Value value) { return static_cast<bool>(value); };
       auto first = llvm::find_if(slotArray.values, isValid);
       auto last = std::find_if_not(first, slotArray.values.end(), isValid);
       return std::none_of(last, slotArray.values.end(), isValid);
     });
+    return areAdjacent || trace.skip(op, "parts with the same operations are not adjacent");
   }
 
   void add(Sent &sent, ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &moves) const {
@@ -215,7 +219,12 @@ private:
       auto own = static_cast<double>(sizeOf(group)) / static_cast<double>(result.getDimSize(dim));
       beside += formulas[group.parts.front()].getCost() * elements * (1 - own);
     }
-    return isLess && before.seconds - behind.seconds > beside * kBytesPerUnit / model.memoryPerSecond;
+    if (!isLess)
+      return trace.skip(op, "the concatenated arrays send ", asCount(behind.bytes), " bytes in ", behind.exchanges,
+                        " exchanges, the parts ", asCount(before.bytes), " in ", before.exchanges);
+    double saved = before.seconds - behind.seconds, computing = beside * kBytesPerUnit / model.memoryPerSecond;
+    return saved > computing || trace.skip(op, "the exchanges save ", asTime(saved),
+                                           ", elements that are not selected take ", asTime(computing));
   }
 
   Value build(OpBuilder &builder, const SlotArray &slotArray) const {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/spmd/DebugTrace.h"
 #include "passes/restructure/BeforeReshape.h"
 #include "passes/restructure/ColumnSort.h"
 #include "passes/restructure/DistributedTopK.h"
@@ -22,6 +23,8 @@ namespace spmdc {
 #include "passes/restructure/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("distribute-sorts", "not distributed");
 
 class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass> {
   void runOnOperation() override {
@@ -71,8 +74,10 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
   /// instead, and send few bytes.
   static void distributeSort(ArgsortOp op, ReshardPlanner &planner) {
     std::optional<ShardedSort> argsort = ShardedSort::of(op, planner);
-    if (!argsort)
+    if (!argsort) {
+      trace.skip(op, "it does not sort along a sharded dimension, or is not used");
       return;
+    }
     std::optional<ColumnSort> columns = findColumnSort(*argsort, planner);
     const Price &otherwise = columns ? columns->price : argsort->gatherPrice;
     // In a region that is manual along other axes, groups of devices may take different branches, so that all would
@@ -86,6 +91,9 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
           buildColumnSort(*ofOthers);
     } else if (columns) {
       buildColumnSort(*columns);
+    } else {
+      trace.skip(op, "no distributed sort takes less time and sends less than a gather (",
+                 asTime(argsort->gatherPrice.seconds), ", ", asCount(argsort->gatherPrice.linkBytes), " bytes)");
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/restructure/BeforeReshape.h"
 #include "passes/restructure/MergedPositions.h"
 #include "passes/restructure/ShardedSort.h"
@@ -12,6 +13,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("distribute-sorts", "no distributed top-k");
 
 /// How the candidates are found in the shards.
 struct Search {
@@ -195,15 +198,16 @@ bool distributeTopK(ArgsortOp op, const spmd::MeshShape &mesh) {
     // A candidate is an element and its position.
     ArrayType type = op.getOperand().getType();
     int64_t bytes = spmd::byteSize(type.getDType()), candidateBytes = bytes + spmd::byteSize(op.getType().getDType());
-    if (count == 0 || dim->getNumShards() * count * candidateBytes >= type.getDimSize(along) * bytes)
-      return false;
+    int64_t candidates = dim->getNumShards() * count * candidateBytes, all = type.getDimSize(along) * bytes;
+    if (count == 0 || candidates >= all)
+      return trace.skip(op, "the candidates of all shards have ", candidates, " bytes, the sorted dimension ", all);
     auto endOf = isLast ? firstOf : lastOf;
     buildTopK(op, *slices,
               {op.getOperand(), *dim, count, isLast, op.getType().getElementType(),
                endOf(type.getElementType(), op.getDescending())});
     return true;
   }
-  return false;
+  return trace.skip(op, "its users are not slices from one end");
 }
 
 void distributeMergedExtreme(ArgReduceOp op, const spmd::MeshShape &mesh) {

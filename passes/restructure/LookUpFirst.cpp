@@ -10,6 +10,7 @@
 
 #include "passes/restructure/LookUpFirst.h"
 
+#include "ir/spmd/DebugTrace.h"
 #include "passes/cost/RunCounts.h"
 #include "passes/strategy/Strategy.h"
 
@@ -17,6 +18,8 @@ using namespace mlir;
 
 namespace spmdc {
 namespace {
+
+DebugTrace trace("look-up-first", "not looked up first");
 
 const AxisRefs &axesOf(const spmd::Sharding &sharding, int64_t dim) { return sharding.dims[dim]; }
 
@@ -30,10 +33,10 @@ public:
   /// Looks up in the array instead, if that sends less.
   bool rewrite(SmallVectorImpl<Location> &places) {
     if (!sourceSharding.unreduced.empty() || !slicesShardedDim())
-      return false;
+      return trace.skip(slice, "it takes no part of a sharded dimension");
     collect(slice);
     if (lookups.empty())
-      return false;
+      return trace.skip(slice, "nothing is looked up in it");
     for (auto &[take, dims] : lookups)
       replacements.push_back(isa<TakeOp>(take) ? lookUp(cast<TakeOp>(take), dims)
                                                : lookUp(cast<TakeAlongOp>(take), dims));
@@ -48,6 +51,8 @@ public:
         take->getResult(0).replaceAllUsesWith(replacement);
       }
     } else {
+      trace.skip(slice, "lookups in the full array send ", asCount(now.linkBytes), " bytes and take ",
+                 asTime(now.seconds), ", those in the slice ", asCount(old.linkBytes), " and ", asTime(old.seconds));
       unused = built;
     }
     for (Operation *op : llvm::reverse(unused))

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/exchange/Regrouping.h"
 #include "passes/reshard/ReshardPlanner.h"
 #include "passes/restructure/BeforeReshape.h"
@@ -35,6 +36,16 @@ namespace spmdc {
 #include "passes/restructure/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("skip-reshapes", "not computed in front of the reshape");
+
+/// Traces that an operation stays behind the reshapes in front of its operand, if there are any. Returns false.
+bool skip(Operation *op, Value operand, const char *reason) {
+  return trace.isOn() && findReshape(operand) && trace.skip(op, reason);
+}
+
+constexpr const char *kNotMerged = "the reshape merges no sharded dimension";
+constexpr const char *kOtherUsers = "another user needs the reshaped array";
 
 /// Whether all users of an array can be computed in front of reshapes.
 bool canSkipReshapes(Value value) {
@@ -80,8 +91,10 @@ private:
 template <typename Op> bool skipForTake(Op op, const spmd::MeshShape &mesh) {
   Value operand = op.getOperand();
   std::optional<MergedDim> dim = MergedDim::of(operand, static_cast<int64_t>(op.getDim()), mesh);
-  if (!dim || !dim->isMerged() || !canSkipReshapes(operand))
-    return false;
+  if (!dim || !dim->isMerged())
+    return skip(op, operand, kNotMerged);
+  if (!canSkipReshapes(operand))
+    return skip(op, operand, kOtherUsers);
   OpBuilder b(op);
   Places places(*dim, b, op.getLoc());
   Value indices = places.inside(op.getIndices());
@@ -113,7 +126,7 @@ template <typename Op> bool skipForScatter(Op op, const spmd::MeshShape &mesh) {
     ReshapeOp reshape = findOnlyReshape(op.getResult());
     dim = reshape ? MergedDim::ofSplit(reshape, along, mesh) : std::nullopt;
     if (!dim || !canBuildBefore(operand, dim->getSource()))
-      return false;
+      return skip(op, operand, "neither its operand nor its result is reshaped from or to sharded dimensions alone");
   }
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -133,7 +146,7 @@ bool skipForReduce(ReduceOp op, const spmd::MeshShape &mesh) {
         std::optional<MergedDim> merged = MergedDim::of(operand, dim, mesh);
         return merged && merged->isMerged();
       }))
-    return false;
+    return skip(op, operand, kNotMerged);
   ShardingRule rule = reshape.getShardingRule();
   ArrayType source = reshape.getOperand().getType();
   std::optional<FactorizedType> factorized = FactorizedType::of(source, rule, rule.operands[0], mesh);
@@ -153,7 +166,7 @@ bool skipForReduce(ReduceOp op, const spmd::MeshShape &mesh) {
     left.dims.push_back(factorized->type.getShardingOrOpen().toValue().dims[dim]);
   }
   if (elements != op.getType().getNumElements())
-    return false;
+    return skip(op, operand, "it reduces a part of a dimension of the array in front of the reshape");
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto typed = [&](ArrayType type) { return type.withElementType(op.getType().getElementType()); };
@@ -173,8 +186,10 @@ bool skipForDot(DotGeneralOp op, const spmd::MeshShape &mesh) {
   if (op.getLhs().getType().getRank() != 1 || op.getLhsContract().size() != 1 || op.getType().getRank() != 0)
     return false;
   std::optional<MergedDim> dim = MergedDim::of(op.getLhs(), 0, mesh);
-  if (!dim || !dim->isMerged() || !canBuildBefore(op.getRhs(), dim->getSource()))
-    return false;
+  if (!dim || !dim->isMerged())
+    return skip(op, op.getLhs(), kNotMerged);
+  if (!canBuildBefore(op.getRhs(), dim->getSource()))
+    return skip(op, op.getLhs(), "the other operand is not reshaped from an equal array");
   OpBuilder b(op);
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, dim->getSource().getRank()));
   Value lhs = buildBefore(b, op.getLhs(), dim->getSource()), rhs = buildBefore(b, op.getRhs(), dim->getSource());
@@ -189,12 +204,16 @@ bool skipForDot(DotGeneralOp op, const spmd::MeshShape &mesh) {
 bool skipForReshape(ReshapeOp op, const spmd::MeshShape &mesh) {
   Value operand = op.getOperand();
   ReshapeOp reshape = findReshape(operand);
-  if (!reshape || reshape.getOperand().getType().getShape() != op.getType().getShape() ||
-      !reshape.getOperand().getType().getShardingOrOpen().hasSameAxes(op.getType().getShardingOrOpen()) ||
-      isLocalReshape(mesh, reshape, reshape.getOperand().getType(), reshape.getType()))
+  if (!reshape)
     return false;
+  ArrayType before = reshape.getOperand().getType();
+  if (before.getShape() != op.getType().getShape() ||
+      !before.getShardingOrOpen().hasSameAxes(op.getType().getShardingOrOpen()))
+    return trace.skip(op, "the array in front of the first reshape is ", before, ", the result ", op.getType());
+  if (isLocalReshape(mesh, reshape, before, reshape.getType()))
+    return trace.skip(op, "devices reshape their shards locally");
   OpBuilder b(op);
-  op.replaceAllUsesWith(buildBefore(b, operand, reshape.getOperand().getType()));
+  op.replaceAllUsesWith(buildBefore(b, operand, before));
   op.erase();
   return true;
 }

@@ -18,6 +18,7 @@
 #include "passes/restructure/SplitProducts.h"
 
 #include "ir/array/PartialSums.h"
+#include "ir/spmd/DebugTrace.h"
 #include "passes/cost/RunCounts.h"
 #include "passes/restructure/Concatenation.h"
 #include "passes/restructure/RangeBuilder.h"
@@ -29,6 +30,8 @@ using namespace mlir;
 namespace spmdc {
 
 namespace {
+
+DebugTrace trace("split-products", "not split");
 
 /// The largest number of operations between a product and slices of it, or behind a concatenation.
 constexpr size_t kMostOperations = 32;
@@ -50,17 +53,20 @@ public:
 
   /// Slices the operands of the operations that compute the value instead, if that sends less.
   bool rewrite() {
-    if (!match() || !collect())
-      return false;
+    Operation *op = value.getDefiningOp();
+    if (!match())
+      return trace.skip(op, "its users are not slices along one dimension that do not overlap");
+    if (!collect())
+      return trace.skip(op, "no product in front of it is computed for the slices alone");
     parts.start(producers);
     SmallVector<Value> taken;
     for (SliceOp slice : slices) {
       taken.push_back(parts.take(value, *getDimRange(slice), slice.getType(), slice));
       if (!taken.back())
-        return parts.discard(), false;
+        return parts.discard(), trace.skip(op, "no sharding expresses a part of an operand");
     }
     if (!parts.isBetterThan(SmallVector<Operation *>(slices.begin(), slices.end())))
-      return parts.discard(), false;
+      return parts.discard(), trace.skip(op, "separate products do not send less in less time");
     for (auto [slice, part] : llvm::zip_equal(slices, taken)) {
       annotateLike(slice, part);
       slice.replaceAllUsesWith(part);
@@ -138,8 +144,13 @@ public:
     SmallVector<Value> joined;
     for (const Concatenation::Part &part : join->parts)
       joined.push_back(part.value);
-    if (!push(value, joined, join->dim) || !hasProduct || !parts.isBetterThan(join->movers))
-      return parts.discard(), false;
+    Operation *op = value.getDefiningOp();
+    if (!push(value, joined, join->dim))
+      return parts.discard(), trace.skip(op, "one of its users cannot be computed from the concatenated parts");
+    if (!hasProduct)
+      return parts.discard(), trace.skip(op, "no product uses it");
+    if (!parts.isBetterThan(join->movers))
+      return parts.discard(), trace.skip(op, "products of the parts do not send less in less time");
     for (auto [op, result] : results) {
       annotateLike(op, result);
       op->getResult(0).replaceAllUsesWith(result);

@@ -4,6 +4,7 @@
 
 #include "compiler/Target.h"
 #include "compiler/cache/CompileCache.h"
+#include "ir/spmd/DebugTrace.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/LocalGpu.h"
 #include "runtime/support/Env.h"
@@ -92,6 +93,19 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   command.add_flag("--no-cache", noCache, "Do not use the compile cache");
   command.add_flag("--time", showTimes, "Print the time of each pass on stderr");
   command.add_flag("--remarks", showRemarks, "Print the decisions of propagation and their reasons on stderr");
+  command
+      .add_option_function<std::string>(
+          "--debug-only",
+          [](const std::string &names) {
+            if (names == "help") {
+              std::cout << DebugTrace::helpText();
+              throw CLI::Success();
+            }
+            if (std::string error = DebugTrace::turnOn(names); !error.empty())
+              throw CLI::ValidationError("--debug-only", error);
+          },
+          "Print on stderr why these passes leave operations as they are; help lists their names")
+      ->type_name("NAMES");
   return fileOption;
 }
 
@@ -212,7 +226,7 @@ std::optional<Compiler> CompileFlags::makeCompilerOf(std::string text, std::ostr
 }
 
 std::shared_ptr<CompileCache> CompileFlags::openCache() const {
-  bool needsPasses = showTimes || showRemarks || !dumpDirectory.empty();
+  bool needsPasses = showTimes || showRemarks || !dumpDirectory.empty() || DebugTrace::isAnyOn();
   if (noCache || needsPasses)
     return nullptr;
   return CompileCache::open(cacheDirectory, spmd::Environment::read(/*isAlone=*/true));

@@ -13,7 +13,7 @@
 namespace spmdc {
 
 /// The options `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --budget
-/// --remarks --cache-dir --no-cache`. Parsing the command line fills the members.
+/// --remarks --debug-only --cache-dir --no-cache`. Parsing the command line fills the members.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;

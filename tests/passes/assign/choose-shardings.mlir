@@ -1,6 +1,9 @@
 // RUN: spmd-opt %s --spmdc-choose-shardings --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-choose-shardings=effort=0 --split-input-file | FileCheck %s --check-prefix=NONE
 // RUN: spmd-opt %s --spmdc-choose-shardings=remarks --split-input-file 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: spmd-opt %s --split-input-file --spmdc-choose-shardings --debug-only=choose-shardings 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[choose-shardings] {{.*}}dot_general: tried f32[1024@data, 64@_] instead of f32[1024@_, 64@_], of 2 arrays: saves {{.*}} us and 1835008 bytes{{$}}
+// TRACE: {{^}}[choose-shardings] {{.*}}searched: as it is, {{.*}} us, 1835008 bytes{{$}}
 
 // A replicated gradient, of which each device uses a part: it gets the sharding of the part, so that the partial sums are
 // reduced and scattered at once, half of the bytes (ZeRO). So do the values in between.

@@ -1,4 +1,7 @@
 // RUN: spmd-opt %s --spmdc-accumulate-halos --canonicalize --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-accumulate-halos --debug-only=accumulate-halos 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[accumulate-halos] {{.*}}add: not accumulated: adding first sends 8 bytes in 2 exchanges, exchanging each term 8 in 2{{$}}
+// TRACE: {{^}}[accumulate-halos] {{.*}}exchange: not accumulated: only one of its terms is exchanged{{$}}
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 // Two arrays, shifted by one and by two: device 0 adds up its contributions to device 1, and sends two elements, not three.

@@ -1,5 +1,10 @@
 // Products run shard by shard while shards move around a ring, if the cost model predicts less time.
 // RUN: spmd-opt %s --spmdc-collective-matmuls --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-collective-matmuls --debug-only=collective-matmuls 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[collective-matmuls] {{.*}}all_gather: no collective matmul: the product contracts the gathered dimension, and all devices must add floats in one order{{$}}
+// TRACE: {{^}}[collective-matmuls] {{.*}}reduce_scatter: no collective matmul: it computes no sum{{$}}
+// TRACE: {{^}}[collective-matmuls] {{.*}}all_gather: no collective matmul: its shards are uneven, or it has one device{{$}}
+// TRACE: {{^}}[collective-matmuls] {{.*}}all_gather: no collective matmul: no product in its block multiplies the gathered array (exp){{$}}
 
 // Two devices: each multiplies with its own shard while the other arrives. The position in the group gives their places.
 // CHECK-LABEL: func.func @free

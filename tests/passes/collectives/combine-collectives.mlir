@@ -1,6 +1,10 @@
 // Small all_reduces that do not need each other's results become one call.
 // RUN: spmd-opt %s --spmdc-combine-collectives --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-combine-collectives --spmdc-combine-collectives --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-combine-collectives --debug-only=combine-collectives 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[combine-collectives] {{.*}}all_reduce: not combined: no other collective of its kind is independent of it and near{{$}}
+// TRACE: {{^}}[combine-collectives] {{.*}}all_reduce: not combined: copying its 8388608 bytes takes {{.*}} ms, a call of its own 20 us{{$}}
+// TRACE: {{^}}[combine-collectives] {{.*}}all_gather: not combined: its shards are uneven{{$}}
 
 // Shapes and ranks may differ, a scalar counts as one element; the result has all reasons.
 // CHECK-LABEL: func.func @alike

@@ -1,4 +1,9 @@
 // RUN: spmd-opt %s --spmdc-fold-collectives --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-fold-collectives --debug-only=fold-collectives 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[fold-collectives] {{.*}}all_reduce: not folded: the all_reduce in front of it runs another number of times{{$}}
+// TRACE: {{^}}[fold-collectives] {{.*}}reduce_scatter: not folded: the collective in front of it is another one (all_gather){{$}}
+// TRACE: {{^}}[fold-collectives] {{.*}}all_reduce: not folded: both are over axis a{{$}}
+// TRACE: {{^}}[fold-collectives] {{.*}}all_reduce: not folded: one collective takes {{.*}} ms, the two {{.*}} ms{{$}}
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=3, c=2>} {
 // Sums of sums become one, in either order; so do three. 12 devices send 2 * 11/12 of it instead of 2 * (1/2 + 2/3 + 1/2).

@@ -1,6 +1,10 @@
 // RUN: spmd-opt %s --spmdc-rematerialize-gathers --split-input-file | FileCheck %s --check-prefix=KEPT
 // RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1 --split-input-file | FileCheck %s --check-prefix=ONE
 // RUN: spmd-opt %s --spmdc-rematerialize-gathers=free=1000000 --split-input-file | FileCheck %s --check-prefix=ALL
+// RUN: spmd-opt %s --split-input-file --spmdc-rematerialize-gathers=free=1000000 --debug-only=rematerialize-gathers 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[rematerialize-gathers] {{.*}}the peak stays at 1280 bytes; wanted: -997696{{$}}
+// TRACE: {{^}}[rematerialize-gathers] {{.*}}all_gather: not gathered again: it is used at the peak (dot_general){{$}}
+// TRACE: {{^}}[rematerialize-gathers] {{.*}}all_gather: not gathered again: its operand, which must be kept instead, is as large{{$}}
 
 // Two layers forward and backward. The peak is at the second product, where both weights are live. To save one byte, one
 // weight is gathered again: the first, which is used again last. The second is used at the peak, and is not needed any

@@ -1,4 +1,7 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --spmdc-partition --canonicalize --cse --spmdc-verify-partitioned | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --debug-only=windows 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[windows] {{.*}}slice: no window: its window sends 192 bytes, no less than an exchange{{$}}
+// TRACE: {{^}}[windows] {{.*}}reverse: no window: its elements are reversed, dilated or none of the array's{{$}}
 
 // Rows of a convolution with strides over a padded array: one row from the next device, and the pad is not built.
 // CHECK-LABEL: func.func @strided_taps_of_a_pad

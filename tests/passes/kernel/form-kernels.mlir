@@ -1,4 +1,6 @@
 // RUN: spmd-opt %s --spmdc-normalize-contractions --spmdc-form-kernels --spmdc-schedule-kernels --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-form-kernels --debug-only=form-kernels 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[form-kernels] {{.*}}exp: not fused: with its user add, one kernel costs {{[0-9]+}}, separate ones {{[0-9]+}}{{$}}
 
 // A softmax written out is one kernel; exp is computed once and kept for the division.
 // CHECK-LABEL: func.func @softmax

@@ -1,4 +1,6 @@
 // RUN: spmd-opt %s --spmdc-insert-reshards --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-insert-reshards --debug-only=strategy 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[strategy] {{.*}}runs on {{.*}} and gives {{.*}} us, {{[0-9]+}} bytes{{$}}
 
 // Both operands are sharded along the contracted dimension: partial sums, reduced once behind the product.
 // CHECK-LABEL: func.func @contraction_over_a_sharded_dimension_leaves_partial_sums

@@ -29,3 +29,24 @@ func.func @no_buffers(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
   %0 = plan.copy %x : <f32[32]> -> <f32[32]>
   return %0 : !spmd.array<f32[32]>
 }
+
+// -----
+
+// The numbers of transfers increase.
+func.func @numbers(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // expected-note @+1 {{number 1 is here}}
+  %0 = plan.start 1(%x : <f32[4]>) {
+  ^bb0(%a: !spmd.array<f32[4]>):
+    %2 = spmd.all_reduce sum %a over <a> : <f32[4]> -> <f32[4]>
+    plan.yield %2 : !spmd.array<f32[4]>
+  } {buffers = [#plan.buffer<"arena", 0>]}
+  %1 = plan.done %0 : <f32[4]>
+  // expected-error @+1 {{has number 0 after number 1}}
+  %3 = plan.start 0(%1 : <f32[4]>) {
+  ^bb0(%a: !spmd.array<f32[4]>):
+    %4 = spmd.all_reduce sum %a over <a> : <f32[4]> -> <f32[4]>
+    plan.yield %4 : !spmd.array<f32[4]>
+  } {buffers = [#plan.buffer<"result", 0>]}
+  %5 = plan.done %3 : <f32[4]>
+  return %5 : !spmd.array<f32[4]>
+}

@@ -2,6 +2,8 @@
 // RUN: spmd-opt %s --spmdc-propagate=strategy=basic | FileCheck %s --check-prefixes=CHECK,BASIC
 // RUN: spmd-opt %s --spmdc-propagate=strategy=aggressive | FileCheck %s --check-prefixes=CHECK,AGGRESSIVE
 // RUN: spmd-opt %s --spmdc-propagate | FileCheck %s --check-prefixes=CHECK,SETTLE
+// RUN: spmd-opt %s --spmdc-propagate --debug-only=propagate 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[propagate] {{.*}}add: dimension 0 of operand 1 does not follow dimension 0 of operand 0 over (c, b): it is sharded over (c, d){{$}}
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2, c=2, d=2>} {
 

@@ -93,3 +93,35 @@ func.func @no_barrier(%x: !spmd.array<f32[8@a]>) {
   return
 }
 }
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
+func.func @a_carry_with_two_annotations(%x: !spmd.array<f32[8]>) {
+  // expected-error @+2 {{a carry is annotated f32[8@b] and f32[8@a]}}
+  // expected-note @+1 {{the second is here}}
+  %0 = array.for 0 to 4 (%x) {
+  // expected-note @+1 {{the first is here}}
+  ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[8@b]>):
+    array.yield %c : !spmd.array<f32[8@b]>
+  } : (!spmd.array<f32[8]>) -> !spmd.array<f32[8@a]>
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=2, b=2>} {
+// expected-note @+1 {{the array is annotated here}}
+func.func @a_region_that_takes_another_sharding(%x: !spmd.array<f32[8@a]>) {
+  spmd.sharding_group %x group 0 : <f32[8@a]>
+  %0 = array.sin %x : (<f32[8@a]>) -> <f32[8]>
+  spmd.sharding_group %0 group 0 : <f32[8]>
+  // expected-error @+1 {{'shard_map' takes or returns an array as f32[8] over its manual axes, but the array is annotated f32[8@a]}}
+  %1 = spmd.manual(%0) over <a> {
+  ^bb0(%p: !spmd.array<f32[8]>):
+    spmd.yield %p : !spmd.array<f32[8]>
+  } : (!spmd.array<f32[8]>) -> !spmd.array<f32[8]>
+  return
+}
+}

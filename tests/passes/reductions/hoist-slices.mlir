@@ -1,4 +1,8 @@
 // RUN: spmd-opt %s --spmdc-hoist-slices | FileCheck %s
+// RUN: spmd-opt %s --spmdc-hoist-slices --debug-only=hoist-slices 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[hoist-slices] {{.*}}slice: not hoisted: no partial sum is reduced for it alone{{$}}
+// TRACE: {{^}}[hoist-slices] {{.*}}slice: not hoisted: devices cannot take its part of f32[128@a, 256@_] locally{{$}}
+// TRACE: {{^}}[hoist-slices] {{.*}}slice: not hoisted: reducing the part takes {{.*}} us, the full array {{.*}} us{{$}}
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
   // The last row of a residual plus partial sums, which were resharded for the sum: only this row of 128 is reduced.

@@ -1,4 +1,9 @@
 // RUN: spmd-opt %s --spmdc-sink-reductions | FileCheck %s
+// RUN: spmd-opt %s --spmdc-sink-reductions --debug-only=sink-reductions 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[sink-reductions] {{.*}}reshard: not sunk: that saves 10 us and takes 10 us; behind add{{$}}
+// TRACE: {{^}}[sink-reductions] {{.*}}reshard: not sunk: the partial sum has another user (multiply){{$}}
+// TRACE: {{^}}[sink-reductions] {{.*}}reshard: not sunk: the user of the partial sum is not linear (convert){{$}}
+// TRACE: {{^}}[sink-reductions] {{.*}}reduce: not sunk: its operands have other shardings than the partial sums need; behind subtract{{$}}
 
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
   // Two uses of one parameter: one reduction.

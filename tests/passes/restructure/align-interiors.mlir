@@ -1,4 +1,7 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-align-interiors --spmdc-verify-propagated | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-align-interiors --debug-only=align-interiors 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[align-interiors] {{.*}}dynamic_update_slice: not aligned: no part is computed from slices along a sharded dimension, or one is too small{{$}}
+// TRACE: {{^}}[align-interiors] {{.*}}pad: not aligned: it is a term of a sum{{$}}
 
 // The array shifted by one element in both directions, and a mask of the interior.
 // CHECK-LABEL: func.func @updated

@@ -1,4 +1,7 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-concatenate-first --spmdc-verify-propagated | FileCheck %s
+// RUN: spmd-opt %s --split-input-file --spmdc-concatenate-first --debug-only=concatenate-first 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[concatenate-first] {{.*}}concatenate: not concatenated first: an integer division may divide by zero at the positions of other parts{{$}}
+// TRACE: {{^}}[concatenate-first] {{.*}}concatenate: not concatenated first: the concatenated arrays send 192 bytes in 2 exchanges, the parts 192 in 2{{$}}
 
 // The halves are swapped first, by one move, and then one of them is negated.
 // CHECK-LABEL: func.func @halves

@@ -1,5 +1,8 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-distribute-sorts | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-distribute-sorts --spmdc-insert-reshards --spmdc-partition --canonicalize --spmdc-verify-partitioned | FileCheck %s --check-prefix=LOCAL
+// RUN: spmd-opt %s --split-input-file --spmdc-distribute-sorts --debug-only=distribute-sorts 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[distribute-sorts] {{.*}}argsort: no distributed top-k: the candidates of all shards have 64 bytes, the sorted dimension 64{{$}}
+// TRACE: {{^}}[distribute-sorts] {{.*}}argsort: not distributed: no distributed sort takes less time and sends less than a gather ({{.*}} us, 192 bytes){{$}}
 
 // The candidates of each device, then the first of those: their rows are spread over the devices.
 // CHECK-LABEL: func.func @top_k

@@ -1,5 +1,8 @@
 // RUN: spmd-opt %s --split-input-file --spmdc-skip-reshapes | FileCheck %s
 // RUN: spmd-opt %s --split-input-file --spmdc-skip-reshapes --spmdc-insert-reshards --spmdc-partition --canonicalize --spmdc-verify-partitioned | FileCheck %s --check-prefix=LOCAL
+// RUN: spmd-opt %s --split-input-file --spmdc-skip-reshapes --debug-only=skip-reshapes 2>&1 >/dev/null | FileCheck %s --check-prefix=TRACE
+// TRACE: {{^}}[skip-reshapes] {{.*}}take: not computed in front of the reshape: another user needs the reshaped array{{$}}
+// TRACE: {{^}}[skip-reshapes] {{.*}}take: not computed in front of the reshape: the reshape merges no sharded dimension{{$}}
 
 // No device has contiguous elements: they are looked up in the shards, at the shards' positions.
 // CHECK-LABEL: func.func @take
