@@ -33,6 +33,7 @@ func.func @no_buffers(%x: !spmd.array<f32[32]>) -> !spmd.array<f32[32]> {
 // -----
 
 // The numbers of transfers increase.
+module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {
 func.func @numbers(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   // expected-note @+1 {{number 1 is here}}
   %0 = plan.start 1(%x : <f32[4]>) {
@@ -49,4 +50,19 @@ func.func @numbers(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   } {buffers = [#plan.buffer<"result", 0>]}
   %5 = plan.done %3 : <f32[4]>
   return %5 : !spmd.array<f32[4]>
+}
+}
+
+// -----
+
+// A loop starts from its initial value in the memory of its result.
+func.func @carry_elsewhere(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
+  // expected-note @+1 {{the value is defined here}}
+  %0 = plan.copy %x {buffers = [#plan.buffer<"arena", 0>]} : <f32[4]> -> <f32[4]>
+  // expected-error @+1 {{has value 0 in another buffer than its result}}
+  %1 = plan.for 0 to 9 (%0) {
+  ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[4]>):
+    plan.yield %c : !spmd.array<f32[4]>
+  } {buffers = [#plan.buffer<"arena", 128>, #plan.buffer<"result", 0>]} : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
+  return %1 : !spmd.array<f32[4]>
 }
