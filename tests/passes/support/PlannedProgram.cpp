@@ -10,29 +10,60 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
 
 using namespace mlir;
 
 namespace spmdc {
 namespace {
 
-/// Memory of exactly the requested size, so that ASan finds accesses beyond. It is filled with a pattern that no result
-/// should contain.
+/// Memory of exactly the requested size. Generated code is not instrumented by a sanitizer, so what it writes beyond is
+/// found otherwise: up to the next line of 64 bytes by a pattern that must not change, and from there on by a page that
+/// cannot be accessed. The memory is filled with that pattern, which no result should contain.
 class Memory {
 public:
-  explicit Memory(int64_t bytes) {
-    void *memory = nullptr;
-    if (posix_memalign(&memory, 64, std::max<int64_t>(bytes, 1)) == 0)
-      std::memset(memory, 0xa5, bytes);
-    data.reset(static_cast<char *>(memory));
+  explicit Memory(int64_t bytes) : size(bytes) {
+    const auto page = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+    lines = (bytes + kLine - 1) / kLine * kLine;
+    mapped = (lines + page - 1) / page * page + page;
+    void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      ADD_FAILURE() << "no memory for " << mapped << " bytes";
+      std::abort();
+    }
+    begin = static_cast<char *>(memory);
+    mprotect(begin + mapped - page, page, PROT_NONE);
+    data = begin + mapped - page - lines;
+    std::memset(data, kPattern, lines);
   }
   explicit Memory(const std::string &bytes) : Memory(static_cast<int64_t>(bytes.size())) {
-    std::memcpy(data.get(), bytes.data(), bytes.size());
+    std::memcpy(data, bytes.data(), bytes.size());
   }
-  char *get() const { return data.get(); }
+  Memory(Memory &&other) noexcept
+      : begin(std::exchange(other.begin, nullptr)), data(other.data), size(other.size), lines(other.lines),
+        mapped(other.mapped) {}
+  Memory &operator=(Memory &&) = delete;
+  ~Memory() {
+    if (!begin)
+      return;
+    for (int64_t i = size; i < lines; ++i)
+      if (data[i] != static_cast<char>(kPattern)) {
+        ADD_FAILURE() << "byte " << i << " was written of an array of " << size << " bytes";
+        break;
+      }
+    munmap(begin, mapped);
+  }
+  char *get() const { return data; }
 
 private:
-  std::unique_ptr<char, decltype(&std::free)> data{nullptr, &std::free};
+  /// The alignment of arrays in a plan (AssignBuffers.cpp).
+  static constexpr int64_t kLine = 64;
+  static constexpr int kPattern = 0xa5;
+
+  char *begin = nullptr, *data = nullptr;
+  int64_t size = 0, lines = 0, mapped = 0;
 };
 
 } // namespace
