@@ -10,6 +10,7 @@
 #include "tools/spmdc/CompileFlags.h"
 #include "tools/spmdc/RunLines.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -51,6 +52,9 @@ struct RunCommand {
   std::string readRunLines(const CLI::App &command) {
     std::ostringstream messages;
     if (flags.file.ends_with(".mlir") || isArtifactFile(flags.file))
+      return "";
+    // Reading from a pipe may wait for ever. `load` reads it, while the process tells the others if it is asked to end.
+    if (std::error_code unknown; !std::filesystem::is_regular_file(flags.file, unknown))
       return "";
     std::optional<std::string> text = flags.readProgram(messages);
     problems = messages.str();
