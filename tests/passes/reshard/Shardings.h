@@ -23,4 +23,19 @@ inline std::vector<spmd::Sharding> listShardings(size_t rank, const std::vector<
   return all;
 }
 
+/// The elements that a device owns of an array, as row-major numbers in ascending order.
+inline std::vector<int64_t> listOwned(const spmd::MeshShape &mesh, const std::vector<int64_t> &shape,
+                                      const spmd::Sharding &sharding, int64_t device) {
+  std::vector<int64_t> owned = {0};
+  std::vector<spmd::ShardRange> ranges = spmd::ownedRanges(mesh, shape, sharding, device);
+  for (size_t d = 0; d < shape.size(); ++d) {
+    std::vector<int64_t> next;
+    for (int64_t before : owned)
+      for (int64_t i = ranges[d].start; i < ranges[d].start + ranges[d].size; ++i)
+        next.push_back(before * shape[d] + i);
+    owned = std::move(next);
+  }
+  return owned;
+}
+
 } // namespace spmdc

@@ -11,8 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace spmdc {
 namespace {
 
@@ -29,21 +27,6 @@ ShardingRule makeRule(std::vector<int64_t> sizes) {
   rule.operands = {merged};
   rule.results = {apart};
   return rule;
-}
-
-/// The elements, in row-major order of the factors, that a device holds if the value of this shape is sharded.
-std::set<int64_t> getHeld(const spmd::MeshShape &mesh, const std::vector<int64_t> &shape,
-                          const spmd::Sharding &sharding, int64_t device) {
-  std::set<int64_t> held = {0};
-  std::vector<spmd::ShardRange> ranges = spmd::ownedRanges(mesh, shape, sharding, device);
-  for (size_t d = 0; d < shape.size(); ++d) {
-    std::set<int64_t> next;
-    for (int64_t before : held)
-      for (int64_t i = ranges[d].start; i < ranges[d].start + ranges[d].size; ++i)
-        next.insert(before * shape[d] + i);
-    held = std::move(next);
-  }
-  return held;
 }
 
 struct Case {
@@ -80,7 +63,7 @@ TEST_P(FactorAxesCases, MergedAndApartHoldTheSameElements) {
     if (!merged)
       continue;
     for (int64_t device = 0; device < mesh.deviceCount(); ++device)
-      EXPECT_EQ(getHeld(mesh, sizes(), apart, device), getHeld(mesh, {total}, *merged, device)) << apart.str();
+      EXPECT_EQ(listOwned(mesh, sizes(), apart, device), listOwned(mesh, {total}, *merged, device)) << apart.str();
   }
   EXPECT_GT(found, 0u);
 }
@@ -99,7 +82,8 @@ TEST_P(FactorAxesCases, FactorsOfAMergedDimension) {
     EXPECT_EQ(all % kept, 0);
     spmd::Sharding apart{factors, {}};
     for (int64_t device = 0; device < mesh.deviceCount(); ++device) {
-      std::set<int64_t> held = getHeld(mesh, {total}, merged, device), needed = getHeld(mesh, sizes(), apart, device);
+      std::vector<int64_t> held = listOwned(mesh, {total}, merged, device),
+                           needed = listOwned(mesh, sizes(), apart, device);
       if (kept == all)
         EXPECT_EQ(held, needed) << merged.str();
       else
