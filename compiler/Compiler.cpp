@@ -68,6 +68,7 @@ struct Compiler::State : CompileMessages {
       gpu->toolkit = options.cudaToolkit;
       options.pipeline.backend = Backend::Gpu;
       options.pipeline.sharedBytes = gpu->getSharedBytes();
+      options.pipeline.hasMatrixUnits = gpu->hasMatrixUnits();
       return;
     }
     if (target->chip.empty())
@@ -364,10 +365,10 @@ std::optional<std::vector<WorkReport>> Compiler::work() {
   spmd::Artifact *artifact = state->getPlan();
   if (!artifact)
     return std::nullopt;
-  KernelReads reads; // The plan has the kernels in the module's order.
+  std::vector<KernelWork> kernels; // The plan has the kernels in the module's order.
   for (auto kernel : state->getModule(Stage::Plan).getOps<plan::KernelOp>())
-    reads.push_back(countReadBytes(kernel));
-  return reportWork(artifact->plan, reads, state->options.costModel);
+    kernels.push_back({countReadBytes(kernel), countProductFlops(kernel)});
+  return reportWork(artifact->plan, kernels, state->options.costModel);
 }
 
 std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_ref<bool(llvm::StringRef)> isFree,

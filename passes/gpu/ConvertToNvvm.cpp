@@ -29,6 +29,7 @@ struct Kernel {
   std::string name;
   SmallVector<bool> isAlone, isReadOnly; ///< By parameter; empty if unknown.
   int32_t blockThreads = 0;              ///< 0 if unknown.
+  int32_t residentThreads = kResidentThreads;
 };
 
 Kernel describe(gpu::GPUFuncOp function) {
@@ -39,6 +40,8 @@ Kernel describe(gpu::GPUFuncOp function) {
   Kernel kernel{function.getName().str(), flags(kNoAliasAttrName), flags(kReadOnlyAttrName)};
   if (std::optional<ArrayRef<int32_t>> block = function.getKnownBlockSize())
     kernel.blockThreads = block->front();
+  if (auto threads = cast_or_null<IntegerAttr>(function->removeAttr(kResidentThreadsAttrName)))
+    kernel.residentThreads = static_cast<int32_t>(threads.getInt());
   return kernel;
 }
 
@@ -86,7 +89,7 @@ class ConvertToNvvmPass : public impl::ConvertToNvvmBase<ConvertToNvvmPass> {
       // The register allocation uses the number of threads.
       converted->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({kernel.blockThreads, 1, 1}));
       converted->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                         b.getI32IntegerAttr(std::max(1, kResidentThreads / kernel.blockThreads)));
+                         b.getI32IntegerAttr(std::max(1, kernel.residentThreads / kernel.blockThreads)));
     }
   }
 };

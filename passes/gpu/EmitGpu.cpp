@@ -26,7 +26,7 @@ constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 struct Chip {
   llvm::StringLiteral name, ptx;
   int64_t sharedKiB;
-  bool approximatesTanh = false; ///< PTX of this version has tanh.approx.f32.
+  bool isAmpere = false; ///< It has tanh.approx.f32, cp.async, and mma of bf16: sm_80 and newer.
 };
 constexpr Chip kChips[] = {
     {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},        {"sm_75", "ptx63", 64},
@@ -63,7 +63,7 @@ public:
     owner = module.clone();
     PassManager passes(mlirContext);
     passes.addPass(createEmitGpuKernels());
-    passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice({chip->approximatesTanh}));
+    passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice({chip->isAmpere}));
     passes.addNestedPass<gpu::GPUModuleOp>(createConvertToNvvm());
     if (failed(passes.run(*owner)))
       return failure();
@@ -119,6 +119,11 @@ spmd::TargetInfo GpuTarget::getInfo() const {
 int64_t GpuTarget::getSharedBytes() const {
   const Chip *known = findChip(chip);
   return known ? known->sharedKiB * 1024 : kMinSharedBytes;
+}
+
+bool GpuTarget::hasMatrixUnits() const {
+  const Chip *known = findChip(chip);
+  return known && known->isAmpere;
 }
 
 FailureOr<std::string> emitPtx(ModuleOp module, const GpuTarget &target) {

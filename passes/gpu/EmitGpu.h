@@ -25,6 +25,8 @@ struct GpuTarget {
   spmd::TargetInfo getInfo() const;
   /// Shared memory that a block may have, in bytes.
   int64_t getSharedBytes() const;
+  /// Whether it has the instructions of TensorCores.h.
+  bool hasMatrixUnits() const;
 };
 
 /// Returns the PTX of all plan.kernel symbols of the module, which does not change.

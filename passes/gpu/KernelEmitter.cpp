@@ -4,6 +4,7 @@
 
 #include "passes/gpu/GpuKernel.h"
 #include "passes/gpu/Passes.h"
+#include "passes/gpu/StreamedKernel.h"
 #include "passes/kernel/Overwrites.h"
 
 using namespace mlir;
@@ -265,6 +266,16 @@ LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
                               << "' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
   auto limit = kernel->getAttrOfType<IntegerAttr>(kSharedLimitAttrName);
   int64_t sharedBytes = limit ? limit.getInt() : kMinSharedBytes;
+  if (kernel->hasAttr(kStreamedAttrName)) {
+    FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
+    std::optional<StreamTiles> tiles;
+    if (succeeded(products))
+      tiles = StreamTiles::choose(*products, sharedBytes);
+    if (!tiles)
+      return failure(); // spmdc-map-to-gpu has reported it.
+    StreamedKernel(kernel, std::move(*products), std::move(*tiles), target).emit();
+    return success();
+  }
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
   if (failed(schedule))
     return failure();

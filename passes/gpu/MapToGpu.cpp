@@ -3,6 +3,7 @@
 #include "passes/gpu/GpuMapping.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/Overwrites.h"
+#include "passes/kernel/StreamTiles.h"
 
 using namespace mlir;
 
@@ -18,21 +19,38 @@ public:
   using MapToGpuBase::MapToGpuBase;
 
 private:
-  void runOnOperation() override {
+  void map(plan::KernelOp kernel, int64_t gridBlocks, int64_t blockThreads, int64_t bytes, const std::string &text) {
     Builder builder(&getContext());
+    kernel.setExtentAttr(builder.getI64IntegerAttr(gridBlocks));
+    kernel.setGrainAttr(builder.getI64IntegerAttr(1));
+    kernel->setAttr(kBlockThreadsAttrName, builder.getI64IntegerAttr(blockThreads));
+    kernel->setAttr(kSharedLimitAttrName, builder.getI64IntegerAttr(sharedBytes));
+    if (bytes)
+      kernel->setAttr(kSharedBytesAttrName, builder.getI64IntegerAttr(bytes));
+    kernel->setAttr("mapping", builder.getStringAttr(text));
+  }
+
+  void runOnOperation() override {
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
+      if (kernel->hasAttr(kStreamedAttrName)) {
+        FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
+        if (failed(products))
+          return signalPassFailure();
+        std::optional<StreamTiles> tiles = StreamTiles::choose(*products, sharedBytes);
+        if (!tiles) {
+          kernel.emitError("the tiles of kernel '")
+              << kernel.getSymName() << "' do not fit the shared memory of a block";
+          return signalPassFailure();
+        }
+        map(kernel, tiles->gridBlocks, tiles->getBlockThreads(), tiles->sharedBytes, tiles->str());
+        continue;
+      }
       FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
       if (failed(schedule))
         return signalPassFailure();
       KernelBody body = KernelBody::of(kernel);
       GpuMapping mapping = GpuMapping::choose(body, *schedule, sharedBytes);
-      kernel.setExtentAttr(builder.getI64IntegerAttr(mapping.gridBlocks));
-      kernel.setGrainAttr(builder.getI64IntegerAttr(1));
-      kernel->setAttr(kBlockThreadsAttrName, builder.getI64IntegerAttr(mapping.blockThreads));
-      kernel->setAttr(kSharedLimitAttrName, builder.getI64IntegerAttr(sharedBytes));
-      if (mapping.sharedBytes)
-        kernel->setAttr(kSharedBytesAttrName, builder.getI64IntegerAttr(mapping.sharedBytes));
-      kernel->setAttr("mapping", builder.getStringAttr(mapping.str()));
+      map(kernel, mapping.gridBlocks, mapping.blockThreads, mapping.sharedBytes, mapping.str());
       setOverwrites(kernel,
                     [&](Value input, unsigned output) { return mapping.canOverwrite(body, *schedule, input, output); });
     }

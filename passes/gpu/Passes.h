@@ -19,5 +19,7 @@ namespace spmdc {
 /// kernel only reads it. They become attributes of the parameters in the llvm dialect.
 inline constexpr llvm::StringLiteral kNoAliasAttrName = "spmd.noalias";
 inline constexpr llvm::StringLiteral kReadOnlyAttrName = "spmd.readonly";
+/// Discardable attribute of gpu.func: the threads of the kernel that a multiprocessor must have room for.
+inline constexpr llvm::StringLiteral kResidentThreadsAttrName = "spmd.resident_threads";
 
 } // namespace spmdc

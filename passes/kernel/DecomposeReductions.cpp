@@ -8,6 +8,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "passes/kernel/BlockSizes.h"
+#include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/Shapes.h"
 
@@ -99,33 +100,21 @@ public:
 
 private:
   void runOnOperation() override {
-    SmallVector<ArgReduceOp> argReduces;
-    getOperation().walk([&](ArgReduceOp op) { argReduces.push_back(op); });
-    for (ArgReduceOp op : argReduces)
+    for (ArgReduceOp op : collectOps<ArgReduceOp>(getOperation()))
       decompose(op);
-    SmallVector<CumulativeOp> fromEnd;
-    getOperation().walk([&](CumulativeOp op) {
+    for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
       if (op.getReversed())
-        fromEnd.push_back(op);
-    });
-    for (CumulativeOp op : fromEnd)
-      decompose(op);
+        decompose(op);
     for (bool changed = forGpu; changed;) {
       changed = false;
-      SmallVector<CumulativeOp> scans;
-      getOperation().walk([&](CumulativeOp op) { scans.push_back(op); });
-      for (CumulativeOp op : scans)
+      for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
         changed |= splitScan(op);
     }
-    SmallVector<ReduceOp> all;
-    getOperation().walk([&](ReduceOp op) { all.push_back(op); });
-    llvm::for_each(all, dropUnitDims);
+    llvm::for_each(collectOps<ReduceOp>(getOperation()), dropUnitDims);
     // The remainder of a split may be large enough to be split again.
     for (bool changed = true; changed;) {
       changed = false;
-      SmallVector<ReduceOp> reduces;
-      getOperation().walk([&](ReduceOp op) { reduces.push_back(op); });
-      for (ReduceOp op : reduces)
+      for (ReduceOp op : collectOps<ReduceOp>(getOperation()))
         changed |= splitReduction(op, forGpu);
     }
   }

@@ -74,6 +74,8 @@ Value fromMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
 }
 
 Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding) {
+  if (rounding == Bf16Rounding::InMemoryAlone)
+    return value;
   if (elementType.isBF16() && rounding == Bf16Rounding::Conversion) {
     Value narrow = b.create<arith::TruncFOp>(loc, elementType, value);
     return fromMemory(b, loc, elementType, b.create<arith::BitcastOp>(loc, b.getI16Type(), narrow));

@@ -18,7 +18,9 @@ enum class Bf16Rounding {
   Integers,
   /// By a conversion (arith.truncf) for which the backend has an instruction. The instruction may replace a NaN by
   /// another one, so values that only move are never converted: `toMemory` relies on values in registers being rounded.
-  Conversion
+  Conversion,
+  /// Not in registers, where values keep the precision of f32; by a conversion in memory.
+  InMemoryAlone
 };
 
 /// The type in registers and in memory.

@@ -61,6 +61,17 @@ private:
 
 } // namespace
 
+double countProductFlops(plan::KernelOp kernel) {
+  double flops = 0;
+  for (auto product : kernel.getBlock().getOps<DotGeneralOp>()) {
+    double depth = 1;
+    for (int64_t dim : product.getLhsContract())
+      depth *= static_cast<double>(shapeOf(product.getLhs())[dim]);
+    flops += 2 * depth * static_cast<double>(product.getType().getNumElements());
+  }
+  return flops;
+}
+
 std::vector<int64_t> countReadBytes(plan::KernelOp kernel) {
   Counter counter(kernel.getBlock());
   std::vector<int64_t> bytes;

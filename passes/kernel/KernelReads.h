@@ -22,4 +22,7 @@ namespace spmdc {
 /// Returns the bytes that the kernel reads of each input, in the order of the inputs.
 std::vector<int64_t> countReadBytes(plan::KernelOp kernel);
 
+/// Returns the floating-point operations of the products that the kernel computes; element-wise work is not counted.
+double countProductFlops(plan::KernelOp kernel);
+
 } // namespace spmdc

@@ -9,6 +9,14 @@ namespace spmdc {
 /// first.
 llvm::SmallVector<mlir::Block *> getNestedBlocks(mlir::func::FuncOp function);
 
+/// The operations of one kind in the module's functions, in order; not those of kernels that are outlined already.
+template <typename Op> llvm::SmallVector<Op> collectOps(mlir::ModuleOp module) {
+  llvm::SmallVector<Op> ops;
+  for (auto function : module.getOps<mlir::func::FuncOp>())
+    function.walk([&](Op op) { ops.push_back(op); });
+  return ops;
+}
+
 /// Rewrites the function: copies splats, positions and broadcasts from outside into each block whose kernels read them.
 /// Computed where they are read, they cost nothing; in memory, each iteration of a loop would read them again.
 void sinkFreeOperations(mlir::func::FuncOp function);

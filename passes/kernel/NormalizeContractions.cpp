@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
+#include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/Passes.h"
 
 #include <numeric>
@@ -110,11 +111,7 @@ void normalize(DotGeneralOp op) {
 }
 
 class NormalizeContractionsPass : public impl::NormalizeContractionsBase<NormalizeContractionsPass> {
-  void runOnOperation() override {
-    SmallVector<DotGeneralOp> ops;
-    getOperation().walk([&](DotGeneralOp op) { ops.push_back(op); });
-    llvm::for_each(ops, normalize);
-  }
+  void runOnOperation() override { llvm::for_each(collectOps<DotGeneralOp>(getOperation()), normalize); }
 };
 
 } // namespace

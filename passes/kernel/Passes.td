@@ -4,6 +4,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
+  let summary = "Outlines attention as kernels that never store the scores";
+  let description = [{
+    Before: a partitioned program (spmdc-verify-partitioned), for a GPU with matrix units.
+
+    A product of element-wise functions of products of 16-bit floats becomes a streamed kernel (StreamedProducts.h), if
+    no other operation needs the scores in memory: attention, its gradients, and other functions in place of softmax.
+    Operations that move the factors (transposes, slices, broadcasts) are read through. Each kernel multiplies the scores
+    that it needs again.
+
+    After: each product that is streamed is a plan.launch of a plan.kernel with the attribute `streamed`.
+    ```
+    %0 = array.dot_general %q, %k ... -> <bf16[8, 2048, 2048]>
+    ...
+    %9 = array.dot_general %8, %v ... -> <bf16[8, 2048, 128]>
+    ```
+    becomes
+    ```
+    %0 = plan.launch @attention_0(%q, %k, %v) : ... -> <bf16[8, 2048, 128]>
+    ```
+  }];
+  let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
+                        "Bytes of shared memory that a block may have.">];
+  let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
+}
+
 def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let summary = "Rewrites reductions so that they run in parallel and in vectors";
   let description = [{

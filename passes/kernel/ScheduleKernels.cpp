@@ -3,6 +3,7 @@
 #include "passes/kernel/KernelSchedule.h"
 #include "passes/kernel/Overwrites.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/StreamedProducts.h"
 
 using namespace mlir;
 
@@ -16,10 +17,21 @@ namespace {
 class ScheduleKernelsPass : public impl::ScheduleKernelsBase<ScheduleKernelsPass> {
   void runOnOperation() override {
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
+      Builder builder(&getContext());
+      if (kernel->hasAttr(kStreamedAttrName)) {
+        // Only a GPU has streamed kernels; spmdc-map-to-gpu chooses their tiles.
+        FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
+        if (failed(products))
+          return signalPassFailure();
+        kernel.setExtentAttr(builder.getI64IntegerAttr(products->rows));
+        kernel.setGrainAttr(builder.getI64IntegerAttr(1));
+        kernel->setAttr("schedule", builder.getStringAttr(products->str()));
+        setOverwrites(kernel, [](Value, unsigned) { return false; });
+        continue;
+      }
       FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
       if (failed(schedule))
         return signalPassFailure();
-      Builder builder(&getContext());
       kernel.setExtentAttr(builder.getI64IntegerAttr(schedule->getExtent()));
       kernel.setGrainAttr(builder.getI64IntegerAttr(schedule->grain));
       kernel->setAttr("schedule", builder.getStringAttr(schedule->str()));

@@ -69,6 +69,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == Backend::Gpu;
+    if (isGpu && options.hasMatrixUnits)
+      passes.addPass(createStreamProducts({.sharedBytes = options.sharedBytes}));
     passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());

@@ -36,6 +36,8 @@ struct PipelineOptions {
   Backend backend = Backend::Cpu;
   /// Backend::Gpu: shared memory that a block may have.
   int64_t sharedBytes = 48 * 1024;
+  /// Backend::Gpu: the chip multiplies tiles (sm_80 and newer), so attention is streamed.
+  bool hasMatrixUnits = false;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
   /// Receives the module after every pass; may be null.

@@ -16,8 +16,8 @@ constexpr std::array<const char *, 5> kLibraryFunctions = {"scatter_add", "scatt
 
 class Walker {
 public:
-  Walker(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model)
-      : plan(plan), reads(reads), model(model) {}
+  Walker(const spmd::Plan &plan, const std::vector<KernelWork> &kernels, const CostModel &model)
+      : plan(plan), kernels(kernels), model(model) {}
 
   void walk(const std::vector<spmd::Step> &steps, int64_t trips) {
     for (const spmd::Step &step : steps)
@@ -44,7 +44,7 @@ private:
   /// The bytes that a kernel reads of its inputs, from input `first` on.
   double bytesRead(int32_t kernel, size_t first = 0) const {
     double bytes = 0;
-    for (int64_t input : llvm::ArrayRef(reads[kernel]).drop_front(first))
+    for (int64_t input : llvm::ArrayRef(kernels[kernel].readBytes).drop_front(first))
       bytes += static_cast<double>(input);
     return bytes;
   }
@@ -71,7 +71,8 @@ private:
 
   void visit(const spmd::LaunchStep &op, const spmd::Step &step, int64_t trips) {
     double written = bytesOf(llvm::ArrayRef(op.operands).take_back(op.outputs));
-    add("kernel", plan.kernels[op.kernel].symbol, step, 0, bytesRead(op.kernel) + written, trips);
+    add("kernel", plan.kernels[op.kernel].symbol, step, kernels[op.kernel].productFlops, bytesRead(op.kernel) + written,
+        trips);
   }
   void visit(const spmd::MatmulStep &op, const spmd::Step &step, int64_t trips) {
     double flops = 2;
@@ -120,14 +121,15 @@ private:
   void visit(const spmd::PrintStep &, const spmd::Step &, int64_t) {}
 
   const spmd::Plan &plan;
-  const KernelReads &reads;
+  const std::vector<KernelWork> &kernels;
   const CostModel &model;
 };
 
 } // namespace
 
-std::vector<WorkReport> reportWork(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model) {
-  Walker walker(plan, reads, model);
+std::vector<WorkReport> reportWork(const spmd::Plan &plan, const std::vector<KernelWork> &kernels,
+                                   const CostModel &model) {
+  Walker walker(plan, kernels, model);
   walker.walk(plan.steps, 1);
   return std::move(walker.reports);
 }

@@ -18,7 +18,7 @@ struct WorkReport {
   std::string kind;            ///< `matmul`, `kernel`, `library`, `copy`.
   std::string name;            ///< The kernel's name, or the library function's.
   std::string location;        ///< `mlp.spmd:5:7`.
-  double contractionFlops = 0; ///< FLOP of the matrix product in one execution; 0 for other work.
+  double contractionFlops = 0; ///< FLOP of matrix products in one execution; 0 for other work.
   double memoryBytes = 0;      ///< Bytes read and written in one execution.
   int64_t tripCount = 1;       ///< Number of executions. The body of a `while` counts once: its iterations are unknown.
   double predictedSeconds = 0; ///< Of one execution.
@@ -27,11 +27,14 @@ struct WorkReport {
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };
 
-/// For each kernel of a plan, the bytes that it reads of each input (passes/kernel/KernelReads.h). The plan knows only
-/// the sizes of the inputs.
-using KernelReads = std::vector<std::vector<int64_t>>;
+/// The work of a kernel of a plan, which knows only the sizes of the inputs (passes/kernel/KernelReads.h).
+struct KernelWork {
+  std::vector<int64_t> readBytes; ///< By input.
+  double productFlops = 0;
+};
 
 /// The work of one device, in the order of the plan.
-std::vector<WorkReport> reportWork(const spmd::Plan &plan, const KernelReads &reads, const CostModel &model);
+std::vector<WorkReport> reportWork(const spmd::Plan &plan, const std::vector<KernelWork> &kernels,
+                                   const CostModel &model);
 
 } // namespace spmdc

@@ -121,6 +121,8 @@ private:
       values.push_back(read(operand, type));
     if (llvm::is_contained(values, nullptr))
       return false;
+    if (parts[0] == "cvt")
+      return packHalves(parts[2], operands[0], values);
     if (parts[0] == "setp")
       return compare(parts[1], operands[0], values);
     return type->isIntegerTy() ? computeInteger(parts, operands[0], values) : computeFloat(opcode, operands[0], values);
@@ -144,6 +146,18 @@ private:
              write(operands[0], b.CreateOr(b.CreateShl(b.CreateZExt(high, type), width / 2), b.CreateZExt(low, type)));
     }
     return write(operands[0], read(operands[1], type));
+  }
+
+  /// cvt.rn.bf16x2.f32 and cvt.rn.f16x2.f32: the first operand becomes the high half.
+  bool packHalves(StringRef name, StringRef target, llvm::ArrayRef<Value *> values) {
+    StringRef conversion = name == "bf16x2" ? "f2bf16.rn" : name == "f16x2" ? "f2h.rn" : "";
+    if (conversion.empty() || values.size() != 2)
+      return false;
+    llvm::FunctionCallee callee = call.getModule()->getOrInsertFunction(
+        (kEmulatedPrefix + conversion).str(), llvm::FunctionType::get(b.getInt16Ty(), {b.getFloatTy()}, false));
+    Value *high = b.CreateZExt(b.CreateCall(callee, {values[0]}), b.getInt32Ty());
+    Value *low = b.CreateZExt(b.CreateCall(callee, {values[1]}), b.getInt32Ty());
+    return write(target, b.CreateOr(b.CreateShl(high, 16), low));
   }
 
   bool compare(StringRef name, StringRef target, llvm::ArrayRef<Value *> values) {

@@ -6,6 +6,7 @@
 #include "tests/passes/gpu/GpuThreadsHelper.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -31,6 +32,7 @@ constexpr uint64_t kLaunchBytes = 256 * 1024;
 /// The array of size 0 that represents it.
 constexpr const char *kLaunchShared = "launch_shared";
 using ShuffleKind = GpuBlock::ShuffleKind;
+using MatrixKind = GpuBlock::MatrixKind;
 
 /// A body for shfl.sync: its result is a value and whether the lane was inside.
 void defineShuffle(llvm::Function &intrinsic, llvm::Function *replacement, ShuffleKind kind) {
@@ -51,6 +53,41 @@ void defineShuffle(llvm::Function &intrinsic, llvm::Function *replacement, Shuff
     result = b.CreateInsertValue(both, b.getTrue(), 1);
   }
   b.CreateRet(result);
+}
+
+/// A body for an instruction of a warp on matrices: its registers go through an array of words.
+void defineMatrices(llvm::Function *replacement, MatrixKind kind) {
+  llvm::Module &module = *replacement->getParent();
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", replacement));
+  llvm::Type *i32 = b.getInt32Ty();
+  bool isLoad = kind == MatrixKind::Load || kind == MatrixKind::LoadTransposed;
+  unsigned operands = isLoad ? kMatrixAddressWords : kMatrixOperandWords;
+  llvm::Value *words = b.CreateAlloca(i32, b.getInt32(operands + kMatrixResultWords));
+  unsigned position = 0;
+  for (llvm::Argument &argument : replacement->args()) {
+    llvm::Value *value = &argument;
+    if (value->getType()->isPointerTy())
+      value = b.CreatePtrToInt(value, b.getInt64Ty());
+    b.CreateStore(value, b.CreateConstGEP1_32(i32, words, position++))->setAlignment(llvm::Align(4));
+  }
+  llvm::FunctionCallee callee =
+      module.getOrInsertFunction("emulated.matrices", b.getVoidTy(), i32, llvm::PointerType::get(b.getContext(), 0));
+  b.CreateCall(callee, {b.getInt32(static_cast<int32_t>(kind)), words});
+  auto *type = llvm::cast<llvm::StructType>(replacement->getReturnType());
+  llvm::Value *result = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < kMatrixResultWords; ++i)
+    result = b.CreateInsertValue(
+        result, b.CreateLoad(type->getElementType(i), b.CreateConstGEP1_32(i32, words, operands + i)), i);
+  b.CreateRet(result);
+}
+
+MatrixKind findMatrices(llvm::StringRef name) {
+  return llvm::StringSwitch<MatrixKind>(name)
+      .Case("ldmatrix.sync.aligned.m8n8.x4.b16.p3", MatrixKind::Load)
+      .Case("ldmatrix.sync.aligned.m8n8.x4.trans.b16.p3", MatrixKind::LoadTransposed)
+      .Case("mma.m16n8k16.row.col.bf16", MatrixKind::MultiplyBf16)
+      .Case("mma.m16n8k16.row.col.f32.f32", MatrixKind::MultiplyF16)
+      .Default(MatrixKind::None);
 }
 
 } // namespace
@@ -150,6 +187,8 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
                          : rest.starts_with("up")  ? ShuffleKind::Up
                                                    : ShuffleKind::Down;
       defineShuffle(*intrinsic, replacement, kind);
+    } else if (MatrixKind matrices = findMatrices(name); matrices != MatrixKind::None) {
+      defineMatrices(replacement, matrices);
     }
     intrinsic->eraseFromParent();
   }

@@ -17,6 +17,7 @@ static PipelineOptions optionsFor(const std::string &chip) {
   PipelineOptions options;
   options.backend = Backend::Gpu;
   options.sharedBytes = GpuTarget{chip, ""}.getSharedBytes();
+  options.hasMatrixUnits = GpuTarget{chip, ""}.hasMatrixUnits();
   return options;
 }
 

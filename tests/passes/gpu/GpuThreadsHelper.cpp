@@ -77,6 +77,8 @@ void GpuBlock::start(Fiber &fiber) {
     *--top = nullptr;
   fiber.context = top;
   fiber.wait = Fiber::Ready;
+  fiber.copies.clear();
+  fiber.matrices = MatrixKind::None;
 }
 
 void GpuBlock::wait(Fiber::Wait wait) {
@@ -84,7 +86,27 @@ void GpuBlock::wait(Fiber::Wait wait) {
   switchStack(&current->context, scheduler);
 }
 
+void GpuBlock::resolveMatrices(int32_t first, int32_t last) {
+  MatrixKind kind = fibers[first].matrices;
+  std::vector<uint32_t *> lanes;
+  for (int32_t t = first; t < last; ++t) {
+    if (fibers[t].matrices != kind || last - first != kWarp)
+      problem = "the lanes of a warp execute different instructions on matrices";
+    lanes.push_back(fibers[t].words);
+    fibers[t].matrices = MatrixKind::None;
+    fibers[t].wait = Fiber::Ready;
+  }
+  if (!problem.empty())
+    return;
+  if (kind == MatrixKind::Load || kind == MatrixKind::LoadTransposed)
+    loadMatrices(lanes, kind == MatrixKind::LoadTransposed);
+  else
+    multiplyMatrices(lanes, kind == MatrixKind::MultiplyBf16);
+}
+
 void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
+  if (fibers[first].matrices != MatrixKind::None)
+    return resolveMatrices(first, last);
   std::vector<uint32_t> values;
   for (int32_t t = first; t < last; ++t)
     values.push_back(fibers[t].value);
@@ -94,7 +116,13 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
     int32_t clamp = static_cast<int32_t>(fiber.clamp & 31);
     if (fiber.clamp >> 8 != 0 && problem.empty())
       problem = "a shuffle over parts of a warp, which this emulator does not know";
+    if (fiber.kind != fibers[first].kind && problem.empty())
+      problem = "the lanes of a warp execute different shuffles";
     switch (fiber.kind) {
+    case ShuffleKind::Any:
+      fiber.value = std::any_of(values.begin(), values.end(), [](uint32_t value) { return value != 0; });
+      fiber.wait = Fiber::Ready;
+      continue;
     case ShuffleKind::Butterfly:
       source = lane ^ offset;
       break;
@@ -193,6 +221,28 @@ struct GpuThreadIntrinsics {
   static int32_t readBlock() { return static_cast<int32_t>(GpuBlock::active->number); }
   static void waitAtBarrier() { GpuBlock::active->wait(GpuBlock::Fiber::AtBarrier); }
   static void waitForWarp(int32_t) { GpuBlock::active->wait(GpuBlock::Fiber::AtWarpSync); }
+  static void exchangeMatrices(int32_t kind, uint32_t *words) {
+    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
+    fiber.matrices = static_cast<GpuBlock::MatrixKind>(kind);
+    fiber.words = words;
+    GpuBlock::active->wait(GpuBlock::Fiber::AtShuffle);
+  }
+  static bool isAny(int32_t, bool condition) {
+    return shuffle(static_cast<int32_t>(GpuBlock::ShuffleKind::Any), condition, 0, 0);
+  }
+  static void startPart(void *target, const void *source, uint32_t bytes) {
+    GpuBlock::active->current->copies.push_back(GpuCopy::start(target, source, bytes));
+  }
+  static void startCopy(void *target, const void *source) { startPart(target, source, GpuCopy::kBytes); }
+  static void commitCopies() {}
+  static void finishCopies(int32_t pending) {
+    GpuBlock &block = *GpuBlock::active;
+    if (pending != 0 && block.problem.empty())
+      block.problem = "a wait for some of the copies, which this emulator does not know";
+    for (const GpuCopy &copy : block.current->copies)
+      copy.finish();
+    block.current->copies.clear();
+  }
   static uint32_t shuffle(int32_t kind, uint32_t value, uint32_t offset, uint32_t clamp) {
     GpuBlock::Fiber &fiber = *GpuBlock::active->current;
     fiber.kind = static_cast<GpuBlock::ShuffleKind>(kind);
@@ -210,7 +260,13 @@ std::vector<GpuIntrinsic> getThreadIntrinsics() {
           {"read.ptx.sreg.ctaid.x", reinterpret_cast<void *>(&All::readBlock)},
           {"barrier0", reinterpret_cast<void *>(&All::waitAtBarrier)},
           {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
-          {"shuffle", reinterpret_cast<void *>(&All::shuffle)}};
+          {"shuffle", reinterpret_cast<void *>(&All::shuffle)},
+          {"vote.any.sync", reinterpret_cast<void *>(&All::isAny)},
+          {"matrices", reinterpret_cast<void *>(&All::exchangeMatrices)},
+          {"cp.async.cg.shared.global.16", reinterpret_cast<void *>(&All::startCopy)},
+          {"cp.async.cg.shared.global.16.s", reinterpret_cast<void *>(&All::startPart)},
+          {"cp.async.commit.group", reinterpret_cast<void *>(&All::commitCopies)},
+          {"cp.async.wait.group", reinterpret_cast<void *>(&All::finishCopies)}};
 }
 
 } // namespace spmdc

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "tests/passes/gpu/GpuIntrinsicsHelper.h"
+#include "tests/passes/gpu/GpuMatricesHelper.h"
 
 #include <cstdint>
 #include <memory>
@@ -44,7 +45,8 @@ public:
   /// Runs a kernel as block number `block`; returns an error, or an empty string.
   std::string run(void (*kernel)(void **), void **arguments, int64_t block, ThreadOrder &order);
 
-  enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down };
+  enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down, Any };
+  enum class MatrixKind : int32_t { None, Load, LoadTransposed, MultiplyBf16, MultiplyF16 };
 
 private:
   friend struct GpuThreadIntrinsics;
@@ -55,6 +57,9 @@ private:
     int32_t thread = 0;
     ShuffleKind kind = ShuffleKind::Butterfly;
     uint32_t value = 0, offset = 0, clamp = 0;
+    MatrixKind matrices = MatrixKind::None; ///< If not None, the shuffle is an instruction on matrices:
+    uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
+    std::vector<GpuCopy> copies;            ///< Started and not finished.
   };
 
   static void enter();
@@ -65,6 +70,7 @@ private:
   /// Lets the threads of a warp run to their next stop; true if any of them could.
   bool stepWarp(int64_t warp, ThreadOrder &order);
   void resolveShuffle(int32_t first, int32_t last);
+  void resolveMatrices(int32_t first, int32_t last);
 
   static thread_local GpuBlock *active;
 
@@ -77,7 +83,8 @@ private:
   std::string problem;
 };
 
-/// The instructions about threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) implements all of shfl.sync.
+/// The instructions about threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) implements all of shfl.sync,
+/// and `matrices` (int32_t kind, uint32_t *words) ldmatrix and mma.
 std::vector<GpuIntrinsic> getThreadIntrinsics();
 
 } // namespace spmdc

@@ -19,13 +19,18 @@ protected:
 
   /// The reads of a kernel of an array %x, a row %v, a number %t and three numbers %ids.
   Bytes count(const std::string &body) {
+    OwningOpRef<ModuleOp> module = parse(body);
+    return module ? countReadBytes(*module->getOps<plan::KernelOp>().begin()) : Bytes();
+  }
+
+  OwningOpRef<ModuleOp> parse(const std::string &body) {
     std::string text = "module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {\nplan.kernel @kernel("
                        "%x: !spmd.array<f32[100, 8]>, %v: !spmd.array<f32[8]>, %t: !spmd.array<i32[]>, "
                        "%ids: !spmd.array<i32[3]>) {\n" +
                        body + "\n}\n}\n";
     OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
     EXPECT_TRUE(module) << text;
-    return module ? countReadBytes(*module->getOps<plan::KernelOp>().begin()) : Bytes();
+    return module;
   }
 
 private:
@@ -111,6 +116,18 @@ TEST_F(KernelReadsOf, SliceOfSums) {
     %1 = array.slice %0 [0] to [5] step [1] : <f32[100]> -> <f32[5]>
     plan.return %1 : !spmd.array<f32[5]>)"),
             (Bytes{160, 0, 0, 0}));
+}
+
+// Products of 100 x 8 by 8 x 100, and of 100 x 100 by 100 x 8, two FLOP for each element of the sums.
+TEST_F(KernelReadsOf, ProductsOfProducts) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+    %0 = array.dot_general %x, %x contract [1] x [1] batch [] x [] : <f32[100, 8]>, <f32[100, 8]> -> <f32[100, 100]>
+    %1 = array.dot_general %0, %x contract [1] x [0] batch [] x [] : <f32[100, 100]>, <f32[100, 8]> -> <f32[100, 8]>
+    plan.return %1 : !spmd.array<f32[100, 8]>)");
+  ASSERT_TRUE(module);
+  plan::KernelOp kernel = *module->getOps<plan::KernelOp>().begin();
+  EXPECT_EQ(countProductFlops(kernel), 2 * 100 * 100 * 8 * 2);
+  EXPECT_EQ(countReadBytes(kernel), (Bytes{3200, 0, 0, 0}));
 }
 
 // The two halves of each row of a slice, exchanged: 4 rows of 16 bytes, twice. The pad reads only elements of the

@@ -34,7 +34,7 @@ TEST(WorkReport, CountsTripsAndBytes) {
   model.flopsPerSecond = 1e3;
   model.memoryPerSecond = 1e6;
 
-  std::vector<WorkReport> work = reportWork(plan, {{128}}, model);
+  std::vector<WorkReport> work = reportWork(plan, {KernelWork{{128}, 4000}}, model);
   ASSERT_EQ(work.size(), 2u);
   EXPECT_EQ(work[0].kind, "matmul");
   EXPECT_EQ(work[0].location, "x.spmd:3:7");
@@ -46,7 +46,8 @@ TEST(WorkReport, CountsTripsAndBytes) {
   EXPECT_EQ(work[1].location, "");
   EXPECT_EQ(work[1].tripCount, 15);
   EXPECT_EQ(work[1].memoryBytes, 256);
-  EXPECT_DOUBLE_EQ(work[1].totalSeconds(), 15 * 256e-6);
+  EXPECT_EQ(work[1].contractionFlops, 4000);
+  EXPECT_DOUBLE_EQ(work[1].totalSeconds(), 15 * 4.0);
 }
 
 TEST(WorkReport, CountsTheArmThatTakesLonger) {
@@ -70,7 +71,7 @@ TEST(WorkReport, CountsTheArmThatTakesLonger) {
   outer.elseSteps = {{inner, {}}, launchOn(1)};
   plan.steps = {launchOn(0), {outer, {}}};
 
-  std::vector<WorkReport> work = reportWork(plan, {{}}, CostModel());
+  std::vector<WorkReport> work = reportWork(plan, {KernelWork{}}, CostModel());
   ASSERT_EQ(work.size(), 4u);
   EXPECT_TRUE(work[0].isCounted);
   EXPECT_FALSE(work[1].isCounted);
@@ -95,7 +96,7 @@ TEST(WorkReport, CountsWhatKernelsRead) {
   spmd::LaunchStep launch;
   launch.operands = {0, 1, 2};
   plan.steps = {{launch, {}}};
-  EXPECT_EQ(reportWork(plan, {{3 * 32, 12}}, CostModel())[0].memoryBytes, 3 * 32 + 12 + 3 * 32);
+  EXPECT_EQ(reportWork(plan, {KernelWork{{3 * 32, 12}}}, CostModel())[0].memoryBytes, 3 * 32 + 12 + 3 * 32);
 }
 
 // The epilogue of a product reads a bias in addition to the product's arrays; the product itself stays in cache.
@@ -110,7 +111,7 @@ TEST(WorkReport, CountsEpilogues) {
   product.epilogueKernel = 0;
   product.epilogueOperands = {2, 3, 4};
   plan.steps = {{product, {}}};
-  EXPECT_EQ(reportWork(plan, {{128, 16}}, CostModel())[0].memoryBytes, 512 + 256 + 128 + 16);
+  EXPECT_EQ(reportWork(plan, {KernelWork{{128, 16}}}, CostModel())[0].memoryBytes, 512 + 256 + 128 + 16);
 }
 
 // 2 rows of 32 bytes are read and written; a number is read for each dimension. Where the result is another array,

@@ -227,4 +227,82 @@ std::vector<OverwriteCase> getOverwriteCases() {
   return cases;
 }
 
+static std::string attention(const AttentionShape &shape, const std::string &text) {
+  auto array = [&](const std::string &type, std::vector<int64_t> sizes) {
+    std::string result;
+    for (int64_t size : sizes)
+      result += (result.empty() ? "" : ", ") + std::to_string(size);
+    return "<" + type + "[" + result + "]>";
+  };
+  const auto &[batch, rows, columns, depth, width, type, isCausal] = shape;
+  // Without a mask every position is seen.
+  std::string direction = isCausal ? "le %column, %row" : "ge %column, %least";
+  return fill(
+      fill(text, {{"$scores", R"(%s = array.dot_general %q, %k contract [2] x [2] batch [0] x [0] : $q, $k -> $t
+    %two = array.constant dense<2.0> : tensor<$sizes> -> $t
+    %low = array.constant dense<$infinity> : tensor<$sizes> -> $t
+    %scaled = array.divide %s, %two : $t
+    %row = array.iota dim 0 : $i
+    %column = array.iota dim 1 : $i
+    %least = array.constant dense<0> : tensor<$positions> -> $i
+    %seen = array.compare $direction : $i, $i -> $b
+    %mask = array.broadcast_in_dim %seen dims [1, 2] : $b -> $m
+    %x = array.select %mask, %scaled, %low : $m, $t, $t -> $t
+    %max = array.reduce max %x dims [2] : $t -> $r
+    %maxima = array.broadcast_in_dim %max dims [0, 1] : $r -> $t
+    %difference = array.subtract %x, %maxima : $t
+    %e = array.exp %difference : $t
+    %sum = array.reduce sum %e dims [2] : $t -> $r
+    %sums = array.broadcast_in_dim %sum dims [0, 1] : $r -> $t
+    %p = array.divide %e, %sums : $t
+    %o = array.dot_general %p, %v contract [2] x [1] batch [0] x [0] : $t, $v -> $o)"}}),
+      {{"$direction", direction},
+       {"$infinity", type == "bf16"  ? "0xFF80"
+                     : type == "f16" ? "0xFC00"
+                                     : "0xFF800000"},
+       {"$positions", std::to_string(rows) + "x" + std::to_string(columns) + "xi32"},
+       {"$sizes", std::to_string(batch) + "x" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type},
+       {"$q", array(type, {batch, rows, depth})},
+       {"$k", array(type, {batch, columns, depth})},
+       {"$v", array(type, {batch, columns, width})},
+       {"$o", array(type, {batch, rows, width})},
+       {"$t", array(type, {batch, rows, columns})},
+       {"$u", array(type, {batch, depth, columns})},
+       {"$m", array("bool", {batch, rows, columns})},
+       {"$r", array(type, {batch, rows})},
+       {"$i", array("i32", {rows, columns})},
+       {"$b", array("bool", {rows, columns})}});
+}
+
+std::string attentionProgram(const AttentionShape &shape) {
+  return attention(shape, R"(func.func @main(%q: !spmd.array$q, %k: !spmd.array$k, %v: !spmd.array$v) -> !spmd.array$o {
+    $scores
+    return %o : !spmd.array$o
+  })");
+}
+
+std::string attentionGradientProgram(const AttentionShape &shape) {
+  return attention(shape, R"(func.func @main(%q: !spmd.array$q, %k: !spmd.array$k, %v: !spmd.array$v, %w: !spmd.array$o)
+      -> (!spmd.array$o, !spmd.array$q, !spmd.array$k, !spmd.array$v) {
+    $scores
+    %zero = array.constant dense<0.0> : tensor<$sizes> -> $t
+    %dp = array.dot_general %w, %v contract [2] x [2] batch [0] x [0] : $o, $v -> $t
+    %dv = array.dot_general %p, %w contract [1] x [1] batch [0] x [0] : $t, $o -> $v
+    %scaledP = array.divide %dp, %sums : $t
+    %q1 = array.divide %p, %sums : $t
+    %q2 = array.multiply %dp, %q1 : $t
+    %q3 = array.negate %q2 : $t
+    %inner = array.reduce sum %q3 dims [2] : $t -> $r
+    %inners = array.broadcast_in_dim %inner dims [0, 1] : $r -> $t
+    %both = array.add %scaledP, %inners : $t
+    %de = array.multiply %both, %e : $t
+    %dx = array.select %mask, %de, %zero : $m, $t, $t -> $t
+    %ds = array.divide %dx, %two : $t
+    %dq = array.dot_general %ds, %k contract [2] x [1] batch [0] x [0] : $t, $k -> $q
+    %dkt = array.dot_general %q, %ds contract [1] x [1] batch [0] x [0] : $q, $t -> $u
+    %dk = array.transpose %dkt perm [0, 2, 1] : $u -> $k
+    return %o, %dq, %dk, %dv : !spmd.array$o, !spmd.array$q, !spmd.array$k, !spmd.array$v
+  })");
+}
+
 } // namespace spmdc

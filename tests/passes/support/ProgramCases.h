@@ -46,4 +46,15 @@ struct OverwriteCase {
 };
 std::vector<OverwriteCase> getOverwriteCases();
 
+/// Attention of 16-bit floats: rows of queries, columns of keys and values.
+struct AttentionShape {
+  int64_t batch, rows, columns, depth, width;
+  std::string type = "bf16";
+  bool isCausal = false;
+};
+/// softmax(q k^T / 2) v.
+std::string attentionProgram(const AttentionShape &shape);
+/// The same, and its gradients by q, k and v, for the cotangent w.
+std::string attentionGradientProgram(const AttentionShape &shape);
+
 } // namespace spmdc

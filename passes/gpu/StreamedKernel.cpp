@@ -1,0 +1,339 @@
+//===- StreamedKernel.cpp - the code of a streamed kernel -----------------===//
+
+#include "passes/gpu/StreamedKernel.h"
+
+#include "passes/gpu/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+constexpr unsigned kGlobalSpace = 1;
+
+KernelSchedule withIndexing(const StreamedProducts &products) {
+  KernelSchedule schedule;
+  schedule.indexing = products.indexing;
+  return schedule;
+}
+
+} // namespace
+
+StreamedKernel::StreamedKernel(plan::KernelOp kernel, StreamedProducts found, StreamTiles chosen,
+                               gpu::GPUModuleOp target)
+    : kernel(kernel), products(std::move(found)), tiles(std::move(chosen)), target(target), loc(kernel.getLoc()),
+      b(kernel.getContext()), body(KernelBody::of(kernel)), schedule(withIndexing(products)),
+      emitter(b, loc, body, schedule,
+              {[this](Value input) { return pointers.lookup(input); }, [](ReduceOp) -> Emitted { return {}; },
+               [this](Value value, ArrayRef<IndexExpr> index) { return readElement(value, index); },
+               [this](OpBuilder &builder, unsigned axis) { return loadCoordinate(builder, loc, coordinates, axis); },
+               nullptr, Bf16Rounding::InMemoryAlone}),
+      code(b, loc, emitter, target, kernel.getSymName().str()), mask(PositionMask::find(products)) {}
+
+void StreamedKernel::emit() {
+  Block &block = kernel.getBlock();
+  unsigned inputs = block.getNumArguments(), buffers = inputs + body.outputs.size();
+  SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
+  b.setInsertionPoint(target.getBody()->getTerminator());
+  auto function = b.create<gpu::GPUFuncOp>(loc, kernel.getSymName(), b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(tiles.getBlockThreads()), 1, 1});
+  SmallVector<bool> isReadOnly(buffers + 1, true);
+  std::fill(isReadOnly.begin() + inputs, isReadOnly.begin() + buffers, false);
+  function->setAttr(kNoAliasAttrName, b.getDenseBoolArrayAttr(SmallVector<bool>(buffers + 1, true)));
+  function->setAttr(kReadOnlyAttrName, b.getDenseBoolArrayAttr(isReadOnly));
+  // Two blocks: a thread may have all of its 255 registers.
+  function->setAttr(kResidentThreadsAttrName, b.getI32IntegerAttr(static_cast<int32_t>(2 * tiles.getBlockThreads())));
+  Block *entry = &function.getBody().front();
+  for (BlockArgument input : block.getArguments())
+    pointers[input] = entry->getArgument(input.getArgNumber());
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    outputs.push_back(entry->getArgument(inputs + i));
+  coordinates = entry->getArgument(buffers);
+  b.setInsertionPointToStart(entry);
+  Type f32Type = b.getF32Type();
+  for (const StreamedProducts::Result &result : products.results) {
+    int64_t count = result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
+    accumulators.push_back(code.allocateLocal(f32Type, count));
+  }
+  if (products.softmax) {
+    maxima = code.allocateLocal(f32Type, getThreadRows());
+    sums = code.allocateLocal(f32Type, getThreadRows());
+  }
+  if (mask)
+    laneTiles = code.allocateLocal(b.getI64Type(), 4);
+  thread = code.getThread(tiles.getBlockThreads());
+  Value blockNumber = code.getBlock(tiles.gridBlocks);
+  emitter.pushScope(entry);
+  emitBlock(blockNumber);
+  b.create<gpu::ReturnOp>(loc);
+}
+
+void StreamedKernel::emitBlock(Value blockNumber) {
+  auto [warp, lane] = code.divRem(thread, kWarpThreads, tiles.getBlockThreads());
+  auto [laneRow, lanePair] = code.divRem(lane, 4, kWarpThreads);
+  cores.emplace(b, loc, lane);
+  warpRow = code.mul(warp, tiles.getWarpRows());
+  pairColumn = code.mul(lanePair, 2);
+  auto [batch, rowBlock] = code.divRem(blockNumber, tiles.rowBlocks, tiles.gridBlocks);
+  // With a causal mask the last rows take longest, so they begin first.
+  rowBlock = b.create<arith::SubIOp>(loc, emitter.emitConstant(tiles.rowBlocks - 1), rowBlock);
+  if (Value last = code.bindOuter(batch, products.batchVars, products.batchShape))
+    emitter.bind(products.batchVars.back(), last);
+  Value firstRow = code.mul(rowBlock, tiles.getBlockRows());
+  for (int64_t number = 0; number < getThreadRows(); ++number)
+    threadRows.push_back(code.add(code.add(code.add(firstRow, warpRow), laneRow), emitter.emitConstant(8 * number)));
+
+  for (const StreamTiles::Tile &tile : tiles.held)
+    copy(tile, code.getLaunchShared(tile.offset), products.rowVar, firstRow, products.rows);
+  Value zero = emitter.emitConstant(0), one = emitter.emitConstant(1);
+  int64_t count = llvm::divideCeil(products.columns, tiles.columns);
+  keptTiles = mixedTiles = {zero, emitter.emitConstant(count)};
+  if (mask)
+    findTiles(lane, firstRow);
+  copyStreamed(keptTiles.begin);
+  for (auto [number, result] : llvm::enumerate(products.results)) {
+    bool isMax = !result.streamed && cast<ReduceOp>(result.op).getKind() == ReductionKind::max;
+    int64_t count = result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
+    for (int64_t i = 0; i < count; ++i)
+      set(accumulators[number], i, f32(isMax ? -std::numeric_limits<double>::infinity() : 0));
+  }
+  if (products.softmax)
+    for (int64_t i = 0; i < getThreadRows(); ++i) {
+      set(maxima, i, f32(-std::numeric_limits<double>::infinity()));
+      set(sums, i, f32(0));
+    }
+  code.loop(keptTiles.begin, keptTiles.end, one, [&](Value tile) {
+    cores->finishCopies();
+    code.barrier(); // All copies have arrived, and no warp reads the other buffer any more.
+    Value next = code.add(tile, one);
+    if (count > 1)
+      code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(next); });
+    mask ? emitMaskedTile(tile) : emitTile(tile);
+  });
+  storeResults();
+}
+
+PositionBounds::Bounds StreamedKernel::boundMask(Value firstRow, int64_t rows, Value tile) {
+  // A warp behind the last row has none; its bounds are of no use, and do no harm.
+  auto last = [&](Value first, int64_t count, int64_t size) -> Value {
+    Value end = code.add(first, emitter.emitConstant(count - 1));
+    return size % count ? b.create<arith::MinSIOp>(loc, end, emitter.emitConstant(size - 1)).getResult() : end;
+  };
+  Value firstColumn = code.mul(tile, tiles.columns);
+  PositionBounds bounds(b, loc, products, {firstRow, last(firstRow, rows, products.rows)},
+                        {firstColumn, last(firstColumn, tiles.columns, products.columns)});
+  return bounds.emit(*mask);
+}
+
+void StreamedKernel::findTiles(Value lane, Value firstRow) {
+  int64_t count = llvm::divideCeil(products.columns, tiles.columns);
+  Type i64 = b.getI64Type();
+  Value zero = emitter.emitConstant(0), one = emitter.emitConstant(1), all = emitter.emitConstant(count);
+  auto place = [&](int64_t number) { return emitter.emitConstant(number); };
+  for (int64_t range : {0, 2}) {
+    code.store(laneTiles, i64, place(range), all);
+    code.store(laneTiles, i64, place(range + 1), zero);
+  }
+  // A lane tests every 32nd tile.
+  code.loop(lane, all, emitter.emitConstant(kWarpThreads), [&](Value tile) {
+    auto extend = [&](int64_t range, Value condition) {
+      code.ifThen(condition, [&] {
+        Value first = code.load(laneTiles, i64, place(range));
+        code.store(laneTiles, i64, place(range), b.create<arith::MinSIOp>(loc, first, tile));
+        code.store(laneTiles, i64, place(range + 1), code.add(tile, one));
+      });
+    };
+    extend(0, boundMask(firstRow, tiles.getBlockRows(), tile).high);
+    PositionBounds::Bounds ofWarp = boundMask(code.add(firstRow, warpRow), tiles.getWarpRows(), tile);
+    extend(2, b.create<arith::XOrIOp>(loc, ofWarp.low, code.constant(true)));
+  });
+  auto join = [&](int64_t range) -> TileRange {
+    return {code.reduceWarp(i64, ReductionKind::min, code.load(laneTiles, i64, place(range))),
+            code.reduceWarp(i64, ReductionKind::max, code.load(laneTiles, i64, place(range + 1)))};
+  };
+  keptTiles = join(0);
+  mixedTiles = join(2);
+  // With no tile at all, the copy that begins before the loop still is one of the array.
+  keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+Value StreamedKernel::bufferOf(const StreamTiles::Tile &tile, Value number) {
+  Value start = code.getLaunchShared(tile.offset);
+  Value parity = code.divRem(number, 2, INT32_MAX).second;
+  return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,
+                               ArrayRef<LLVM::GEPArg>{code.mul(parity, tile.getBytes())}, /*inbounds=*/true);
+}
+
+void StreamedKernel::copyStreamed(Value tile) {
+  for (const StreamTiles::Tile &streamed : tiles.streamed)
+    copy(streamed, bufferOf(streamed, tile), products.columnVar, code.mul(tile, tiles.columns), products.columns);
+}
+
+void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const IndexExpr &variable, Value firstRow,
+                          int64_t limit) {
+  int64_t units = tile.getWidth() / kStreamedUnit, total = tile.rows * units;
+  int64_t threads = tiles.getBlockThreads();
+  auto *context = b.getContext();
+  auto globalPointer = LLVM::LLVMPointerType::get(context, kGlobalSpace);
+  Type element = b.getI16Type();
+  auto copyUnit = [&](Value number) {
+    auto [row, unit] = code.divRem(number, units, total);
+    Value feature = code.mul(unit, kStreamedUnit), here = code.add(firstRow, row);
+    Value isInside;
+    auto require = [&](Value position, int64_t bound) {
+      Value holds = code.isLess(position, bound);
+      isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, holds).getResult() : holds;
+    };
+    if (limit % tile.rows != 0)
+      require(here, limit);
+    if (tile.getWidth() != tile.factor.width)
+      require(feature, tile.factor.width);
+    Value bytes;
+    Value source = here, column = feature;
+    if (isInside) {
+      // Nothing is read behind the array: such units are zero.
+      Value zero = emitter.emitConstant(0);
+      bytes = b.create<arith::SelectOp>(loc, isInside, b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(16)),
+                                        b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0)));
+      source = b.create<arith::SelectOp>(loc, isInside, here, zero);
+      column = b.create<arith::SelectOp>(loc, isInside, feature, zero);
+    }
+    emitter.bind(variable, source);
+    emitter.bind(products.featureVars.at(tile.factor.width), column);
+    Value position = emitter.emitIndex(tile.factor.position);
+    Value array = b.create<LLVM::AddrSpaceCastOp>(loc, globalPointer, pointers.lookup(tile.factor.array));
+    Value from = b.create<LLVM::GEPOp>(loc, globalPointer, element, array, ArrayRef<LLVM::GEPArg>{position},
+                                       /*inbounds=*/true);
+    Value target = b.create<LLVM::GEPOp>(loc, memory.getType(), element, memory,
+                                         ArrayRef<LLVM::GEPArg>{code.add(code.mul(row, tile.pitch), feature)},
+                                         /*inbounds=*/true);
+    cores->startCopy(target, from, bytes);
+  };
+  for (int64_t first = 0; first < total; first += threads) {
+    Value number = code.add(thread, emitter.emitConstant(first));
+    if (first + threads <= total)
+      code.inScope([&] { copyUnit(number); });
+    else
+      code.ifThen(code.isLess(number, total), [&] { copyUnit(number); });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+void StreamedKernel::atRow(int64_t rowNumber, llvm::function_ref<void()> emitBody) {
+  auto bound = [&] {
+    emitter.bind(products.rowVar, threadRows[rowNumber]);
+    emitBody();
+  };
+  if (products.rows % tiles.getBlockRows() != 0)
+    code.ifThen(code.isLess(threadRows[rowNumber], products.rows), bound);
+  else
+    code.inScope(bound);
+}
+
+void StreamedKernel::storeResults() {
+  if (products.softmax)
+    for (int64_t i = 0; i < getThreadRows(); ++i)
+      set(sums, i, reduceOverLanes(ReductionKind::sum, get(sums, i)));
+  for (auto [number, result] : llvm::enumerate(products.results))
+    result.streamed ? storeProduct(result, number) : storeRows(result, number);
+}
+
+void StreamedKernel::storeProduct(const StreamedProducts::Result &result, unsigned number) {
+  Type type = elementTypeOf(body.outputs[number]);
+  int64_t groups = llvm::alignTo(result.width, kMmaDepth) / kMmaColumns;
+  for (int64_t row = 0; row < getThreadRows(); ++row) {
+    Value scale = products.softmax ? b.create<arith::DivFOp>(loc, f32(1), get(sums, row)).getResult() : Value();
+    atRow(row, [&] {
+      for (int64_t g = 0; g * kMmaColumns < result.width; ++g)
+        code.inScope([&] {
+          int64_t first = ((row / 2) * groups + g) * 4 + (row % 2) * 2;
+          std::array<Value, 2> pair = {get(accumulators[number], first), get(accumulators[number], first + 1)};
+          for (Value &value : pair)
+            if (scale)
+              value = b.create<arith::MulFOp>(loc, value, scale);
+          emitter.bind(products.featureVars.at(result.width),
+                       code.add(pairColumn, emitter.emitConstant(g * kMmaColumns)));
+          Value position = emitter.emitIndex(result.position);
+          Value address = b.create<LLVM::GEPOp>(loc, outputs[number].getType(), memoryType(type), outputs[number],
+                                                ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+          Value both;
+          if (type.isF32()) {
+            both = b.create<LLVM::UndefOp>(loc, VectorType::get(2, type));
+            for (auto [i, value] : llvm::enumerate(pair))
+              both = b.create<LLVM::InsertElementOp>(loc, both, value, emitter.emitConstant(i));
+          } else {
+            both = cores->pack(type, pair[0], pair[1]);
+          }
+          // Positions are even, and so is the size of a row: two elements are aligned.
+          b.create<LLVM::StoreOp>(loc, both, address, type.isF32() ? 8 : 4);
+        });
+    });
+  }
+}
+
+void StreamedKernel::storeRows(const StreamedProducts::Result &result, unsigned number) {
+  auto reduce = cast<ReduceOp>(result.op);
+  Type type = elementTypeOf(body.outputs[number]);
+  constexpr double kLog2E = 1.4426950408889634;
+  for (int64_t row = 0; row < getThreadRows(); ++row) {
+    Value value;
+    if (!products.softmax)
+      value = reduceOverLanes(reduce.getKind(), get(accumulators[number], row));
+    else if (reduce == products.softmax->max)
+      value = get(maxima, row);
+    else {
+      // Other kernels read the maximum as it is stored: the sum must be that of exponentials relative to this value.
+      Type stored = elementTypeOf(products.softmax->max.getResult());
+      Value max = get(maxima, row);
+      Value rounded = roundElement(b, loc, stored, max, kGpuRounding);
+      Value difference = b.create<arith::SubFOp>(loc, max, rounded);
+      Value isFinite = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ORD, difference, difference);
+      difference = b.create<arith::SelectOp>(loc, isFinite, difference, f32(0));
+      value = b.create<arith::MulFOp>(loc, get(sums, row),
+                                      cores->exp2(b.create<arith::MulFOp>(loc, difference, f32(kLog2E))));
+    }
+    atRow(row, [&] {
+      Value position = emitter.emitIndex(result.position);
+      Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, pairColumn, emitter.emitConstant(0));
+      code.ifThen(isFirst, [&] {
+        Value address = b.create<LLVM::GEPOp>(loc, outputs[number].getType(), memoryType(type), outputs[number],
+                                              ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+        b.create<LLVM::StoreOp>(loc,
+                                toMemory(b, loc, type, roundElement(b, loc, type, value, kGpuRounding), kGpuRounding),
+                                address, byteSizeOf(type));
+      });
+    });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+Value StreamedKernel::get(Value memory, int64_t position) {
+  return code.load(memory, b.getF32Type(), emitter.emitConstant(position));
+}
+
+void StreamedKernel::set(Value memory, int64_t position, Value value) {
+  code.store(memory, b.getF32Type(), emitter.emitConstant(position), value);
+}
+
+Value StreamedKernel::f32(double value) {
+  return b.create<arith::ConstantOp>(loc, b.getF32FloatAttr(static_cast<float>(value)));
+}
+
+Value StreamedKernel::reduceOverLanes(ReductionKind kind, Value value) {
+  return code.reduceWarp(b.getF32Type(), kind, value, /*lanes=*/4);
+}
+
+} // namespace spmdc

@@ -1,0 +1,109 @@
+//===- StreamedKernel.h - the code of a streamed kernel ---------*- C++ -*-===//
+//
+// A block holds the rows of its first factors in shared memory (StreamTiles.h) and streams tiles of columns through two
+// buffers: copies fill one while matrix units read the other. Each warp has 16 or 32 rows: it multiplies their scores
+// with all columns of a tile, computes weights in registers, and multiplies these with the tile's other factors. The
+// registers that hold results of a product are those that hold left factors of the next one, so weights move between
+// no threads.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "passes/gpu/GpuCode.h"
+#include "passes/gpu/TensorCores.h"
+#include "passes/kernel/PositionMask.h"
+#include "passes/kernel/StreamTiles.h"
+
+namespace spmdc {
+
+class StreamedKernel {
+public:
+  StreamedKernel(plan::KernelOp kernel, StreamedProducts products, StreamTiles tiles, mlir::gpu::GPUModuleOp target);
+
+  /// Adds the gpu.func.
+  void emit();
+
+private:
+  /// One value for each of a thread's elements of a tile: 4 for each 16 x 8.
+  using Elements = llvm::SmallVector<mlir::Value>;
+  using Emitted = ElementEmitter::Emitted;
+
+  //===--- The function (StreamedKernel.cpp) -------------------------------===//
+
+  void emitBlock(mlir::Value blockNumber);
+  /// The bounds of the mask's condition in a tile, from row `firstRow` on.
+  PositionBounds::Bounds boundMask(mlir::Value firstRow, int64_t rows, mlir::Value tile);
+  /// Finds the tiles from the first to the last of which the mask keeps a weight of the block, and of the warp those
+  /// that it keeps in part: `keptTiles` and `mixedTiles`.
+  void findTiles(mlir::Value lane, mlir::Value firstRow);
+  /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; zeros behind the last
+  /// row.
+  void copy(const StreamTiles::Tile &tile, mlir::Value memory, const IndexExpr &variable, mlir::Value firstRow,
+            int64_t limit);
+  void copyStreamed(mlir::Value tile);
+  /// Adds `number` buffers' bytes of shared memory to its address.
+  mlir::Value bufferOf(const StreamTiles::Tile &tile, mlir::Value number);
+  void storeResults();
+  void storeProduct(const StreamedProducts::Result &result, unsigned number);
+  void storeRows(const StreamedProducts::Result &result, unsigned number);
+  /// Runs the code with a row of this thread bound, where the array has one.
+  void atRow(int64_t rowNumber, llvm::function_ref<void()> emitBody);
+
+  //===--- A tile of columns (StreamedTiles.cpp) ---------------------------===//
+
+  /// Emits a tile; without the mask where it keeps all of the warp's weights.
+  void emitMaskedTile(mlir::Value tile);
+  void emitTile(mlir::Value tile);
+  void multiplyScores(mlir::Value buffer);
+  /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
+  Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
+  std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  Elements emitSoftmax(mlir::Value firstColumn);
+  void scaleProducts(int64_t row, mlir::Value scale);
+  void addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights, mlir::Value buffer);
+  void addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights);
+
+  //===--- Registers --------------------------------------------------------===//
+
+  /// Groups of 8 columns of a tile, and rows of a thread.
+  int64_t getGroups() const { return tiles.columns / kMmaColumns; }
+  int64_t getThreadRows() const { return 2 * tiles.rowTiles; }
+  /// Position of element e of group g and row tile r among a thread's elements.
+  int64_t at(int64_t r, int64_t g, int64_t e) const { return (r * getGroups() + g) * 4 + e; }
+  mlir::Value get(mlir::Value memory, int64_t position);
+  void set(mlir::Value memory, int64_t position, mlir::Value value);
+  mlir::Value f32(double value);
+  mlir::Value reduceOverLanes(ReductionKind kind, mlir::Value value);
+
+  plan::KernelOp kernel;
+  StreamedProducts products;
+  StreamTiles tiles;
+  mlir::gpu::GPUModuleOp target;
+  mlir::Location loc;
+  mlir::OpBuilder b;
+  KernelBody body;
+  KernelSchedule schedule; ///< Only its index expressions.
+  ElementEmitter emitter;
+  GpuCode code;
+  std::optional<TensorCores> cores;
+  std::optional<PositionMask> mask;
+  bool isKept = false; ///< The mask keeps all weights of the tile whose code is emitted.
+
+  llvm::DenseMap<mlir::Value, mlir::Value> pointers;
+  llvm::SmallVector<mlir::Value> outputs;
+  mlir::Value coordinates, thread, warpRow;    ///< `warpRow`: the first row of the warp in its block.
+  llvm::SmallVector<mlir::Value> threadRows;   ///< In the array; may be behind its end.
+  mlir::Value pairColumn;                      ///< The first of the thread's two columns of a group.
+  llvm::SmallVector<mlir::Value> accumulators; ///< Local memory, by result.
+  mlir::Value maxima, sums;                    ///< Of the softmax's rows.
+  /// Tiles from the first to the one behind the last.
+  struct TileRange {
+    mlir::Value begin, end;
+  };
+  TileRange keptTiles, mixedTiles;
+  mlir::Value laneTiles;              ///< Local memory: both ranges, as far as a lane has found them.
+  llvm::SmallVector<Elements> scores; ///< By score.
+  int64_t element = 0;                ///< Whose code is emitted.
+};
+
+} // namespace spmdc

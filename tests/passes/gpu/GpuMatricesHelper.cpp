@@ -1,0 +1,73 @@
+//===- GpuMatricesHelper.cpp - matrix instructions on this machine --------===//
+
+#include "tests/passes/gpu/GpuMatricesHelper.h"
+
+#include <bit>
+#include <cstring>
+
+namespace spmdc {
+namespace {
+
+constexpr int kLanes = 32, kRows = 16, kColumns = 8, kDepth = 16;
+
+double toDouble(uint16_t bits, bool isBf16) {
+  if (isBf16)
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  return static_cast<double>(std::bit_cast<_Float16>(bits));
+}
+
+uint16_t half(uint32_t word, int number) { return static_cast<uint16_t>(word >> (16 * number)); }
+
+} // namespace
+
+void loadMatrices(const std::vector<uint32_t *> &lanes, bool isTransposed) {
+  uint16_t elements[4][8][8];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    uint64_t address = 0;
+    std::memcpy(&address, lanes[lane], sizeof(address));
+    std::memcpy(elements[lane / 8][lane % 8], reinterpret_cast<const void *>(address), sizeof(elements[0][0]));
+  }
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int m = 0; m < 4; ++m) {
+      int row = lane / 4, column = lane % 4 * 2;
+      uint32_t low = isTransposed ? elements[m][column][row] : elements[m][row][column];
+      uint32_t high = isTransposed ? elements[m][column + 1][row] : elements[m][row][column + 1];
+      lanes[lane][kMatrixAddressWords + m] = high << 16 | low;
+    }
+}
+
+void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16) {
+  double a[kRows][kDepth], b[kDepth][kColumns], c[kRows][kColumns];
+  // Where each register of a lane is, as in the tables of the PTX ISA.
+  for (int lane = 0; lane < kLanes; ++lane) {
+    int group = lane / 4, pair = lane % 4 * 2;
+    for (int i = 0; i < 2; ++i) {
+      for (int word = 0; word < 4; ++word)
+        a[group + word % 2 * 8][pair + word / 2 * 8 + i] = toDouble(half(lanes[lane][word], i), isBf16);
+      for (int word = 0; word < 2; ++word)
+        b[pair + word * 8 + i][group] = toDouble(half(lanes[lane][4 + word], i), isBf16);
+      for (int row = 0; row < 2; ++row)
+        c[group + row * 8][pair + i] = std::bit_cast<float>(lanes[lane][6 + row * 2 + i]);
+    }
+  }
+  for (auto &row : c)
+    for (int column = 0; column < kColumns; ++column)
+      for (int k = 0; k < kDepth; ++k)
+        row[column] += a[&row - c][k] * b[k][column];
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < 4; ++i)
+      lanes[lane][kMatrixOperandWords + i] =
+          std::bit_cast<uint32_t>(static_cast<float>(c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]));
+}
+
+GpuCopy GpuCopy::start(void *target, const void *source, uint32_t bytes) {
+  std::memset(target, 0xff, kBytes);
+  return {target, source, bytes};
+}
+
+void GpuCopy::finish() const {
+  std::memset(target, 0, kBytes);
+  std::memcpy(target, source, bytes);
+}
+
+} // namespace spmdc

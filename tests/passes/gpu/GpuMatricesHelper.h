@@ -1,0 +1,33 @@
+//===- GpuMatricesHelper.h - matrix instructions on this machine -*- C++ -*-===//
+//
+// The instructions of a warp on matrices, and asynchronous copies, by the tables of NVIDIA's PTX ISA. Registers of all
+// lanes are in arrays of words: of ldmatrix.x4 the address (two words) and four results; of mma.m16n8k16 the operands A
+// (4 words), B (2), C (4) and then four results.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace spmdc {
+
+/// ldmatrix.x4: four matrices of 8 x 8 elements of 16 bits; the address of row r of matrix m is that of lane 8 m + r.
+void loadMatrices(const std::vector<uint32_t *> &lanes, bool isTransposed);
+/// mma.m16n8k16 with sums in f32; here each sum is computed in double, and rounded once.
+void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16);
+
+inline constexpr int kMatrixAddressWords = 2, kMatrixOperandWords = 10, kMatrixResultWords = 4;
+
+/// A copy of 16 bytes that has begun (cp.async). Until it is finished, the target holds NaNs, whatever it held before.
+struct GpuCopy {
+  static constexpr uint32_t kBytes = 16;
+  void *target = nullptr;
+  const void *source = nullptr;
+  uint32_t bytes = 0; ///< The rest of the 16 bytes becomes zero.
+
+  static GpuCopy start(void *target, const void *source, uint32_t bytes);
+  void finish() const;
+};
+
+} // namespace spmdc

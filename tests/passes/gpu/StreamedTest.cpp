@@ -1,0 +1,119 @@
+//===- StreamedTest.cpp - streamed attention against the reference --------===//
+//
+// Attention and its gradients run as streamed kernels in the emulator. The reference evaluates the same program in f32
+// on the same inputs, which are exact in 16 bits: streamed kernels keep scores in f32, and round only weights and
+// results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ir/evaluate/GlobalEvaluator.h"
+#include "passes/kernel/StreamedProducts.h"
+#include "tests/passes/gpu/GpuProgramHelper.h"
+#include "tests/passes/support/ProgramCases.h"
+#include "tests/passes/support/Tensors.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace mlir;
+using namespace spmdc;
+
+namespace {
+
+/// Values between -1 and 1 that both types represent.
+Tensor makeValues(ArrayRef<int64_t> shape, Type elementType, unsigned seed) {
+  constexpr int kSteps = 64;
+  Tensor tensor = makeInput(shape, elementType, seed, InputKind::Ordinary);
+  std::mt19937 random(seed);
+  for (Scalar &element : tensor.elements)
+    element.f = (static_cast<int>(random() % (2 * kSteps + 1)) - kSteps) / static_cast<double>(kSteps);
+  return tensor;
+}
+
+class Streamed : public ::testing::Test {
+protected:
+  Streamed() : context(makeTestContext()) {}
+
+  std::vector<Tensor> makeArguments(ModuleOp module) {
+    std::vector<Tensor> arguments;
+    for (Type type : (*module.getOps<func::FuncOp>().begin()).getArgumentTypes()) {
+      auto array = cast<ArrayType>(type);
+      arguments.push_back(makeValues(array.getShape(), array.getElementType(), arguments.size() + 1));
+    }
+    return arguments;
+  }
+
+  /// `roundings`: how many roundings of a weight or a result to 16 bits a result may be off, as a share of its largest
+  /// element.
+  void check(std::string (*program)(const AttentionShape &), AttentionShape shape, size_t kernels, double roundings) {
+    SCOPED_TRACE(shape.type + " " + std::to_string(shape.rows) + "x" + std::to_string(shape.columns) + "x" +
+                 std::to_string(shape.depth) + "x" + std::to_string(shape.width) + (shape.isCausal ? " causal" : ""));
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program(shape), context.get());
+    double unit = shape.type == "bf16" ? 0x1p-8 : 0x1p-11;
+    shape.type = "f32";
+    OwningOpRef<ModuleOp> wide = parseSourceString<ModuleOp>(program(shape), context.get());
+    ASSERT_TRUE(module && wide) << program(shape);
+    auto expected = evaluateGlobal(*wide->getOps<func::FuncOp>().begin(), makeArguments(*wide));
+    ASSERT_TRUE(succeeded(expected));
+    GpuProgram compiled(*module);
+    ASSERT_TRUE(compiled.isGood());
+    EXPECT_EQ(compiled.findFault(), "");
+    size_t streamed = 0;
+    for (plan::KernelOp kernel : compiled.getModule().getOps<plan::KernelOp>())
+      streamed += kernel->hasAttr(kStreamedAttrName);
+    EXPECT_EQ(streamed, kernels);
+    std::vector<Tensor> arguments = makeArguments(*module), results = compiled.run(arguments);
+    ASSERT_EQ(results.size(), expected->size());
+    for (size_t number = 0; number < results.size(); ++number) {
+      double largest = 0, worst = 0;
+      for (int64_t i = 0; i < results[number].size(); ++i) {
+        largest = std::max(largest, std::fabs((*expected)[number].elements[i].f));
+        double error = std::fabs((*expected)[number].elements[i].f - results[number].elements[i].f);
+        worst = std::isnan(error) ? error : std::max(worst, error);
+      }
+      EXPECT_LE(worst, roundings * unit * largest) << "result " << number;
+    }
+    for (unsigned way = 1; way < compiled.getVariantCount(); ++way) {
+      std::vector<Tensor> again = compiled.run(arguments, way);
+      for (size_t number = 0; number < results.size(); ++number)
+        EXPECT_EQ(toBytes(again[number]), toBytes(results[number])) << "order " << way;
+    }
+  }
+
+  std::unique_ptr<MLIRContext> context;
+};
+
+/// Full tiles, and remainders in each direction; several tiles of columns; factors that are padded to 16 elements.
+const AttentionShape kShapes[] = {
+    {1, 16, 16, 16, 16}, {2, 40, 56, 32, 32}, {1, 130, 70, 24, 24}, {3, 64, 200, 64, 64}, {1, 20, 150, 8, 8}};
+
+} // namespace
+
+TEST_F(Streamed, Attention) {
+  for (AttentionShape shape : kShapes)
+    for (bool isCausal : {false, true})
+      for (const char *type : {"bf16", "f16"}) {
+        shape.type = type;
+        shape.isCausal = isCausal;
+        check(attentionProgram, shape, 1, 1);
+      }
+}
+
+// A gradient is a sum of as many rounded addends of either sign as there are rows or columns.
+TEST_F(Streamed, Gradients) {
+  for (AttentionShape shape : kShapes) {
+    for (bool isCausal : {false, true}) {
+      shape.isCausal = isCausal;
+      check(attentionGradientProgram, shape, 4, 4);
+    }
+  }
+}
+
+TEST_F(Streamed, GradientsOfF16) {
+  AttentionShape shape = {2, 40, 56, 32, 32};
+  shape.type = "f16";
+  check(attentionGradientProgram, shape, 4, 4);
+}
