@@ -68,7 +68,7 @@ struct Compiler::State : CompileMessages {
       gpu->toolkit = options.cudaToolkit;
       options.pipeline.backend = Backend::Gpu;
       options.pipeline.sharedBytes = gpu->getSharedBytes();
-      options.pipeline.hasMatrixUnits = gpu->hasMatrixUnits();
+      options.pipeline.matrixUnit = gpu->getMatrixUnit();
       return;
     }
     if (target->chip.empty())

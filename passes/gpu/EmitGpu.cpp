@@ -121,9 +121,12 @@ int64_t GpuTarget::getSharedBytes() const {
   return known ? known->sharedKiB * 1024 : kMinSharedBytes;
 }
 
-bool GpuTarget::hasMatrixUnits() const {
+MatrixUnit GpuTarget::getMatrixUnit() const {
   const Chip *known = findChip(chip);
-  return known && known->isAmpere;
+  if (!known || !known->isAmpere)
+    return MatrixUnit::None;
+  // Only code for this architecture alone may have wgmma.
+  return known->name == "sm_90a" ? MatrixUnit::Warpgroup : MatrixUnit::Warp;
 }
 
 FailureOr<std::string> emitPtx(ModuleOp module, const GpuTarget &target) {

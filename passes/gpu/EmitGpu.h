@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/kernel/MatrixUnit.h"
 #include "runtime/artifact/Plan.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -25,8 +26,8 @@ struct GpuTarget {
   spmd::TargetInfo getInfo() const;
   /// Shared memory that a block may have, in bytes.
   int64_t getSharedBytes() const;
-  /// Whether it has the instructions of TensorCores.h.
-  bool hasMatrixUnits() const;
+  /// The instructions for streamed kernels.
+  MatrixUnit getMatrixUnit() const;
 };
 
 /// Returns the PTX of all plan.kernel symbols of the module, which does not change.

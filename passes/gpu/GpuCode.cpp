@@ -129,7 +129,8 @@ Value GpuCode::getLaunchShared(int64_t offset) {
     // A global array of size 0 without initializer: the memory that the launch requests.
     OpBuilder outside = OpBuilder::atBlockBegin(module.getBody());
     global = outside.create<LLVM::GlobalOp>(loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                                            LLVM::Linkage::External, name, Attribute(), kSharedAlignment, kSharedSpace);
+                                            LLVM::Linkage::External, name, Attribute(), kLaunchSharedAlignment,
+                                            kSharedSpace);
   }
   Value start = b.create<LLVM::AddressOfOp>(loc, global);
   return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,

@@ -16,6 +16,8 @@ namespace spmdc {
 
 /// The alignment of each allocation of shared memory: that of the widest access.
 inline constexpr int64_t kSharedAlignment = 16;
+/// That of the memory that a launch requests: swizzled panels (Warpgroups.h) begin at its multiples.
+inline constexpr int64_t kLaunchSharedAlignment = 1024;
 
 /// A single instruction from sm_80 on, which keeps subnormal numbers; LLVM writes it in integers for older chips.
 inline constexpr Bf16Rounding kGpuRounding = Bf16Rounding::Conversion;

@@ -260,6 +260,11 @@ int64_t GpuKernel::rowExtent() const {
   return extent;
 }
 
+static MatrixUnit getMatrixUnit(plan::KernelOp kernel) {
+  auto warpgroups = kernel->getAttrOfType<BoolAttr>(kWarpgroupsAttrName);
+  return warpgroups && warpgroups.getValue() ? MatrixUnit::Warpgroup : MatrixUnit::Warp;
+}
+
 LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
   if (!kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
@@ -270,7 +275,7 @@ LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
     FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
     std::optional<StreamTiles> tiles;
     if (succeeded(products))
-      tiles = StreamTiles::choose(*products, sharedBytes);
+      tiles = StreamTiles::choose(*products, sharedBytes, getMatrixUnit(kernel));
     if (!tiles)
       return failure(); // spmdc-map-to-gpu has reported it.
     StreamedKernel(kernel, std::move(*products), std::move(*tiles), target).emit();

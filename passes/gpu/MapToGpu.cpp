@@ -36,12 +36,14 @@ private:
         FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
         if (failed(products))
           return signalPassFailure();
-        std::optional<StreamTiles> tiles = StreamTiles::choose(*products, sharedBytes);
+        std::optional<StreamTiles> tiles =
+            StreamTiles::choose(*products, sharedBytes, warpgroups ? MatrixUnit::Warpgroup : MatrixUnit::Warp);
         if (!tiles) {
           kernel.emitError("the tiles of kernel '")
               << kernel.getSymName() << "' do not fit the shared memory of a block";
           return signalPassFailure();
         }
+        kernel->setAttr(kWarpgroupsAttrName, Builder(&getContext()).getBoolAttr(warpgroups));
         map(kernel, tiles->gridBlocks, tiles->getBlockThreads(), tiles->sharedBytes, tiles->str());
         continue;
       }

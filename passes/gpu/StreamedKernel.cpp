@@ -30,7 +30,8 @@ StreamedKernel::StreamedKernel(plan::KernelOp kernel, StreamedProducts found, St
                [this](Value value, ArrayRef<IndexExpr> index) { return readElement(value, index); },
                [this](OpBuilder &builder, unsigned axis) { return loadCoordinate(builder, loc, coordinates, axis); },
                nullptr, Bf16Rounding::InMemoryAlone}),
-      code(b, loc, emitter, target, kernel.getSymName().str()), mask(PositionMask::find(products)) {}
+      code(b, loc, emitter, target, kernel.getSymName().str()), warpgroups(b, loc), mask(PositionMask::find(products)) {
+}
 
 void StreamedKernel::emit() {
   Block &block = kernel.getBlock();
@@ -44,8 +45,8 @@ void StreamedKernel::emit() {
   std::fill(isReadOnly.begin() + inputs, isReadOnly.begin() + buffers, false);
   function->setAttr(kNoAliasAttrName, b.getDenseBoolArrayAttr(SmallVector<bool>(buffers + 1, true)));
   function->setAttr(kReadOnlyAttrName, b.getDenseBoolArrayAttr(isReadOnly));
-  // Two blocks: a thread may have all of its 255 registers.
-  function->setAttr(kResidentThreadsAttrName, b.getI32IntegerAttr(static_cast<int32_t>(2 * tiles.getBlockThreads())));
+  function->setAttr(kResidentThreadsAttrName,
+                    b.getI32IntegerAttr(static_cast<int32_t>(tiles.residentBlocks * tiles.getBlockThreads())));
   Block *entry = &function.getBody().front();
   for (BlockArgument input : block.getArguments())
     pointers[input] = entry->getArgument(input.getArgNumber());
@@ -63,7 +64,7 @@ void StreamedKernel::emit() {
     sums = code.allocateLocal(f32Type, getThreadRows());
   }
   if (mask)
-    laneTiles = code.allocateLocal(b.getI64Type(), 4);
+    laneTiles = code.allocateLocal(b.getI64Type(), 5);
   thread = code.getThread(tiles.getBlockThreads());
   Value blockNumber = code.getBlock(tiles.gridBlocks);
   emitter.pushScope(entry);
@@ -75,7 +76,9 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   auto [warp, lane] = code.divRem(thread, kWarpThreads, tiles.getBlockThreads());
   auto [laneRow, lanePair] = code.divRem(lane, 4, kWarpThreads);
   cores.emplace(b, loc, lane);
-  warpRow = code.mul(warp, tiles.getWarpRows());
+  warpRow = groupRow = code.mul(warp, tiles.getWarpRows());
+  if (tiles.unit == MatrixUnit::Warpgroup)
+    groupRow = code.mul(code.divRem(warp, kWarpgroupWarps, tiles.warps).first, tiles.getGroupRows());
   pairColumn = code.mul(lanePair, 2);
   auto [batch, rowBlock] = code.divRem(blockNumber, tiles.rowBlocks, tiles.gridBlocks);
   // With a causal mask the last rows take longest, so they begin first.
@@ -88,9 +91,9 @@ void StreamedKernel::emitBlock(Value blockNumber) {
 
   for (const StreamTiles::Tile &tile : tiles.held)
     copy(tile, code.getLaunchShared(tile.offset), products.rowVar, firstRow, products.rows);
-  Value zero = emitter.emitConstant(0), one = emitter.emitConstant(1);
+  Value zero = emitter.emitConstant(0);
   int64_t count = llvm::divideCeil(products.columns, tiles.columns);
-  keptTiles = mixedTiles = {zero, emitter.emitConstant(count)};
+  keptTiles = {zero, emitter.emitConstant(count)};
   if (mask)
     findTiles(lane, firstRow);
   copyStreamed(keptTiles.begin);
@@ -105,15 +108,29 @@ void StreamedKernel::emitBlock(Value blockNumber) {
       set(maxima, i, f32(-std::numeric_limits<double>::infinity()));
       set(sums, i, f32(0));
     }
-  code.loop(keptTiles.begin, keptTiles.end, one, [&](Value tile) {
+  // Separate loops: branches around products in one loop would move accumulators between registers.
+  if (mask) {
+    emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);
+    emitTiles(fullTiles.begin, fullTiles.end, /*keepsAll=*/true);
+    emitTiles(fullTiles.end, keptTiles.end, /*keepsAll=*/false);
+  } else {
+    emitTiles(keptTiles.begin, keptTiles.end, /*keepsAll=*/true);
+  }
+  storeResults();
+}
+
+void StreamedKernel::emitTiles(Value begin, Value end, bool keepsAll) {
+  Value one = emitter.emitConstant(1);
+  code.loop(begin, end, one, [&](Value tile) {
     cores->finishCopies();
+    if (tiles.unit == MatrixUnit::Warpgroup)
+      warpgroups.publishCopies();
     code.barrier(); // All copies have arrived, and no warp reads the other buffer any more.
     Value next = code.add(tile, one);
-    if (count > 1)
-      code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(next); });
-    mask ? emitMaskedTile(tile) : emitTile(tile);
+    code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(next); });
+    isKept = keepsAll;
+    emitTile(tile);
   });
-  storeResults();
 }
 
 PositionBounds::Bounds StreamedKernel::boundMask(Value firstRow, int64_t rows, Value tile) {
@@ -132,31 +149,38 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
   int64_t count = llvm::divideCeil(products.columns, tiles.columns);
   Type i64 = b.getI64Type();
   Value zero = emitter.emitConstant(0), one = emitter.emitConstant(1), all = emitter.emitConstant(count);
-  auto place = [&](int64_t number) { return emitter.emitConstant(number); };
-  for (int64_t range : {0, 2}) {
-    code.store(laneTiles, i64, place(range), all);
-    code.store(laneTiles, i64, place(range + 1), zero);
-  }
+  // Beginnings and ends of both ranges, and the number of full tiles.
+  enum { KeptBegin, KeptEnd, FullBegin, FullEnd, FullCount };
+  auto load = [&](int64_t number) { return code.load(laneTiles, i64, emitter.emitConstant(number)); };
+  auto store = [&](int64_t number, Value value) { code.store(laneTiles, i64, emitter.emitConstant(number), value); };
+  for (int64_t number : {KeptBegin, FullBegin})
+    store(number, all);
+  for (int64_t number : {KeptEnd, FullEnd, FullCount})
+    store(number, zero);
   // A lane tests every 32nd tile.
   code.loop(lane, all, emitter.emitConstant(kWarpThreads), [&](Value tile) {
-    auto extend = [&](int64_t range, Value condition) {
+    PositionBounds::Bounds bounds = boundMask(firstRow, tiles.getBlockRows(), tile);
+    auto extend = [&](int64_t begin, Value condition) {
       code.ifThen(condition, [&] {
-        Value first = code.load(laneTiles, i64, place(range));
-        code.store(laneTiles, i64, place(range), b.create<arith::MinSIOp>(loc, first, tile));
-        code.store(laneTiles, i64, place(range + 1), code.add(tile, one));
+        store(begin, b.create<arith::MinSIOp>(loc, load(begin), tile));
+        store(begin + 1, code.add(tile, one));
+        if (begin == FullBegin)
+          store(FullCount, code.add(load(FullCount), one));
       });
     };
-    extend(0, boundMask(firstRow, tiles.getBlockRows(), tile).high);
-    PositionBounds::Bounds ofWarp = boundMask(code.add(firstRow, warpRow), tiles.getWarpRows(), tile);
-    extend(2, b.create<arith::XOrIOp>(loc, ofWarp.low, code.constant(true)));
+    extend(KeptBegin, bounds.high);
+    extend(FullBegin, bounds.low);
   });
-  auto join = [&](int64_t range) -> TileRange {
-    return {code.reduceWarp(i64, ReductionKind::min, code.load(laneTiles, i64, place(range))),
-            code.reduceWarp(i64, ReductionKind::max, code.load(laneTiles, i64, place(range + 1)))};
-  };
-  keptTiles = join(0);
-  mixedTiles = join(2);
-  // With no tile at all, the copy that begins before the loop still is one of the array.
+  auto reduce = [&](ReductionKind kind, int64_t number) { return code.reduceWarp(i64, kind, load(number)); };
+  keptTiles = {reduce(ReductionKind::min, KeptBegin), reduce(ReductionKind::max, KeptEnd)};
+  fullTiles = {reduce(ReductionKind::min, FullBegin), reduce(ReductionKind::max, FullEnd)};
+  Value full = reduce(ReductionKind::sum, FullCount);
+  Value isRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, full,
+                                          b.create<arith::SubIOp>(loc, fullTiles.end, fullTiles.begin));
+  // Other full tiles are computed with the mask, too: the range is empty at the end of the kept ones.
+  fullTiles.begin = b.create<arith::SelectOp>(loc, isRange, fullTiles.begin, keptTiles.end);
+  fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
+  // With no tile at all, the copy that begins before the loops still is one of the array.
   keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
 }
 
@@ -169,6 +193,17 @@ Value StreamedKernel::bufferOf(const StreamTiles::Tile &tile, Value number) {
   Value parity = code.divRem(number, 2, INT32_MAX).second;
   return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,
                                ArrayRef<LLVM::GEPArg>{code.mul(parity, tile.getBytes())}, /*inbounds=*/true);
+}
+
+/// The position of a unit of 16 bytes among the elements of a tile.
+Value StreamedKernel::positionOf(const StreamTiles::Tile &tile, Value row, Value unit) {
+  if (tiles.unit == MatrixUnit::Warp)
+    return code.add(code.mul(row, tile.pitch), code.mul(unit, kStreamedUnit));
+  int64_t units = kPanelWidth / kStreamedUnit, all = tile.panels * units;
+  auto [panel, unitInPanel] = code.divRem(unit, units, all);
+  Value swizzled = b.create<arith::XOrIOp>(loc, unitInPanel, code.divRem(row, 8, tile.rows).second);
+  Value position = code.add(code.mul(row, tile.pitch), code.mul(swizzled, kStreamedUnit));
+  return code.add(position, code.mul(panel, tile.rows * tile.pitch));
 }
 
 void StreamedKernel::copyStreamed(Value tile) {
@@ -212,8 +247,7 @@ void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const Ind
     Value from = b.create<LLVM::GEPOp>(loc, globalPointer, element, array, ArrayRef<LLVM::GEPArg>{position},
                                        /*inbounds=*/true);
     Value target = b.create<LLVM::GEPOp>(loc, memory.getType(), element, memory,
-                                         ArrayRef<LLVM::GEPArg>{code.add(code.mul(row, tile.pitch), feature)},
-                                         /*inbounds=*/true);
+                                         ArrayRef<LLVM::GEPArg>{positionOf(tile, row, unit)}, /*inbounds=*/true);
     cores->startCopy(target, from, bytes);
   };
   for (int64_t first = 0; first < total; first += threads) {

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "passes/gpu/GpuCode.h"
-#include "passes/gpu/TensorCores.h"
+#include "passes/gpu/Warpgroups.h"
 #include "passes/kernel/PositionMask.h"
 #include "passes/kernel/StreamTiles.h"
 
@@ -33,13 +33,15 @@ private:
   void emitBlock(mlir::Value blockNumber);
   /// The bounds of the mask's condition in a tile, from row `firstRow` on.
   PositionBounds::Bounds boundMask(mlir::Value firstRow, int64_t rows, mlir::Value tile);
-  /// Finds the tiles from the first to the last of which the mask keeps a weight of the block, and of the warp those
-  /// that it keeps in part: `keptTiles` and `mixedTiles`.
+  /// Finds the tiles of which the mask keeps a weight, and those of which it keeps all.
   void findTiles(mlir::Value lane, mlir::Value firstRow);
+  /// Emits the loop over the tiles from `begin` to `end`, of which the mask keeps all weights if `keepsAll`.
+  void emitTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
   /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; zeros behind the last
   /// row.
   void copy(const StreamTiles::Tile &tile, mlir::Value memory, const IndexExpr &variable, mlir::Value firstRow,
             int64_t limit);
+  mlir::Value positionOf(const StreamTiles::Tile &tile, mlir::Value row, mlir::Value unit);
   void copyStreamed(mlir::Value tile);
   /// Adds `number` buffers' bytes of shared memory to its address.
   mlir::Value bufferOf(const StreamTiles::Tile &tile, mlir::Value number);
@@ -51,10 +53,10 @@ private:
 
   //===--- A tile of columns (StreamedTiles.cpp) ---------------------------===//
 
-  /// Emits a tile; without the mask where it keeps all of the warp's weights.
-  void emitMaskedTile(mlir::Value tile);
   void emitTile(mlir::Value tile);
   void multiplyScores(mlir::Value buffer);
+  Elements multiplyInWarp(const StreamedProducts::Score &score, mlir::Value buffer);
+  Elements multiplyInWarpgroup(const StreamedProducts::Score &score, mlir::Value buffer);
   /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
   Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
@@ -86,12 +88,14 @@ private:
   ElementEmitter emitter;
   GpuCode code;
   std::optional<TensorCores> cores;
+  Warpgroups warpgroups;
   std::optional<PositionMask> mask;
   bool isKept = false; ///< The mask keeps all weights of the tile whose code is emitted.
 
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::SmallVector<mlir::Value> outputs;
-  mlir::Value coordinates, thread, warpRow;    ///< `warpRow`: the first row of the warp in its block.
+  mlir::Value coordinates, thread;
+  mlir::Value warpRow, groupRow; ///< In the block: the first row of the warp, and of the warps that multiply together.
   llvm::SmallVector<mlir::Value> threadRows;   ///< In the array; may be behind its end.
   mlir::Value pairColumn;                      ///< The first of the thread's two columns of a group.
   llvm::SmallVector<mlir::Value> accumulators; ///< Local memory, by result.
@@ -100,8 +104,10 @@ private:
   struct TileRange {
     mlir::Value begin, end;
   };
-  TileRange keptTiles, mixedTiles;
-  mlir::Value laneTiles;              ///< Local memory: both ranges, as far as a lane has found them.
+  /// From the first to the last tile of which the mask keeps something; those of which it keeps all, if no other ones
+  /// are between them.
+  TileRange keptTiles, fullTiles;
+  mlir::Value laneTiles; ///< Local memory: both ranges as far as a lane has found them, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.
   int64_t element = 0;                ///< Whose code is emitted.
 };

@@ -10,18 +10,6 @@ namespace spmdc {
 
 constexpr double kLog2E = 1.4426950408889634;
 
-void StreamedKernel::emitMaskedTile(Value tile) {
-  Value isBefore = code.isLess(tile, mixedTiles.begin);
-  Value isMixed = b.create<arith::AndIOp>(loc, b.create<arith::XOrIOp>(loc, isBefore, code.constant(true)),
-                                          code.isLess(tile, mixedTiles.end));
-  code.ifThen(b.create<arith::XOrIOp>(loc, isMixed, code.constant(true)), [&] {
-    isKept = true;
-    emitTile(tile);
-    isKept = false;
-  });
-  code.ifThen(isMixed, [&] { emitTile(tile); });
-}
-
 void StreamedKernel::emitTile(Value tile) {
   multiplyScores(tile);
   Value firstColumn = code.mul(tile, tiles.columns);
@@ -45,37 +33,57 @@ void StreamedKernel::emitTile(Value tile) {
 
 void StreamedKernel::multiplyScores(Value buffer) {
   scores.clear();
-  for (const StreamedProducts::Score &score : products.scores) {
-    const StreamTiles::Tile &held = tiles.findHeld(score.held), &streamed = tiles.findStreamed(score.streamed);
-    SharedTile left{code.getLaunchShared(held.offset), held.pitch}, right{bufferOf(streamed, buffer), streamed.pitch};
-    Type type = elementTypeOf(score.held.array);
-    int64_t groups = getGroups();
-    SmallVector<TensorCores::Results> sums(tiles.rowTiles * groups, {f32(0), f32(0), f32(0), f32(0)});
-    for (int64_t depth = 0; depth < score.held.width; depth += kMmaDepth) {
-      SmallVector<TensorCores::Left> rows;
+  for (const StreamedProducts::Score &score : products.scores)
+    scores.push_back(tiles.unit == MatrixUnit::Warpgroup ? multiplyInWarpgroup(score, buffer)
+                                                         : multiplyInWarp(score, buffer));
+}
+
+StreamedKernel::Elements StreamedKernel::multiplyInWarp(const StreamedProducts::Score &score, Value buffer) {
+  const StreamTiles::Tile &held = tiles.findHeld(score.held), &streamed = tiles.findStreamed(score.streamed);
+  SharedTile left{code.getLaunchShared(held.offset), held.pitch}, right{bufferOf(streamed, buffer), streamed.pitch};
+  Type type = elementTypeOf(score.held.array);
+  int64_t groups = getGroups();
+  SmallVector<TensorCores::Results> sums(tiles.rowTiles * groups, {f32(0), f32(0), f32(0), f32(0)});
+  for (int64_t depth = 0; depth < score.held.width; depth += kMmaDepth) {
+    SmallVector<TensorCores::Left> rows;
+    for (int64_t r = 0; r < tiles.rowTiles; ++r)
+      rows.push_back(cores->loadLeft(left, warpRow, r * kMmaRows, depth));
+    for (int64_t g = 0; g < groups; g += 2) {
+      auto columns = cores->loadRight(right, g * kMmaColumns, depth, /*isTransposed=*/false);
       for (int64_t r = 0; r < tiles.rowTiles; ++r)
-        rows.push_back(cores->loadLeft(left, warpRow, r * kMmaRows, depth));
-      for (int64_t g = 0; g < groups; g += 2) {
-        auto columns = cores->loadRight(right, g * kMmaColumns, depth, /*isTransposed=*/false);
-        for (int64_t r = 0; r < tiles.rowTiles; ++r)
-          for (int64_t i = 0; i < 2; ++i) {
-            TensorCores::Results &sum = sums[r * groups + g + i];
-            sum = cores->multiply(type, rows[r], columns[i], sum);
-          }
-      }
+        for (int64_t i = 0; i < 2; ++i) {
+          TensorCores::Results &sum = sums[r * groups + g + i];
+          sum = cores->multiply(type, rows[r], columns[i], sum);
+        }
     }
-    Elements all;
-    for (const TensorCores::Results &sum : sums)
-      llvm::append_range(all, sum);
-    scores.push_back(std::move(all));
   }
+  Elements all;
+  for (const TensorCores::Results &sum : sums)
+    llvm::append_range(all, sum);
+  return all;
+}
+
+StreamedKernel::Elements StreamedKernel::multiplyInWarpgroup(const StreamedProducts::Score &score, Value buffer) {
+  const StreamTiles::Tile &held = tiles.findHeld(score.held), &streamed = tiles.findStreamed(score.streamed);
+  Value start = code.getLaunchShared(held.offset);
+  Value rows = b.create<LLVM::GEPOp>(loc, start.getType(), b.getI16Type(), start,
+                                     ArrayRef<LLVM::GEPArg>{code.mul(groupRow, held.pitch)}, /*inbounds=*/true);
+  SmallVector<int64_t> leftSteps, rightSteps;
+  for (int64_t depth = 0; depth < score.held.width; depth += kMmaDepth) {
+    int64_t panel = depth / kPanelWidth, bytes = depth % kPanelWidth * 2;
+    leftSteps.push_back(panel * held.getPanelBytes() + bytes);
+    rightSteps.push_back(panel * streamed.getPanelBytes() + bytes);
+  }
+  return warpgroups.multiply(elementTypeOf(score.held.array), warpgroups.describe(rows, held.getPanelBytes()),
+                             leftSteps, warpgroups.describe(bufferOf(streamed, buffer), streamed.getPanelBytes()),
+                             rightSteps, tiles.columns);
 }
 
 std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
   for (auto [number, score] : llvm::enumerate(products.scores))
     if (score.op.getResult() == value && ArrayRef<IndexExpr>(score.index) == index)
       return Emitted{scores[number][element], emitter.getDepth()};
-  if (isKept && value == mask->select.getResult())
+  if (isKept && mask && value == mask->select.getResult())
     return Emitted{emitter.emit(mask->select->getOperand(mask->keeps ? 1 : 2), index), emitter.getDepth()};
   // Values stay in f32, which is more precise than their types ask for, so these may be approximate in its last bits.
   Operation *op = value.getDefiningOp();
@@ -175,37 +183,46 @@ void StreamedKernel::scaleProducts(int64_t row, Value scale) {
 void StreamedKernel::addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights,
                                 Value buffer) {
   const StreamTiles::Tile &tile = tiles.findStreamed(*result.streamed);
-  SharedTile right{bufferOf(tile, buffer), tile.pitch};
   Type type = elementTypeOf(result.streamed->array);
   int64_t groups = tile.getWidth() / kMmaColumns;
-  SmallVector<TensorCores::Results> sums;
-  for (int64_t i = 0; i < tiles.rowTiles * groups; ++i) {
-    TensorCores::Results sum;
-    for (int64_t e = 0; e < 4; ++e)
-      sum[e] = get(accumulators[number], i * 4 + e);
-    sums.push_back(sum);
-  }
-  for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
-    int64_t g = first / kMmaColumns;
+  // The registers of the weights of 16 columns are those of a left factor.
+  auto rowsOf = [&](int64_t r, int64_t firstColumn) -> TensorCores::Left {
+    int64_t g = firstColumn / kMmaColumns;
+    auto pack = [&](int64_t group, int64_t e) {
+      return cores->pack(type, weights[at(r, group, e)], weights[at(r, group, e + 1)]);
+    };
+    return {pack(g, 0), pack(g, 2), pack(g + 1, 0), pack(g + 1, 2)};
+  };
+  Elements sums;
+  for (int64_t i = 0; i < tiles.rowTiles * groups * 4; ++i)
+    sums.push_back(get(accumulators[number], i));
+  if (tiles.unit == MatrixUnit::Warpgroup) {
     SmallVector<TensorCores::Left> rows;
-    for (int64_t r = 0; r < tiles.rowTiles; ++r) {
-      auto pack = [&](int64_t group, int64_t e) {
-        return cores->pack(type, weights[at(r, group, e)], weights[at(r, group, e + 1)]);
-      };
-      rows.push_back({pack(g, 0), pack(g, 2), pack(g + 1, 0), pack(g + 1, 2)});
+    SmallVector<int64_t> steps;
+    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
+      rows.push_back(rowsOf(0, first));
+      steps.push_back(first * kPanelWidth * 2);
     }
-    for (int64_t n = 0; n < groups; n += 2) {
-      auto columns = cores->loadRight(right, n * kMmaColumns, first, /*isTransposed=*/true);
+    sums = warpgroups.multiplyAdd(type, rows, warpgroups.describe(bufferOf(tile, buffer), tile.getPanelBytes()), steps,
+                                  sums);
+  } else {
+    SharedTile right{bufferOf(tile, buffer), tile.pitch};
+    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
+      SmallVector<TensorCores::Left> rows;
       for (int64_t r = 0; r < tiles.rowTiles; ++r)
-        for (int64_t i = 0; i < 2; ++i) {
-          TensorCores::Results &sum = sums[r * groups + n + i];
-          sum = cores->multiply(type, rows[r], columns[i], sum);
-        }
+        rows.push_back(rowsOf(r, first));
+      for (int64_t n = 0; n < groups; n += 2) {
+        auto columns = cores->loadRight(right, n * kMmaColumns, first, /*isTransposed=*/true);
+        for (int64_t r = 0; r < tiles.rowTiles; ++r)
+          for (int64_t i = 0; i < 2; ++i) {
+            Value *sum = &sums[(r * groups + n + i) * 4];
+            llvm::copy(cores->multiply(type, rows[r], columns[i], {sum[0], sum[1], sum[2], sum[3]}), sum);
+          }
+      }
     }
   }
   for (auto [i, sum] : llvm::enumerate(sums))
-    for (int64_t e = 0; e < 4; ++e)
-      set(accumulators[number], static_cast<int64_t>(i) * 4 + e, sum[e]);
+    set(accumulators[number], static_cast<int64_t>(i), sum);
 }
 
 void StreamedKernel::addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights) {

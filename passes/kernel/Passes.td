@@ -26,7 +26,9 @@ def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
-                        "Bytes of shared memory that a block may have.">];
+                        "Bytes of shared memory that a block may have.">,
+                 Option<"warpgroups", "warpgroups", "bool", "false",
+                        "Warpgroups multiply tiles (sm_90a), not warps.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 

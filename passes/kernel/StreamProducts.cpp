@@ -13,6 +13,7 @@
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/ScratchEmitter.h"
 #include "passes/kernel/StreamTiles.h"
+#include "passes/kernel/SumOfWeightedScores.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -52,8 +53,8 @@ struct Component {
 
 class Outliner {
 public:
-  Outliner(Block &block, int64_t sharedBytes, SymbolTable &symbols, unsigned &kernelCount)
-      : block(block), sharedBytes(sharedBytes), symbols(symbols), kernelCount(kernelCount) {}
+  Outliner(Block &block, int64_t sharedBytes, MatrixUnit unit, SymbolTable &symbols, unsigned &kernelCount)
+      : block(block), sharedBytes(sharedBytes), unit(unit), symbols(symbols), kernelCount(kernelCount) {}
 
   void run() {
     SmallVector<DotGeneralOp> products(block.getOps<DotGeneralOp>());
@@ -155,23 +156,36 @@ private:
   }
 
   /// Plans the kernels of a component. Returns false if one of its ends has no form to stream.
-  bool plan(DotGeneralOp score, const Component &component, std::vector<Kernel> &kernels) {
+  bool plan(DotGeneralOp score, const Component &component, std::vector<Kernel> &kernels,
+            std::vector<SumOfWeightedScores> &sums) {
     llvm::DenseSet<Operation *> covered;
-    for (Operation *end : component.ends) {
-      auto product = dyn_cast<DotGeneralOp>(end);
-      std::optional<StreamedProducts> found =
-          product ? match({layOut(product, component)}, /*withSoftmax=*/true, component) : std::nullopt;
-      if (!found)
-        continue;
-      for (Operation *op : {end, found->softmax->max.getOperation(), found->softmax->sum.getOperation()})
-        covered.insert(op);
-      kernels.push_back({{layOut(product, component)}, std::move(*found)});
-    }
+    SmallVector<DotGeneralOp> products;
+    // Products of a softmax, and then sums of softmaxes without a product.
+    for (bool ofProducts : {true, false})
+      for (Operation *end : component.ends) {
+        auto product = dyn_cast<DotGeneralOp>(end);
+        if (covered.contains(end) || ofProducts != static_cast<bool>(product))
+          continue;
+        Value value = product ? layOut(product, component) : end->getResult(0);
+        std::optional<StreamedProducts> found = match({value}, /*withSoftmax=*/true, component);
+        if (!found)
+          continue;
+        for (Operation *op : {end, found->softmax->max.getOperation(), found->softmax->sum.getOperation()})
+          covered.insert(op);
+        if (product)
+          products.push_back(product);
+        kernels.push_back({product ? SmallVector<Value>{value} : SmallVector<Value>(), std::move(*found)});
+      }
     size_t softmaxes = kernels.size();
     for (Operation *end : component.ends) {
       if (covered.contains(end))
         continue;
       auto product = dyn_cast<DotGeneralOp>(end);
+      if (!product)
+        if (auto sum = SumOfWeightedScores::match(cast<ReduceOp>(end), products)) {
+          sums.push_back(std::move(*sum));
+          continue;
+        }
       Value value = product ? layOut(product, component) : end->getResult(0);
       std::optional<StreamedProducts> found = match({value}, /*withSoftmax=*/false, component);
       if (!found)
@@ -186,17 +200,22 @@ private:
     SmallVector<Value> inputs;
     for (const Kernel &kernel : kernels)
       llvm::append_range(inputs, kernel.products.inputs);
+    // The sums read maxima and sums of the softmax, too.
+    for (const SumOfWeightedScores &sum : sums)
+      sum.appendInputs(inputs);
     for (Kernel &kernel : MutableArrayRef<Kernel>(kernels).take_front(softmaxes)) {
       for (Operation *statistic : {kernel.products.softmax->max, kernel.products.softmax->sum})
         if (isNeeded(statistic->getResult(0), component, inputs))
           kernel.values.push_back(statistic->getResult(0));
-      kernel.products = *match(kernel.values, /*withSoftmax=*/true, component);
+      if (!kernel.values.empty())
+        kernel.products = *match(kernel.values, /*withSoftmax=*/true, component);
     }
+    llvm::erase_if(kernels, [](const Kernel &kernel) { return kernel.values.empty(); });
     return llvm::all_of(kernels, [&](const Kernel &kernel) { return fits(kernel.products); }) ||
            trace.skip(score, "its tiles do not fit the shared memory of a block");
   }
 
-  bool fits(const StreamedProducts &products) { return StreamTiles::choose(products, sharedBytes).has_value(); }
+  bool fits(const StreamedProducts &products) { return StreamTiles::choose(products, sharedBytes, unit).has_value(); }
 
   /// Computes two kernels as one, if they have the same rows and columns and neither needs the other's results.
   bool merge(Kernel &first, const Kernel &second, const Component &component) {
@@ -223,15 +242,21 @@ private:
 
   bool outline(DotGeneralOp score, const Component &component) {
     std::vector<Kernel> kernels;
-    if (!plan(score, component, kernels))
+    std::vector<SumOfWeightedScores> sums;
+    if (!plan(score, component, kernels, sums))
       return false;
     produced.clear();
     for (const Kernel &kernel : kernels)
       produced.insert(kernel.values.begin(), kernel.values.end());
+    for (const SumOfWeightedScores &sum : sums)
+      produced.insert(sum.getReduce().getResult());
     // Kernels read results of one another, which are replaced once all bodies are copied.
     SmallVector<plan::LaunchOp> launches;
     for (const Kernel &kernel : kernels)
       launches.push_back(outline(kernel));
+    OpBuilder builder = OpBuilder::atBlockTerminator(&block);
+    for (const SumOfWeightedScores &sum : sums)
+      replace(sum.getReduce().getResult(), sum.build(builder), launches);
     for (size_t number = 0; number < kernels.size(); ++number)
       for (auto [value, result] : llvm::zip(kernels[number].values, launches[number].getResults()))
         replace(value, result, launches);
@@ -256,6 +281,9 @@ private:
       return value.replaceAllUsesWith(result);
     for (plan::LaunchOp launch : launches)
       launch->replaceUsesOfWith(value, result);
+    for (Operation *user : llvm::make_early_inc_range(value.getUsers()))
+      if (isa<ConvertOp>(user) && user->getResult(0).getType() == result.getType())
+        user->replaceAllUsesWith(ValueRange(result));
     OpBuilder builder(result.getContext());
     builder.setInsertionPointAfterValue(result);
     if (!value.use_empty())
@@ -305,6 +333,7 @@ private:
 
   Block &block;
   int64_t sharedBytes;
+  MatrixUnit unit;
   SymbolTable &symbols;
   unsigned &kernelCount;
   llvm::DenseSet<Value> produced; ///< By the kernels of the current component.
@@ -320,7 +349,8 @@ private:
     unsigned kernelCount = 0;
     for (func::FuncOp function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
       for (Block *inner : getNestedBlocks(function))
-        Outliner(*inner, sharedBytes, symbols, kernelCount).run();
+        Outliner(*inner, sharedBytes, warpgroups ? MatrixUnit::Warpgroup : MatrixUnit::Warp, symbols, kernelCount)
+            .run();
   }
 };
 

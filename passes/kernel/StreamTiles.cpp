@@ -9,13 +9,23 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-/// Registers of a thread for accumulators, scores and weights. A thread has 255; addresses and factors need the others.
-constexpr int64_t kMaxRegisters = 208;
-/// Elements between the ends of a row in shared memory and the begin of the next: rows of a multiple of 32 bytes, 16
+/// Registers of a thread that hold addresses, and other values beside accumulators, scores and weights.
+constexpr int64_t kOtherRegisters = 47;
+constexpr int64_t kMaxRegisters = 255, kRegistersOfMultiprocessor = 65536;
+/// Elements between the end of a row in shared memory and the begin of the next: rows of a multiple of 32 bytes, 16
 /// bytes apart from such a multiple, begin in different banks.
 constexpr int64_t kRowPadding = 8;
 /// Blocks below which smaller tiles occupy more multiprocessors: two for each of an H100's.
 constexpr int64_t kManyBlocks = 264;
+/// wgmma needs swizzled panels to begin at multiples of 8 rows of 128 bytes.
+constexpr int64_t kPanelAlignment = 1024;
+
+struct Shape {
+  int64_t warps, rowTiles, columns;
+};
+/// Large tiles first: each factor in shared memory is read once for all rows of a warp, or of a warpgroup.
+constexpr Shape kWarpShapes[] = {{4, 2, 64}, {4, 2, 32}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
+constexpr Shape kWarpgroupShapes[] = {{8, 1, 64}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
 
 const StreamTiles::Tile &findTile(ArrayRef<StreamTiles::Tile> tiles, const StreamedProducts::Factor &factor) {
   return *llvm::find_if(tiles, [&](const StreamTiles::Tile &tile) { return tile.factor == factor; });
@@ -46,7 +56,19 @@ const StreamTiles::Tile &StreamTiles::findStreamed(const StreamedProducts::Facto
   return findTile(streamed, factor);
 }
 
-std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products, int64_t sharedLimit) {
+void StreamTiles::place(Tile &tile, int64_t rows, int64_t buffers) {
+  tile.rows = rows;
+  tile.pitch = tile.getWidth() + kRowPadding;
+  if (unit == MatrixUnit::Warpgroup) {
+    tile.pitch = kPanelWidth;
+    tile.panels = llvm::divideCeil(tile.factor.width, kPanelWidth);
+    sharedBytes = llvm::alignTo(sharedBytes, kPanelAlignment);
+  }
+  tile.offset = sharedBytes;
+  sharedBytes += buffers * tile.getBytes();
+}
+
+std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products, int64_t sharedLimit, MatrixUnit unit) {
   StreamTiles tiles;
   for (const StreamedProducts::Score &score : products.scores) {
     add(tiles.held, score.held);
@@ -58,27 +80,29 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
   int64_t batch = 1;
   for (int64_t size : products.batchShape)
     batch *= size;
-  // Large tiles first: each factor in shared memory is read once for all rows of a warp.
-  for (auto [rowTiles, columns] : {std::pair<int64_t, int64_t>{2, 64}, {2, 32}, {1, 64}, {1, 32}, {1, 16}}) {
-    tiles.rowTiles = rowTiles;
-    tiles.columns = columns;
+  ArrayRef<Shape> shapes = unit == MatrixUnit::Warpgroup ? ArrayRef<Shape>(kWarpgroupShapes) : kWarpShapes;
+  for (const Shape &shape : shapes) {
+    tiles.unit = unit;
+    tiles.warps = shape.warps;
+    tiles.rowTiles = shape.rowTiles;
+    tiles.columns = shape.columns;
     tiles.rowBlocks = llvm::divideCeil(products.rows, tiles.getBlockRows());
     tiles.gridBlocks = batch * tiles.rowBlocks;
     tiles.sharedBytes = 0;
-    auto place = [&](Tile &tile, int64_t rows, int64_t buffers) {
-      tile.rows = rows;
-      tile.pitch = tile.getWidth() + kRowPadding;
-      tile.offset = tiles.sharedBytes;
-      tiles.sharedBytes += buffers * tile.getBytes();
-    };
     for (Tile &tile : tiles.held)
-      place(tile, tiles.getBlockRows(), 1);
+      tiles.place(tile, tiles.getBlockRows(), 1);
     for (Tile &tile : tiles.streamed)
-      place(tile, columns, 2);
-    bool isLast = rowTiles == 1 && columns == 16;
-    if (tiles.sharedBytes <= sharedLimit && (isLast || countRegisters(products, rowTiles, columns) <= kMaxRegisters) &&
-        (rowTiles == 1 || tiles.gridBlocks >= kManyBlocks))
-      return tiles;
+      tiles.place(tile, shape.columns, 2);
+    int64_t registers = countRegisters(products, shape.rowTiles, shape.columns) + kOtherRegisters;
+    bool isLast = &shape == &shapes.back();
+    bool isSmallest = tiles.getBlockRows() == shapes.back().warps * kMmaRows;
+    if (tiles.sharedBytes > sharedLimit || (!isLast && registers > kMaxRegisters) ||
+        (!isSmallest && tiles.gridBlocks < kManyBlocks))
+      continue;
+    // A thread may have all registers that it can have; their number decides how many blocks are resident.
+    tiles.residentBlocks =
+        std::max<int64_t>(1, kRegistersOfMultiprocessor / ((kMaxRegisters + 1) * tiles.getBlockThreads()));
+    return tiles;
   }
   return std::nullopt;
 }

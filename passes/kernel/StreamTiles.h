@@ -6,39 +6,61 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/kernel/MatrixUnit.h"
 #include "passes/kernel/StreamedProducts.h"
+
+#include "llvm/Support/MathExtras.h"
 
 namespace spmdc {
 
-/// Rows, columns and contracted elements of one instruction of a matrix unit: mma.m16n8k16.
+/// Rows, columns and contracted elements of one instruction of a warp: mma.m16n8k16. A warp of a warpgroup has as many
+/// rows, and the registers of its results are in the same order.
 inline constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaDepth = 16;
-inline constexpr int64_t kStreamedWarps = 4;
+/// Warps of a warpgroup.
+inline constexpr int64_t kWarpgroupWarps = 4;
+/// Features of a panel: wgmma reads rows of 128 bytes, in which units of 16 bytes have another order in each of 8 rows,
+/// so that the units of a column are in different banks ("128-byte swizzle").
+inline constexpr int64_t kPanelWidth = 64;
+
+/// Attribute of mapped streamed kernels: whether warpgroups multiply.
+inline constexpr llvm::StringLiteral kWarpgroupsAttrName = "warpgroups";
 
 struct StreamTiles {
-  /// A factor's tile in shared memory: its rows, `pitch` elements of 16 bits apart.
+  /// A factor's tile in shared memory. MatrixUnit::Warp: its rows, `pitch` elements of 16 bits apart. Warpgroup: panels
+  /// of kPanelWidth features, one behind the other, each with all rows.
   struct Tile {
     StreamedProducts::Factor factor;
     int64_t offset = 0; ///< In bytes, of the first buffer.
-    int64_t pitch = 0, rows = 0;
-    int64_t getBytes() const { return rows * pitch * 2; }
+    int64_t pitch = 0, rows = 0, panels = 1;
+    int64_t getPanelBytes() const { return rows * pitch * 2; }
+    int64_t getBytes() const { return panels * getPanelBytes(); }
     int64_t getWidth() const { return llvm::alignTo(factor.width, kMmaDepth); }
   };
 
-  int64_t rowTiles = 1;                   ///< Groups of kMmaRows rows that a warp holds.
-  int64_t columns = 0;                    ///< Of a tile.
-  llvm::SmallVector<Tile> held, streamed; ///< The latter in two buffers: one is filled while the other is read.
+  MatrixUnit unit = MatrixUnit::Warp;
+  int64_t warps = 4;
+  int64_t rowTiles = 1;                      ///< Groups of kMmaRows rows that a warp holds.
+  int64_t columns = 0;                       ///< Of a tile.
+  llvm::SmallVector<Tile, 2> held, streamed; ///< The latter in two buffers: one is filled while the other is read.
   int64_t sharedBytes = 0;
   int64_t rowBlocks = 0, gridBlocks = 0;
+  int64_t residentBlocks = 1; ///< For which a multiprocessor has registers and shared memory.
 
-  int64_t getBlockThreads() const { return kStreamedWarps * 32; }
+  int64_t getBlockThreads() const { return warps * 32; }
   int64_t getWarpRows() const { return rowTiles * kMmaRows; }
-  int64_t getBlockRows() const { return kStreamedWarps * getWarpRows(); }
+  /// Rows of the warps that execute a product together.
+  int64_t getGroupRows() const { return unit == MatrixUnit::Warpgroup ? kWarpgroupWarps * kMmaRows : getWarpRows(); }
+  int64_t getBlockRows() const { return warps * getWarpRows(); }
   const Tile &findHeld(const StreamedProducts::Factor &factor) const;
   const Tile &findStreamed(const StreamedProducts::Factor &factor) const;
 
   /// `sharedLimit`: the bytes of shared memory that a block may have. Nullopt if not even the smallest tiles fit.
-  static std::optional<StreamTiles> choose(const StreamedProducts &products, int64_t sharedLimit);
+  static std::optional<StreamTiles> choose(const StreamedProducts &products, int64_t sharedLimit, MatrixUnit unit);
   std::string str() const;
+
+private:
+  /// Gives the tile its place in shared memory.
+  void place(Tile &tile, int64_t rows, int64_t buffers);
 };
 
 } // namespace spmdc

@@ -20,7 +20,7 @@ Value skipConverts(Value value) {
   return value;
 }
 
-ReduceOp findBroadcastReduce(Value value, int64_t dim) {
+Value findRowValue(Value value, int64_t dim) {
   KernelIndexing indexing;
   Index index, expected;
   for (auto [d, size] : llvm::enumerate(shapeOf(value))) {
@@ -28,19 +28,21 @@ ReduceOp findBroadcastReduce(Value value, int64_t dim) {
     if (static_cast<int64_t>(d) != dim)
       expected.push_back(index.back());
   }
-  for (Operation *op = value.getDefiningOp(); op; op = value.getDefiningOp()) {
-    if (isa<ConvertOp>(op)) {
-      value = op->getOperand(0);
-      continue;
-    }
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      return reduce.getDims() == ArrayRef<int64_t>{dim} && index == expected ? reduce : ReduceOp();
-    if (!isa<BroadcastInDimOp, ReshapeOp, TransposeOp>(op))
-      break;
-    index = indexing.map(op, index).index;
+  while (index != expected) {
+    Operation *op = value.getDefiningOp();
+    if (isa_and_nonnull<BroadcastInDimOp, ReshapeOp, TransposeOp>(op))
+      index = indexing.map(op, index).index;
+    else if (!isa_and_nonnull<ConvertOp>(op))
+      return Value();
     value = op->getOperand(0);
   }
-  return ReduceOp();
+  return value;
+}
+
+ReduceOp findBroadcastReduce(Value value, int64_t dim) {
+  Value row = findRowValue(value, dim);
+  auto reduce = row ? skipConverts(row).getDefiningOp<ReduceOp>() : ReduceOp();
+  return reduce && reduce.getDims() == ArrayRef<int64_t>{dim} ? reduce : ReduceOp();
 }
 
 namespace {
@@ -92,6 +94,7 @@ private:
   bool addScore(DotGeneralOp op, const Index &index);
   bool addProduct(DotGeneralOp op, Value value);
   bool visit(Value value, const Index &index);
+  std::optional<StreamedProducts::Softmax> findSoftmax(ReduceOp sum);
   std::optional<StreamedProducts::Softmax> findSoftmax(Value weight);
 
   llvm::function_ref<bool(Value)> isWeight;
@@ -286,46 +289,51 @@ bool Matcher::addResult(Value value) {
   return true;
 }
 
-std::optional<StreamedProducts::Softmax> Matcher::findSoftmax(Value weight) {
+/// The softmax of which `sum` is the sum.
+std::optional<StreamedProducts::Softmax> Matcher::findSoftmax(ReduceOp sum) {
   auto column = llvm::find(found.weightIndex, found.columnVar) - found.weightIndex.begin();
-  auto quotient = skipConverts(weight).getDefiningOp<DivideOp>();
-  auto exponential = quotient ? skipConverts(quotient.getLhs()).getDefiningOp<ExpOp>() : ExpOp();
+  auto exponential = skipConverts(sum.getOperand()).getDefiningOp<ExpOp>();
   auto difference = exponential ? skipConverts(exponential.getOperand()).getDefiningOp<SubtractOp>() : SubtractOp();
-  if (!difference)
-    return std::nullopt;
-  ReduceOp sum = findBroadcastReduce(quotient.getRhs(), column), max = findBroadcastReduce(difference.getRhs(), column);
-  if (!sum || !max || sum.getKind() != ReductionKind::sum || max.getKind() != ReductionKind::max ||
-      skipConverts(sum.getOperand()) != exponential.getResult() ||
-      skipConverts(max.getOperand()) != skipConverts(difference.getLhs()))
+  ReduceOp max = difference ? findBroadcastReduce(difference.getRhs(), column) : ReduceOp();
+  if (!max || sum.getKind() != ReductionKind::sum || max.getKind() != ReductionKind::max ||
+      sum.getDims() != ArrayRef<int64_t>{column} || skipConverts(max.getOperand()) != skipConverts(difference.getLhs()))
     return std::nullopt;
   return StreamedProducts::Softmax{skipConverts(difference.getLhs()), max, sum};
 }
 
+/// The softmax that computes the weights of a product.
+std::optional<StreamedProducts::Softmax> Matcher::findSoftmax(Value weight) {
+  auto column = llvm::find(found.weightIndex, found.columnVar) - found.weightIndex.begin();
+  auto quotient = skipConverts(weight).getDefiningOp<DivideOp>();
+  ReduceOp sum = quotient ? findBroadcastReduce(quotient.getRhs(), column) : ReduceOp();
+  if (!sum || skipConverts(sum.getOperand()) != skipConverts(quotient.getLhs()))
+    return std::nullopt;
+  return findSoftmax(sum);
+}
+
 bool Matcher::finish(bool withSoftmax) {
-  for (StreamedProducts::Result &result : found.results) {
-    bool isProduct = isa<DotGeneralOp>(result.op);
-    if (!withSoftmax) {
-      if (!visit(result.weight, found.weightIndex))
-        return false;
-      continue;
+  if (!withSoftmax)
+    return llvm::all_of(
+               found.results,
+               [&](const StreamedProducts::Result &result) { return visit(result.weight, found.weightIndex); }) &&
+           !found.scores.empty();
+  // The softmax of the product, or else that of the sum.
+  for (bool ofProduct : {true, false})
+    for (const StreamedProducts::Result &result : found.results) {
+      auto reduce = dyn_cast<ReduceOp>(result.op);
+      if (found.softmax || ofProduct == static_cast<bool>(reduce))
+        continue;
+      found.softmax = reduce ? findSoftmax(reduce) : findSoftmax(result.weight);
     }
-    if (!isProduct)
-      continue;
-    std::optional<StreamedProducts::Softmax> softmax = findSoftmax(result.weight);
-    if (!softmax || found.softmax)
-      return false;
-    found.softmax = softmax;
-    if (!visit(softmax->exponent, found.weightIndex))
+  if (!found.softmax || !visit(found.softmax->exponent, found.weightIndex))
+    return false;
+  unsigned products = 0;
+  for (const StreamedProducts::Result &result : found.results) {
+    products += isa<DotGeneralOp>(result.op);
+    if (!isa<DotGeneralOp>(result.op) && result.op != found.softmax->max && result.op != found.softmax->sum)
       return false;
   }
-  if (withSoftmax) {
-    if (!found.softmax)
-      return false;
-    for (StreamedProducts::Result &result : found.results)
-      if (!isa<DotGeneralOp>(result.op) && result.op != found.softmax->max && result.op != found.softmax->sum)
-        return false;
-  }
-  return !found.scores.empty();
+  return products <= 1 && !found.scores.empty();
 }
 
 /// Adds to `ops` all operations between the results and the operations and inputs that are known.

@@ -91,7 +91,10 @@ struct StreamedProducts {
 /// Attribute of streamed kernels.
 inline constexpr llvm::StringLiteral kStreamedAttrName = "streamed";
 
-/// The reduce over dimension `dim` of which `value` is the broadcast, if it is one.
+/// The array without dimension `dim` of which `value` is the broadcast along it, possibly converted; null if it is
+/// none.
+mlir::Value findRowValue(mlir::Value value, int64_t dim);
+/// The same, if that is a reduce over the dimension.
 ReduceOp findBroadcastReduce(mlir::Value value, int64_t dim);
 /// The value behind conversions between float types.
 mlir::Value skipConverts(mlir::Value value);

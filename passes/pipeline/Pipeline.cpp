@@ -69,8 +69,9 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == Backend::Gpu;
-    if (isGpu && options.hasMatrixUnits)
-      passes.addPass(createStreamProducts({.sharedBytes = options.sharedBytes}));
+    bool warpgroups = options.matrixUnit == MatrixUnit::Warpgroup;
+    if (isGpu && options.matrixUnit != MatrixUnit::None)
+      passes.addPass(createStreamProducts({.sharedBytes = options.sharedBytes, .warpgroups = warpgroups}));
     passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());
@@ -78,7 +79,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());
     if (isGpu)
-      passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes}));
+      passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes, .warpgroups = warpgroups}));
     passes.addPass(createVerifyKernels());
     arriveAt(Stage::Kernels);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/spmd/Location.h"
+#include "passes/kernel/MatrixUnit.h"
 #include "passes/pipeline/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -36,8 +37,8 @@ struct PipelineOptions {
   Backend backend = Backend::Cpu;
   /// Backend::Gpu: shared memory that a block may have.
   int64_t sharedBytes = 48 * 1024;
-  /// Backend::Gpu: the chip multiplies tiles (sm_80 and newer), so attention is streamed.
-  bool hasMatrixUnits = false;
+  /// Backend::Gpu: how the chip multiplies tiles. None: attention is not streamed.
+  MatrixUnit matrixUnit = MatrixUnit::None;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
   /// Receives the module after every pass; may be null.

@@ -36,7 +36,7 @@ const std::map<std::string, Change> &changes() {
       {"function", [](CompileOptions &o) { o.frontend.function = "other"; }},
       {"backend", [](CompileOptions &o) { o.pipeline.backend = Backend::Gpu; }},
       {"shared memory", [](CompileOptions &o) { o.pipeline.sharedBytes = 1; }},
-      {"matrix units", [](CompileOptions &o) { o.pipeline.hasMatrixUnits = true; }},
+      {"matrix units", [](CompileOptions &o) { o.pipeline.matrixUnit = MatrixUnit::Warp; }},
       {"bytes to free", [](CompileOptions &o) { o.pipeline.bytesToFree = 1; }},
       {"starts early", [](CompileOptions &o) { o.pipeline.startsEarly = false; }},
       {"latency", [](CompileOptions &o) { o.costModel.link.latencyMicroseconds = 11; }},

@@ -2,6 +2,8 @@
 
 #include "tests/passes/gpu/GpuAssemblyHelper.h"
 
+#include "tests/passes/gpu/GpuMatricesHelper.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -31,6 +33,15 @@ public:
     // LLVM doubles dollar signs.
     for (size_t at = text.find("$$"); at != std::string::npos; at = text.find("$$", at))
       text.replace(at, 2, "%");
+    // An operand with the constraint "0" is the first value of result 0.
+    unsigned operand = 0;
+    for (const llvm::InlineAsm::ConstraintInfo &constraint :
+         llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->ParseConstraints())
+      if (constraint.Type == llvm::InlineAsm::isInput) {
+        if (std::isdigit(static_cast<unsigned char>(constraint.Codes.front().front())))
+          registers["$" + constraint.Codes.front()] = call.getArgOperand(operand);
+        ++operand;
+      }
     for (StringRef statement : llvm::split(text, ';')) {
       statement = statement.trim();
       // Braces around statements; those around halves of a register follow an opcode.
@@ -101,6 +112,10 @@ private:
     auto [opcode, rest] = statement.split(statement.find('\t') < statement.find(' ') ? '\t' : ' ');
     llvm::SmallVector<StringRef> operands = splitOperands(rest), parts;
     opcode.split(parts, '.');
+    if (parts[0] == "fence" || (parts[0] == "wgmma" && parts[1] != "mma_async"))
+      return true; // Products are executed at once, and copies once they are finished.
+    if (parts[0] == "wgmma")
+      return multiply(parts, operands);
     llvm::Type *type = typeOf(parts.back());
     if (!type || operands.size() < 2)
       return false;
@@ -148,6 +163,50 @@ private:
     return write(operands[0], read(operands[1], type));
   }
 
+  /// wgmma.mma_async.sync.aligned.m64nNk16.f32.TYPE.TYPE {sums}, left, right, accumulates, 1, 1[, 0], isTransposed
+  bool multiply(llvm::ArrayRef<StringRef> parts, llvm::ArrayRef<StringRef> operands) {
+    WarpgroupProduct product;
+    StringRef shape = parts[4];
+    if (!shape.consume_front("m64n") || !shape.consume_back("k16") || shape.getAsInteger(10, product.columns) ||
+        operands.size() < 7 || operands[4] != "1" || operands[5] != "1")
+      return false;
+    product.isBf16 = parts.back() == "bf16";
+    product.isLeftInRegisters = operands[1].starts_with("{");
+    product.isRightTransposed = operands.back() == "1";
+    llvm::Type *i32 = b.getInt32Ty(), *f32 = b.getFloatTy();
+    int sums = product.columns / 2, first = WarpgroupProduct::kLeftWords + WarpgroupProduct::kRightWords;
+    llvm::BasicBlock &entryBlock = call.getFunction()->getEntryBlock();
+    Value *words = llvm::IRBuilder<>(&entryBlock, entryBlock.begin()).CreateAlloca(i32, b.getInt32(first + sums));
+    auto store = [&](int position, Value *value) {
+      if (value)
+        b.CreateStore(value, b.CreateConstGEP1_32(i32, words, position))->setAlignment(llvm::Align(4));
+      return value != nullptr;
+    };
+    auto listOf = [](StringRef text) { return splitOperands(text.substr(1, text.size() - 2)); };
+    bool isComplete = store(WarpgroupProduct::kLeftWords, read(operands[2], b.getInt64Ty()));
+    if (!product.isLeftInRegisters)
+      isComplete &= store(0, read(operands[1], b.getInt64Ty()));
+    else
+      for (auto [position, name] : llvm::enumerate(listOf(operands[1])))
+        isComplete &= store(static_cast<int>(position), read(name, i32));
+    llvm::SmallVector<StringRef> names = listOf(operands[0]);
+    Value *accumulates = read(operands[3], b.getInt1Ty());
+    if (!isComplete || !accumulates || names.size() != static_cast<size_t>(sums))
+      return false;
+    Value *zero = llvm::ConstantFP::get(f32, 0);
+    for (int i = 0; i < sums; ++i) {
+      auto known = registers.find(names[i].str());
+      Value *before = known == registers.end() ? zero : known->second;
+      store(first + i, b.CreateSelect(accumulates, before, zero));
+    }
+    llvm::FunctionCallee callee = call.getModule()->getOrInsertFunction(
+        (llvm::StringRef(kEmulatedPrefix) + "warpgroup").str(), b.getVoidTy(), i32, b.getPtrTy());
+    b.CreateCall(callee, {b.getInt32(product.encode()), words});
+    for (int i = 0; i < sums; ++i)
+      write(names[i], b.CreateLoad(f32, b.CreateConstGEP1_32(i32, words, first + i)));
+    return true;
+  }
+
   /// cvt.rn.bf16x2.f32 and cvt.rn.f16x2.f32: the first operand becomes the high half.
   bool packHalves(StringRef name, StringRef target, llvm::ArrayRef<Value *> values) {
     StringRef conversion = name == "bf16x2" ? "f2bf16.rn" : name == "f16x2" ? "f2h.rn" : "";
@@ -175,6 +234,8 @@ private:
                          .Case("gtu", llvm::CmpInst::FCMP_UGT)
                          .Case("geu", llvm::CmpInst::FCMP_UGE)
                          .Default(llvm::CmpInst::BAD_FCMP_PREDICATE);
+    if (values[0]->getType()->isIntegerTy() && name == "ne")
+      return write(target, b.CreateICmpNE(values[0], values[1]));
     if (predicate == llvm::CmpInst::BAD_FCMP_PREDICATE || !values[0]->getType()->isFloatingPointTy())
       return false;
     return write(target, b.CreateFCmp(predicate, values[0], values[1]));
@@ -182,6 +243,8 @@ private:
 
   /// add, addc, sub, subc; mul, mad, madc with lo or hi; `cc` keeps the carry. Unsigned 32 bits, computed in 64.
   bool computeInteger(llvm::ArrayRef<StringRef> parts, StringRef target, llvm::ArrayRef<Value *> values) {
+    if (parts[0] == "add" && parts.back() == "s64")
+      return write(target, b.CreateAdd(values[0], values[1]));
     if (parts.back() != "u32")
       return false;
     llvm::SmallVector<Value *> wide;

@@ -99,7 +99,10 @@ struct GpuEmulator::State {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<void *, uint64_t>> shared;
   std::map<std::string, int64_t> argumentCounts; ///< By kernel.
-  char *launchShared = nullptr;
+  bool hasLaunchShared = false;
+  /// Descriptors hold addresses of 18 bits: at such a multiple these are offsets.
+  std::unique_ptr<char, decltype(&std::free)> launchShared{
+      static_cast<char *>(std::aligned_alloc(kLaunchBytes, kLaunchBytes)), &std::free};
   std::map<int32_t, std::unique_ptr<GpuBlock>> blocks; ///< By the number of threads.
 };
 
@@ -196,15 +199,15 @@ static std::string prepare(llvm::Module &module, std::vector<std::pair<std::stri
     return "instructions that the emulator does not know:" + unknown;
   if (llvm::GlobalVariable *ofLaunch = module.getGlobalVariable(kLaunchShared)) {
     auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kLaunchBytes);
+    // A declaration: the memory is that of State.
     auto *memory = new llvm::GlobalVariable(module, type, /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
                                             nullptr, "", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
-    memory->setAlignment(ofLaunch->getAlign());
     memory->takeName(ofLaunch);
     ofLaunch->replaceAllUsesWith(memory);
     ofLaunch->eraseFromParent();
   }
   for (llvm::GlobalVariable &global : module.globals())
-    if (global.getAddressSpace() == kSharedSpace) {
+    if (global.getAddressSpace() == kSharedSpace && global.getName() != kLaunchShared) {
       global.setLinkage(llvm::GlobalValue::ExternalLinkage);
       shared.emplace_back(global.getName().str(), module.getDataLayout().getTypeAllocSize(global.getValueType()));
       global.setInitializer(llvm::Constant::getNullValue(global.getValueType()));
@@ -246,6 +249,7 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   for (const llvm::Function &function : *module)
     if (!function.isDeclaration() && !function.hasLocalLinkage())
       argumentCounts[function.getName().str()] = static_cast<int64_t>(function.arg_size());
+  hasLaunchShared = module->getGlobalVariable(kLaunchShared) != nullptr;
   std::vector<std::pair<std::string, uint64_t>> names;
   if (std::string problem = prepare(*module, names); !problem.empty())
     return problem;
@@ -256,6 +260,8 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   };
   for (const GpuIntrinsic &intrinsic : knownIntrinsics())
     add(intrinsic.name, intrinsic.function);
+  symbols[jit->mangleAndIntern(kLaunchShared)] = {llvm::orc::ExecutorAddr::fromPtr(launchShared.get()),
+                                                  llvm::JITSymbolFlags::Exported};
   llvm::orc::JITDylib &library = jit->getMainJITDylib();
   if (llvm::Error problem = library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
     return fail(std::move(problem));
@@ -270,8 +276,6 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
     if (!address)
       return fail(address.takeError());
     shared.emplace_back(address->toPtr<void *>(), bytes);
-    if (name == kLaunchShared)
-      launchShared = address->toPtr<char *>();
   }
   return "";
 }
@@ -296,13 +300,17 @@ std::string GpuEmulator::launch(const std::string &symbol, int64_t gridBlocks, i
   std::unique_ptr<GpuBlock> &block = state->blocks[blockThreads];
   if (!block)
     block = std::make_unique<GpuBlock>(blockThreads);
+  block->setShared(state->launchShared.get());
   std::vector<void *> pointers = arguments;
   for (int64_t number : order.permute(gridBlocks)) {
     for (auto &[memory, bytes] : state->shared)
       std::memset(memory, kPattern, bytes);
+    if (state->hasLaunchShared)
+      std::memset(state->launchShared.get(), kPattern, kLaunchBytes);
     std::string problem = block->run(entry, pointers.data(), number, order);
-    if (problem.empty() && state->launchShared &&
-        std::any_of(state->launchShared + sharedBytes, state->launchShared + kLaunchBytes,
+    char *ofLaunch = state->launchShared.get();
+    if (problem.empty() && state->hasLaunchShared &&
+        std::any_of(ofLaunch + sharedBytes, ofLaunch + kLaunchBytes,
                     [](char byte) { return static_cast<unsigned char>(byte) != kPattern; }))
       problem = "shared memory is written behind the " + std::to_string(sharedBytes) + " bytes of the launch";
     if (!problem.empty())

@@ -60,6 +60,65 @@ void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16) {
           std::bit_cast<uint32_t>(static_cast<float>(c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]));
 }
 
+namespace {
+
+/// A factor in shared memory: fields of a descriptor with 128-byte swizzle.
+class SharedFactor {
+public:
+  SharedFactor(const uint32_t *words, const char *shared) : shared(shared) {
+    uint64_t fields = static_cast<uint64_t>(words[1]) << 32 | words[0];
+    start = (fields & 0x3fff) * 16;
+    panelBytes = (fields >> 16 & 0x3fff) * 16;
+    groupBytes = (fields >> 32 & 0x3fff) * 16;
+  }
+  /// Element `depth` of row `row`, where the contracted elements are adjacent.
+  uint16_t alongRow(int row, int depth) const { return at(row / 8 * groupBytes + row % 8 * 128 + depth * 2); }
+  /// Element `column` of row `depth`, where the columns are adjacent.
+  uint16_t acrossRows(int column, int depth) const {
+    return at(column / 64 * panelBytes + column % 64 * 2 + depth / 8 * groupBytes + depth % 8 * 128);
+  }
+
+private:
+  uint16_t at(uint64_t offset) const {
+    uint64_t address = start + offset;
+    address ^= (address >> 7 & 7) << 4;
+    uint16_t element = 0;
+    std::memcpy(&element, shared + address, sizeof(element));
+    return element;
+  }
+
+  const char *shared;
+  uint64_t start = 0, panelBytes = 0, groupBytes = 0;
+};
+
+} // namespace
+
+void WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const char *shared, int warp) const {
+  double a[kRows][kDepth];
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int word = 0; word < 4; ++word)
+      for (int i = 0; i < 2; ++i) {
+        int row = lane / 4 + word % 2 * 8, depth = lane % 4 * 2 + word / 2 * 8 + i;
+        uint16_t bits = isLeftInRegisters ? half(lanes[lane][word], i)
+                                          : SharedFactor(lanes[lane], shared).alongRow(warp * kRows + row, depth);
+        a[row][depth] = toDouble(bits, isBf16);
+      }
+  SharedFactor right(lanes[0] + kLeftWords, shared);
+  for (int column = 0; column < columns; ++column) {
+    double b[kDepth];
+    for (int k = 0; k < kDepth; ++k)
+      b[k] = toDouble(isRightTransposed ? right.acrossRows(column, k) : right.alongRow(column, k), isBf16);
+    for (int row = 0; row < kRows; ++row) {
+      uint32_t &word =
+          lanes[row % 8 * 4 + column % 8 / 2][kLeftWords + kRightWords + column / 8 * 4 + row / 8 * 2 + column % 2];
+      double sum = std::bit_cast<float>(word);
+      for (int k = 0; k < kDepth; ++k)
+        sum += a[row][k] * b[k];
+      word = std::bit_cast<uint32_t>(static_cast<float>(sum));
+    }
+  }
+}
+
 GpuCopy GpuCopy::start(void *target, const void *source, uint32_t bytes) {
   std::memset(target, 0xff, kBytes);
   return {target, source, bytes};

@@ -17,6 +17,25 @@ void loadMatrices(const std::vector<uint32_t *> &lanes, bool isTransposed);
 /// mma.m16n8k16 with sums in f32; here each sum is computed in double, and rounded once.
 void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16);
 
+/// A product of wgmma.m64nNk16 as one warp sees it. Words of a lane: the left factor (4 words in registers, or the two
+/// of a descriptor), the right one's descriptor, and N / 2 sums, which become the results.
+struct WarpgroupProduct {
+  int columns = 0;
+  bool isBf16 = false, isLeftInRegisters = false, isRightTransposed = false;
+
+  static constexpr int kLeftWords = 4, kRightWords = 2;
+  static WarpgroupProduct decode(uint32_t flags) {
+    return {static_cast<int>(flags & 0xfff), (flags & 0x1000) != 0, (flags & 0x2000) != 0, (flags & 0x4000) != 0};
+  }
+  uint32_t encode() const {
+    return static_cast<uint32_t>(columns) | (isBf16 ? 0x1000 : 0) | (isLeftInRegisters ? 0x2000 : 0) |
+           (isRightTransposed ? 0x4000 : 0);
+  }
+  /// `shared`: the begin of shared memory, to which addresses in descriptors are relative; `warp`: the number of the
+  /// warp in its warpgroup.
+  void run(const std::vector<uint32_t *> &lanes, const char *shared, int warp) const;
+};
+
 inline constexpr int kMatrixAddressWords = 2, kMatrixOperandWords = 10, kMatrixResultWords = 4;
 
 /// A copy of 16 bytes that has begun (cp.async). Until it is finished, the target holds NaNs, whatever it held before.

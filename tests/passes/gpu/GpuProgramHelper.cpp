@@ -17,7 +17,7 @@ static PipelineOptions optionsFor(const std::string &chip) {
   PipelineOptions options;
   options.backend = Backend::Gpu;
   options.sharedBytes = GpuTarget{chip, ""}.getSharedBytes();
-  options.hasMatrixUnits = GpuTarget{chip, ""}.hasMatrixUnits();
+  options.matrixUnit = GpuTarget{chip, ""}.getMatrixUnit();
   return options;
 }
 
@@ -66,12 +66,15 @@ bool GpuProgram::hasPtxas() {
 std::pair<int, std::string> GpuProgram::assemble([[maybe_unused]] const std::string &ptx) {
   std::string text;
 #ifdef SPMDC_PTXAS
+  // Code for sm_90a alone names it as its target.
+  std::string chip = ptx.find(".target sm_90a") == std::string::npos ? "sm_90" : "sm_90a";
   std::string path = testing::TempDir() + "/spmdc-ptx-XXXXXX";
   int file = mkstemp(path.data());
   if (file < 0 || write(file, ptx.data(), ptx.size()) != static_cast<ssize_t>(ptx.size()))
     return {-1, "cannot write " + path};
   close(file);
-  std::string command = std::string(SPMDC_PTXAS) + " -arch=sm_90 --warn-on-spills -v -o /dev/null " + path + " 2>&1";
+  std::string command =
+      std::string(SPMDC_PTXAS) + " -arch=" + chip + " --warn-on-spills -v -o /dev/null " + path + " 2>&1";
   FILE *pipe = popen(command.c_str(), "r");
   std::array<char, 4096> buffer;
   while (size_t count = pipe ? fread(buffer.data(), 1, buffer.size(), pipe) : 0)

@@ -90,7 +90,7 @@ void GpuBlock::resolveMatrices(int32_t first, int32_t last) {
   MatrixKind kind = fibers[first].matrices;
   std::vector<uint32_t *> lanes;
   for (int32_t t = first; t < last; ++t) {
-    if (fibers[t].matrices != kind || last - first != kWarp)
+    if (fibers[t].matrices != kind || fibers[t].product != fibers[first].product || last - first != kWarp)
       problem = "the lanes of a warp execute different instructions on matrices";
     lanes.push_back(fibers[t].words);
     fibers[t].matrices = MatrixKind::None;
@@ -98,6 +98,9 @@ void GpuBlock::resolveMatrices(int32_t first, int32_t last) {
   }
   if (!problem.empty())
     return;
+  // A warp's part needs nothing of the other three, which execute the same product at their own time.
+  if (kind == MatrixKind::Warpgroup)
+    return WarpgroupProduct::decode(fibers[first].product).run(lanes, shared, first / kWarp % 4);
   if (kind == MatrixKind::Load || kind == MatrixKind::LoadTransposed)
     loadMatrices(lanes, kind == MatrixKind::LoadTransposed);
   else
@@ -230,6 +233,10 @@ struct GpuThreadIntrinsics {
   static bool isAny(int32_t, bool condition) {
     return shuffle(static_cast<int32_t>(GpuBlock::ShuffleKind::Any), condition, 0, 0);
   }
+  static void multiplyInWarpgroup(uint32_t product, uint32_t *words) {
+    GpuBlock::active->current->product = product;
+    exchangeMatrices(static_cast<int32_t>(GpuBlock::MatrixKind::Warpgroup), words);
+  }
   static void startPart(void *target, const void *source, uint32_t bytes) {
     GpuBlock::active->current->copies.push_back(GpuCopy::start(target, source, bytes));
   }
@@ -261,6 +268,7 @@ std::vector<GpuIntrinsic> getThreadIntrinsics() {
           {"barrier0", reinterpret_cast<void *>(&All::waitAtBarrier)},
           {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
           {"shuffle", reinterpret_cast<void *>(&All::shuffle)},
+          {"warpgroup", reinterpret_cast<void *>(&All::multiplyInWarpgroup)},
           {"vote.any.sync", reinterpret_cast<void *>(&All::isAny)},
           {"matrices", reinterpret_cast<void *>(&All::exchangeMatrices)},
           {"cp.async.cg.shared.global.16", reinterpret_cast<void *>(&All::startCopy)},

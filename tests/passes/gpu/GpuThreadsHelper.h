@@ -45,8 +45,11 @@ public:
   /// Runs a kernel as block number `block`; returns an error, or an empty string.
   std::string run(void (*kernel)(void **), void **arguments, int64_t block, ThreadOrder &order);
 
+  /// The begin of shared memory, for instructions that address it by numbers.
+  void setShared(const char *memory) { shared = memory; }
+
   enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down, Any };
-  enum class MatrixKind : int32_t { None, Load, LoadTransposed, MultiplyBf16, MultiplyF16 };
+  enum class MatrixKind : int32_t { None, Load, LoadTransposed, MultiplyBf16, MultiplyF16, Warpgroup };
 
 private:
   friend struct GpuThreadIntrinsics;
@@ -58,6 +61,7 @@ private:
     ShuffleKind kind = ShuffleKind::Butterfly;
     uint32_t value = 0, offset = 0, clamp = 0;
     MatrixKind matrices = MatrixKind::None; ///< If not None, the shuffle is an instruction on matrices:
+    uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
     std::vector<GpuCopy> copies;            ///< Started and not finished.
   };
@@ -81,6 +85,7 @@ private:
   void **arguments = nullptr;
   void *scheduler = nullptr; ///< Its stack pointer while a fiber runs.
   std::string problem;
+  const char *shared = nullptr;
 };
 
 /// The instructions about threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) implements all of shfl.sync,
