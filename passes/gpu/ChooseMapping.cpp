@@ -11,8 +11,10 @@ namespace spmdc {
 namespace {
 
 constexpr int64_t kFlatThreads = 256, kRowThreads = 128, kMaxGroupThreads = 256, kMaxThreads = 1024;
-/// Threads of a block whose rows are one warp each.
+/// Threads of a block that has several rows.
 constexpr int64_t kShortRowThreads = 256;
+/// Adjacent threads of a short row read at least this many adjacent bytes: two sectors of memory.
+constexpr int64_t kSegmentBytes = 64;
 /// Bytes of the widest memory instruction.
 constexpr int64_t kVectorBytes = 16;
 constexpr int64_t kMaxVector = 8;
@@ -177,14 +179,16 @@ private:
       most = std::max(most, domain.getExtent() / inner.vector);
     int64_t extent = rowExtent();
     int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
-    mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), kWarpThreads, kMaxGroupThreads);
+    mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), chooseFewestThreads(), kMaxGroupThreads);
     // More threads if there are few rows, or if only more threads have registers for all kept values.
     int64_t threads = chooseThreadsThatKeep(mapping.threadsPerRow);
     if (mapping.threadsPerRow == kMaxGroupThreads && extent < kFewBlocks && isSimpleBody)
       threads = kMaxThreads;
     mapping.threadsPerRow = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), mapping.threadsPerRow, threads);
-    mapping.rowsPerBlock =
-        mapping.threadsPerRow == kWarpThreads ? std::clamp<int64_t>(extent, 1, kShortRowThreads / kWarpThreads) : 1;
+    if (mapping.threadsPerRow <= kWarpThreads)
+      mapping.rowsPerBlock =
+          std::clamp<int64_t>(llvm::alignTo(extent, kWarpThreads / mapping.threadsPerRow),
+                              kWarpThreads / mapping.threadsPerRow, kShortRowThreads / mapping.threadsPerRow);
     mapping.blockThreads = mapping.threadsPerRow * mapping.rowsPerBlock;
     mapping.gridBlocks = ceilDiv(extent, mapping.rowsPerBlock);
     for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {
@@ -207,6 +211,28 @@ private:
         cacheBytes > 0 && cacheBytes <= std::max(kMaxSharedCache, ScheduleTraits::forGpu(sharedBytes).loadedBytes);
     if (mapping.hasSharedCaches && cacheBytes > kMaxSharedCache)
       mapping.sharedBytes = cacheBytes;
+  }
+
+  /// Returns the fewest threads for a row of this kernel, at most a warp. Four accesses of 16 bytes by each thread are
+  /// 32 KiB in flight for the 512 threads for which a multiprocessor has room at least (ConvertToNvvm.cpp), and a few
+  /// threads need fewer shuffles for each row. A warp for each row of 256 bytes left half of the lanes idle, and read
+  /// memory at 58 to 77 % of a copy's rate (row_sums_narrow in benchmarks/RESULTS.md).
+  int64_t chooseFewestThreads() const {
+    int64_t groups = 1, vector = 1, elementBytes = 1;
+    for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
+      if (int64_t count = domain.getExtent() / inner.vector; count > groups)
+        std::tie(groups, vector) = std::pair(count, inner.vector);
+    for (const KernelSchedule::Load &load : schedule.loads)
+      if (dependsOnRow(load.index))
+        elementBytes = std::max(elementBytes, byteSizeOf(load.value));
+    bool hasScans = llvm::any_of(schedule.stages, [](const auto &stage) { return !stage.scans.empty(); });
+    if (hasScans)
+      return kWarpThreads;
+    int64_t fewest = std::min<int64_t>(llvm::PowerOf2Ceil(groups), kWarpThreads);
+    while (!isHeavyBody && fewest > 1 && rowExtent() * (fewest / 2) >= kWantedThreads &&
+           fewest / 2 * vector * elementBytes >= kSegmentBytes)
+      fewest /= 2;
+    return fewest;
   }
 
   /// Returns `wanted` threads for a row or more, so that its kept values fit into registers; if no number suffices,

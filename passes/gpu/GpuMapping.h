@@ -7,7 +7,8 @@
 //   Flat          element-wise work: a thread computes `vector` neighbours of the last row dimension.
 //   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows, `strips` threads a
 //                 row, which are a multiple of a block's lanes apart.
-//   GroupPerRow   reductions over the last dimension: a warp a row, several rows a block; long rows have a block each.
+//   GroupPerRow   reductions over the last dimension: a warp or some of its lanes a row, several rows a block; long
+//                 rows have a block each.
 //   Tiles         transposes: a block computes a square, what it reads crosswise goes through shared memory.
 //
 //===----------------------------------------------------------------------===//
@@ -31,7 +32,7 @@ struct GpuMapping {
   /// ThreadPerRow: the number of threads of a block that share a row, where thread s takes elements s, s + strips, s +
   /// 2 strips, ... of its domain; and the number of elements that a thread loads ahead (`batch`).
   int64_t strips = 1, batch = 1;
-  /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
+  /// GroupPerRow: threads that share a row (a power of two: a part of a warp, or full warps), and rows of one block.
   int64_t threadsPerRow = 1, rowsPerBlock = 1;
   /// GroupPerRow: for each domain, the adjacent elements of a thread (as `vector`), its rounds, and the rounds that it
   /// loads ahead (`batch`). A few rounds are unrolled.

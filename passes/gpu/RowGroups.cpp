@@ -1,6 +1,7 @@
 //===- RowGroups.cpp - rows that several threads share --------------------===//
 //
-// A warp or a block computes a row together; shuffles and shared memory combine the reductions of its threads.
+// Some lanes of a warp, a warp, or a block compute a row together; shuffles and shared memory combine the reductions of
+// its threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,15 @@ using namespace mlir;
 namespace spmdc {
 
 void GpuKernel::emitGroupPerRow(Value blockNumber) {
-  int64_t extent = rowExtent(), rows = mapping.rowsPerBlock;
-  warp = code.divRem(thread, kWarpThreads, mapping.blockThreads).first;
-  warpLane = code.divRem(thread, kWarpThreads, mapping.blockThreads).second;
-  lane = rows == 1 ? thread : warpLane;
-  Value row = rows == 1 ? blockNumber : code.add(code.mul(blockNumber, rows), warp);
+  int64_t extent = rowExtent(), rows = mapping.rowsPerBlock, threads = mapping.threadsPerRow;
+  std::tie(warp, warpLane) = code.divRem(thread, kWarpThreads, mapping.blockThreads);
+  lane = thread;
+  Value row = blockNumber;
+  if (rows > 1) {
+    auto [rowOfBlock, laneOfRow] = code.divRem(thread, threads, mapping.blockThreads);
+    lane = laneOfRow;
+    row = code.add(code.mul(blockNumber, rows), rowOfBlock);
+  }
   auto emitRow = [&] {
     Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
     if (last)
@@ -29,12 +34,16 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
         emitScanOfGroup(scan, stage.domain);
     }
   };
-  // The threads of a row are full warps, so this condition is uniform in a warp: no barrier or shuffle runs in a part
-  // of one.
-  if (extent % rows)
-    code.ifThen(code.isLess(row, extent), emitRow);
-  else
-    code.inScope(emitRow);
+  // If the threads of a row are full warps, this condition is uniform in a warp: no barrier or shuffle runs in a part
+  // of one. Otherwise threads beyond the last row compute it again, and store nothing.
+  if (extent % rows && threads % kWarpThreads == 0)
+    return code.ifThen(code.isLess(row, extent), emitRow);
+  if (extent % rows) {
+    storesHere = code.isLess(row, extent);
+    row = b.create<arith::SelectOp>(loc, storesHere, row, emitter.emitConstant(extent - 1));
+  }
+  code.inScope(emitRow);
+  storesHere = nullptr;
 }
 
 void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
@@ -93,9 +102,9 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   reduceOverGroup(stage, inner.vector);
 }
 
-/// Combines the sums of the threads of a row: adjacent elements, then the warp, then the warps. Each lane takes the sum
-/// of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds them up: one value is live for
-/// each reduction, for any number of warps.
+/// Combines the sums of the threads of a row: adjacent elements, then the warp (or its lanes for the row), then the
+/// warps. Each lane takes the sum of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds
+/// them up: one value is live for each reduction, for any number of warps.
 void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
   int64_t warps = mapping.threadsPerRow / kWarpThreads;
   SmallVector<Value> values, shared;
@@ -108,7 +117,8 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
     for (size_t count = sums.size(); count > 1; count /= 2)
       for (size_t i = 0; i < count / 2; ++i)
         sums[i] = combineElements(b, loc, type, op.getKind(), sums[i], sums[i + count / 2], false);
-    values.push_back(code.reduceWarp(type, op.getKind(), sums[0]));
+    values.push_back(
+        code.reduceWarp(type, op.getKind(), sums[0], std::min<int64_t>(mapping.threadsPerRow, kWarpThreads)));
   }
   if (warps > 1 && !values.empty()) {
     for (const KernelSchedule::Reduction &reduction : stage.reductions)

@@ -112,6 +112,34 @@ TEST(GpuLargeShape, SumsOfEverything) {
     check(oneOperation("reduce sum %x dims [1]", "i32[3, " + size + "]", "i32[3]"), InputKind::Wild);
 }
 
+// Rows that some lanes of a warp share: all of them in use or not, with rows left for a last block, and so many rows
+// that a thread takes several rounds.
+TEST(GpuLargeShape, SumsOfNarrowRows) {
+  for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{
+           {"3", "20"}, {"77", "12"}, {"65", "64"}, {"33", "31"}, {"40001", "56"}}) {
+    std::string from = "[" + rows + ", " + size + "]", to = "[" + rows + "]";
+    check(oneOperation("reduce sum %x dims [1]", "i32" + from, "i32" + to), InputKind::Wild);
+    check(oneOperation("reduce max %x dims [1]", "bf16" + from, "bf16" + to), InputKind::Wild);
+  }
+}
+
+TEST(GpuLargeShape, SoftmaxOfNarrowRows) {
+  SKIP_WITHOUT_LIBDEVICE();
+  check(softmaxProgram("40001", "32"), InputKind::Ordinary, {.ulps = 16});
+}
+
+// The threads beyond the last row may read elements of it that its own threads have overwritten.
+TEST(GpuLargeShape, NarrowRowsAreReadBeforeTheyAreWritten) {
+  std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array<i32[77]>) {
+    %m = array.reduce max %x dims [1] : $t -> <i32[77]>
+    %mb = array.broadcast_in_dim %m dims [0] : <i32[77]> -> $t
+    %d = array.subtract %x, %mb : $t
+    return %d, %m : !spmd.array$t, !spmd.array<i32[77]>
+  })",
+                                {{"$t", "<i32[77, 12]>"}});
+  EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 1);
+}
+
 // Values computed from a column's sums, and values stored for each element: the strips of a column share both.
 TEST(GpuLargeShape, CentredColumns) {
   for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{{"300", "130"}, {"65", "1"}, {"1", "9"}})

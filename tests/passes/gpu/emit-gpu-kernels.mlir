@@ -26,9 +26,21 @@ plan.kernel @relu(%x: !spmd.array<f32[1000]>) {
 // CHECK-NOT: gpu.barrier
 // CHECK-COUNT-5: gpu.shuffle xor
 // CHECK-NOT: gpu.{{shuffle|barrier}}
-plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 32]>) {
-  %0 = array.reduce sum %x dims [1] : <i32[8, 32]> -> <i32[8]>
+plan.kernel @row_of_a_warp(%x: !spmd.array<i32[8, 128]>) {
+  %0 = array.reduce sum %x dims [1] : <i32[8, 128]> -> <i32[8]>
   plan.return %0 : !spmd.array<i32[8]>
+}
+
+// A row of four lanes: two shuffles. The threads beyond the last row take part in them, and store nothing.
+// CHECK-LABEL: gpu.func @row_of_lanes
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[ROW:.*]], %{{.*}} : i64
+// CHECK: arith.select %[[INSIDE]], %[[ROW]]
+// CHECK-COUNT-2: gpu.shuffle xor
+// CHECK-NOT: gpu.{{shuffle|barrier}}
+// CHECK: llvm.cond_br %[[INSIDE]]
+plan.kernel @row_of_lanes(%x: !spmd.array<i32[70001, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <i32[70001, 64]> -> <i32[70001]>
+  plan.return %0 : !spmd.array<i32[70001]>
 }
 
 // A row of eight warps: their sums go through shared memory, and each warp adds them up in three more shuffles. There

@@ -24,12 +24,42 @@ plan.kernel @short(%x: !spmd.array<f32[1000]>) {
 
 // -----
 
-// A row of 32 elements is one warp, eight rows are one block.
+// A row of 31 elements is one warp, eight rows are one block.
 // CHECK-LABEL: plan.kernel @short_rows
 // CHECK-SAME: mapping = "32 threads a row, 8 rows a block; 1 unrolled rounds of 1{{.*}}; 50 blocks of 256 threads"
 plan.kernel @short_rows(%x: !spmd.array<f32[400, 31]>) {
   %0 = array.reduce sum %x dims [1] : <f32[400, 31]> -> <f32[400]>
   plan.return %0 : !spmd.array<f32[400]>
+}
+
+// -----
+
+// Many short rows: four threads read 64 adjacent bytes of a row at a time, four times.
+// CHECK-LABEL: plan.kernel @narrow_rows
+// CHECK-SAME: mapping = "4 threads a row, 64 rows a block; 4 unrolled rounds of 4{{.*}}; 16384 blocks of 256 threads"
+plan.kernel @narrow_rows(%x: !spmd.array<f32[1048576, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <f32[1048576, 64]> -> <f32[1048576]>
+  plan.return %0 : !spmd.array<f32[1048576]>
+}
+
+// -----
+
+// The same of 16 bits, whose rows have 128 bytes.
+// CHECK-LABEL: plan.kernel @narrow_rows_of_halves
+// CHECK-SAME: mapping = "4 threads a row, 64 rows a block; 2 unrolled rounds of 8{{.*}}; 16384 blocks of 256 threads"
+plan.kernel @narrow_rows_of_halves(%x: !spmd.array<bf16[1048576, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <bf16[1048576, 64]> -> <bf16[1048576]>
+  plan.return %0 : !spmd.array<bf16[1048576]>
+}
+
+// -----
+
+// Fewer rows get more threads each, but no more than they have accesses. Blocks consist of full warps.
+// CHECK-LABEL: plan.kernel @few_narrow_rows
+// CHECK-SAME: mapping = "16 threads a row, 4 rows a block; 1 unrolled rounds of 4{{.*}}; 1 blocks of 64 threads"
+plan.kernel @few_narrow_rows(%x: !spmd.array<f32[3, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <f32[3, 64]> -> <f32[3]>
+  plan.return %0 : !spmd.array<f32[3]>
 }
 
 // -----
