@@ -67,7 +67,7 @@ struct Compiler::State : CompileMessages {
       gpu = std::move(*named);
       gpu->toolkit = options.cudaToolkit;
       options.pipeline.backend = Backend::Gpu;
-      options.pipeline.sharedBytes = gpu->getSharedBytes();
+      options.pipeline.gpu = gpu->getLimits();
       options.pipeline.hasMatrixUnits = gpu->hasMatrixUnits();
       return;
     }

@@ -89,8 +89,8 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
       options;
-  const auto &[backend, sharedBytes, hasMatrixUnits, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly,
-               remarks, propagationLog, isWanted] = pipeline;
+  const auto &[backend, gpu, hasMatrixUnits, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks,
+               propagationLog, isWanted] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)
@@ -98,7 +98,7 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   KeyText key;
   try {
     key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
-                sharedBytes, hasMatrixUnits, bytesToFree, growsCarries, startsEarly, costModel,
+                gpu.sharedBytes, gpu.clusterBlocks, hasMatrixUnits, bytesToFree, growsCarries, startsEarly, costModel,
                 reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget, target, optimizationLevel,
                 cudaToolkit, libdeviceOf(options));
   } catch (const spmd::Error &) {

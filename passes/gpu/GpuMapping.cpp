@@ -61,7 +61,11 @@ std::string GpuMapping::str() const {
     os << ", " << batch << " elements ahead";
     break;
   case Kind::GroupPerRow:
-    os << threadsPerRow << " threads a row, " << rowsPerBlock << " rows a block";
+    os << threadsPerRow << " threads a row, ";
+    if (clusterBlocks > 1)
+      os << clusterBlocks << " blocks a row";
+    else
+      os << rowsPerBlock << " rows a block";
     for (const DomainMapping &domain : domains)
       os << "; " << domain.rounds << (domain.isUnrolled ? " unrolled" : "") << " rounds of " << domain.vector;
     if (hasSharedCaches)

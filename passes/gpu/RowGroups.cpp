@@ -1,7 +1,7 @@
 //===- RowGroups.cpp - rows that several threads share --------------------===//
 //
-// Some lanes of a warp, a warp, or a block compute a row together; shuffles and shared memory combine the reductions of
-// its threads.
+// Some lanes of a warp, a warp, a block, or a cluster of blocks compute a row together; shuffles and shared memory
+// combine the reductions of its threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,13 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
     auto [rowOfBlock, laneOfRow] = code.divRem(thread, threads, mapping.blockThreads);
     lane = laneOfRow;
     row = code.add(code.mul(blockNumber, rows), rowOfBlock);
+  }
+  if (mapping.clusterBlocks > 1) {
+    std::tie(row, clusterRank) = code.divRem(blockNumber, mapping.clusterBlocks, mapping.gridBlocks);
+    lane = code.add(code.mul(clusterRank, mapping.blockThreads), thread);
+    // The first exchange waits for it: until then all blocks of the cluster have begun, and their memory exists.
+    code.arriveAtCluster();
+    hasArrived = true;
   }
   auto emitRow = [&] {
     Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
@@ -44,6 +51,21 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
   }
   code.inScope(emitRow);
   storesHere = nullptr;
+  waitForCluster();
+}
+
+void GpuKernel::waitForCluster() {
+  if (hasArrived)
+    code.waitForCluster();
+  hasArrived = false;
+}
+
+void GpuKernel::rowBarrier() {
+  if (mapping.clusterBlocks == 1)
+    return code.rowBarrier(mapping.threadsPerRow);
+  waitForCluster();
+  code.arriveAtCluster();
+  code.waitForCluster();
 }
 
 void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
@@ -55,7 +77,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
   // One thread of the row may write where all threads read before.
   if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
-    code.rowBarrier(threads);
+    rowBarrier();
   clearAccumulators(stage, inner.vector);
   // Emits `count` rounds from number `round` on; `group` is the first group of the row that this thread takes.
   auto emitRounds = [&](Value group, Value round, int64_t count) {
@@ -106,7 +128,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
 /// warps. Each lane takes the sum of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds
 /// them up: one value is live for each reduction, for any number of warps.
 void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
-  int64_t warps = mapping.threadsPerRow / kWarpThreads;
+  int64_t warps = mapping.threadsPerRow / mapping.clusterBlocks / kWarpThreads;
   SmallVector<Value> values, shared;
   for (const KernelSchedule::Reduction &reduction : stage.reductions) {
     ReduceOp op = reduction.op;
@@ -136,8 +158,34 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
       value = code.reduceWarp(type, op.getKind(), code.load(memory, accumulatorTypeOf(op), place), warps);
     }
   }
+  reduceOverCluster(stage, values);
   for (auto [reduction, value] : llvm::zip(stage.reductions, values))
     rowValues[reduction.op] = {{value, emitter.getDepth()}};
+}
+
+/// Each block writes its sums to the shared memory of all blocks of the cluster, so that after one barrier every warp
+/// adds up the blocks from its own memory, and no block reads another one's memory, which would have to wait at its
+/// end.
+void GpuKernel::reduceOverCluster(const KernelSchedule::Stage &stage, MutableArrayRef<Value> values) {
+  int64_t blocks = mapping.clusterBlocks;
+  if (blocks == 1 || values.empty())
+    return;
+  SmallVector<Value> shared;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions)
+    shared.push_back(code.allocateShared(accumulatorTypeOf(reduction.op), blocks));
+  waitForCluster();
+  code.ifThen(code.isLess(thread, blocks), [&] {
+    for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values))
+      code.store(code.addressInBlock(memory, thread), accumulatorTypeOf(reduction.op), clusterRank, value);
+  });
+  code.arriveAtCluster();
+  code.waitForCluster();
+  Value place = code.divRem(warpLane, blocks, kWarpThreads).second;
+  for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values)) {
+    ReduceOp op = reduction.op;
+    value = code.reduceWarp(op.getType().getElementType(), op.getKind(),
+                            code.load(memory, accumulatorTypeOf(op), place), blocks);
+  }
 }
 
 /// A scan in rounds, with some adjacent elements for each thread: in sequence within a thread, by shuffles within a

@@ -70,15 +70,15 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == Backend::Gpu;
     if (isGpu && options.hasMatrixUnits)
-      passes.addPass(createStreamProducts({.sharedBytes = options.sharedBytes}));
-    passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
+      passes.addPass(createStreamProducts({.sharedBytes = options.gpu.sharedBytes}));
+    passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());
-    passes.addPass(createFormKernels({.gpuSharedBytes = isGpu ? options.sharedBytes : 0}));
+    passes.addPass(createFormKernels({isGpu ? options.gpu.sharedBytes : 0, options.gpu.clusterBlocks}));
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());
     if (isGpu)
-      passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes}));
+      passes.addPass(createMapToGpu({options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createVerifyKernels());
     arriveAt(Stage::Kernels);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/spmd/Location.h"
+#include "passes/kernel/GpuLimits.h"
 #include "passes/pipeline/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -34,8 +35,8 @@ enum class Backend { Cpu, Gpu };
 
 struct PipelineOptions {
   Backend backend = Backend::Cpu;
-  /// Backend::Gpu: shared memory that a block may have.
-  int64_t sharedBytes = 48 * 1024;
+  /// Of Backend::Gpu.
+  GpuLimits gpu;
   /// Backend::Gpu: the chip multiplies tiles (sm_80 and newer), so attention is streamed.
   bool hasMatrixUnits = false;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.

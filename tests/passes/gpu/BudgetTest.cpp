@@ -115,8 +115,9 @@ std::vector<Budget> getBudgets() {
       {"transpose of bytes", transpose("i8"), 1, 4, 16, 80},
       {"softmax of f32", softmax("f32", "8192", "4096"), 1, 16, 4, 64},
       {"softmax of bf16", softmax("bf16", "8192", "4096"), 1, 16, 2, 64},
-      {"softmax of long rows of bf16", softmax("bf16", "2048", "32768"), 1, 16, 1, 64},
-      {"softmax of long rows of f32", softmax("f32", "1024", "32768"), 1, 16, 8, 64},
+      {"softmax of long rows of bf16", softmax("bf16", "2048", "32768"), 1, 16, 2, 42},
+      {"softmax of very long rows of f32", softmax("f32", "256", "131072"), 1, 16, 8, 42},
+      {"softmax of long rows of f32", softmax("f32", "1024", "32768"), 1, 16, 4, 42},
   };
 }
 

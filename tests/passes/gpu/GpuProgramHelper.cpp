@@ -16,7 +16,7 @@ namespace spmdc {
 static PipelineOptions optionsFor(const std::string &chip) {
   PipelineOptions options;
   options.backend = Backend::Gpu;
-  options.sharedBytes = GpuTarget{chip, ""}.getSharedBytes();
+  options.gpu = GpuTarget{chip, ""}.getLimits();
   options.hasMatrixUnits = GpuTarget{chip, ""}.hasMatrixUnits();
   return options;
 }
