@@ -67,8 +67,7 @@ struct Compiler::State : CompileMessages {
       gpu = std::move(*named);
       gpu->toolkit = options.cudaToolkit;
       options.pipeline.backend = Backend::Gpu;
-      options.pipeline.sharedBytes = gpu->getSharedBytes();
-      options.pipeline.matrixUnit = gpu->getMatrixUnit();
+      options.pipeline.gpu = gpu->getLimits();
       return;
     }
     if (target->chip.empty())

@@ -30,6 +30,7 @@ struct Kernel {
   SmallVector<bool> isAlone, isReadOnly; ///< By parameter; empty if unknown.
   int32_t blockThreads = 0;              ///< 0 if unknown.
   int32_t residentThreads = kResidentThreads;
+  int64_t clusterBlocks = 1;
 };
 
 Kernel describe(gpu::GPUFuncOp function) {
@@ -42,6 +43,8 @@ Kernel describe(gpu::GPUFuncOp function) {
     kernel.blockThreads = block->front();
   if (auto threads = cast_or_null<IntegerAttr>(function->removeAttr(kResidentThreadsAttrName)))
     kernel.residentThreads = static_cast<int32_t>(threads.getInt());
+  if (auto blocks = cast_or_null<IntegerAttr>(function->removeAttr(kClusterBlocksAttrName)))
+    kernel.clusterBlocks = blocks.getInt();
   return kernel;
 }
 
@@ -84,6 +87,9 @@ class ConvertToNvvmPass : public impl::ConvertToNvvmBase<ConvertToNvvmPass> {
       auto converted = module.lookupSymbol<LLVM::LLVMFuncOp>(kernel.name);
       setArguments(converted, kernel);
       converted->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+      if (kernel.clusterBlocks > 1)
+        converted.setPassthroughAttr(
+            b.getArrayAttr(b.getStrArrayAttr({kClusterDimAttrName, std::to_string(kernel.clusterBlocks)})));
       if (!kernel.blockThreads)
         continue;
       // The register allocation uses the number of threads.

@@ -21,17 +21,18 @@ namespace {
 constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
 /// The oldest version of PTX that supports the chip (and `shfl.sync`), so that drivers from then on accept the code;
-/// and the KiB of shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute
-/// Capability").
+/// the KiB of shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute
+/// Capability"); and the blocks of a cluster that every device of the chip can run (the same, "Thread Block Clusters").
 struct Chip {
   llvm::StringLiteral name, ptx;
   int64_t sharedKiB;
   bool isAmpere = false; ///< It has tanh.approx.f32, cp.async, and mma of bf16: sm_80 and newer.
+  int64_t clusterBlocks = 1;
 };
 constexpr Chip kChips[] = {
-    {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},        {"sm_75", "ptx63", 64},
-    {"sm_80", "ptx70", 163, true}, {"sm_86", "ptx71", 99, true},  {"sm_87", "ptx74", 163, true},
-    {"sm_89", "ptx78", 99, true},  {"sm_90", "ptx78", 227, true}, {"sm_90a", "ptx80", 227, true}};
+    {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},           {"sm_75", "ptx63", 64},
+    {"sm_80", "ptx70", 163, true}, {"sm_86", "ptx71", 99, true},     {"sm_87", "ptx74", 163, true},
+    {"sm_89", "ptx78", 99, true},  {"sm_90", "ptx78", 227, true, 8}, {"sm_90a", "ptx80", 227, true, 8}};
 
 const Chip *findChip(StringRef name) {
   const Chip *chip = llvm::find_if(kChips, [&](const Chip &known) { return known.name == name; });
@@ -86,10 +87,23 @@ public:
     FailureOr<std::string> text = code.emit(llvm::CodeGenFileType::AssemblyFile, /*reducesStrength=*/true);
     if (failed(text))
       return module.emitError("LLVM cannot write PTX for ") << target.chip << code.getErrors();
+    addClusters(*text);
     return text;
   }
 
 private:
+  /// Adds the size of the clusters to the directives of each kernel that has them: a launch then needs no attribute of
+  /// its own. LLVM 19 has no annotation for it.
+  void addClusters(std::string &text) {
+    for (const llvm::Function &function : code.getModule()) {
+      if (!function.hasFnAttribute(kClusterDimAttrName))
+        continue;
+      StringRef blocks = function.getFnAttribute(kClusterDimAttrName).getValueAsString();
+      size_t body = text.find("\n{", text.find((".entry " + function.getName() + "(").str()));
+      text.insert(body, ("\n.explicitcluster\n.reqnctapercluster " + blocks + ", 1, 1").str());
+    }
+  }
+
   ModuleOp module;
   const GpuTarget &target;
   OwningOpRef<ModuleOp> owner;
@@ -116,17 +130,15 @@ spmd::TargetInfo GpuTarget::getInfo() const {
   return info;
 }
 
-int64_t GpuTarget::getSharedBytes() const {
+GpuLimits GpuTarget::getLimits() const {
   const Chip *known = findChip(chip);
-  return known ? known->sharedKiB * 1024 : kMinSharedBytes;
-}
-
-MatrixUnit GpuTarget::getMatrixUnit() const {
-  const Chip *known = findChip(chip);
-  if (!known || !known->isAmpere)
-    return MatrixUnit::None;
+  if (!known)
+    return GpuLimits();
   // Only code for this architecture alone may have wgmma.
-  return known->name == "sm_90a" ? MatrixUnit::Warpgroup : MatrixUnit::Warp;
+  MatrixUnit unit = !known->isAmpere          ? MatrixUnit::None
+                    : known->name == "sm_90a" ? MatrixUnit::Warpgroup
+                                              : MatrixUnit::Warp;
+  return GpuLimits{known->sharedKiB * 1024, known->clusterBlocks, unit};
 }
 
 FailureOr<std::string> emitPtx(ModuleOp module, const GpuTarget &target) {

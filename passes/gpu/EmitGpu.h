@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/kernel/MatrixUnit.h"
+#include "passes/kernel/GpuLimits.h"
 #include "runtime/artifact/Plan.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,10 +24,7 @@ struct GpuTarget {
   /// Fails for chips that this compiler does not support, with a list of those it supports.
   static mlir::FailureOr<GpuTarget> named(llvm::StringRef chip, mlir::Location loc);
   spmd::TargetInfo getInfo() const;
-  /// Shared memory that a block may have, in bytes.
-  int64_t getSharedBytes() const;
-  /// The instructions for streamed kernels.
-  MatrixUnit getMatrixUnit() const;
+  GpuLimits getLimits() const;
 };
 
 /// Returns the PTX of all plan.kernel symbols of the module, which does not change.

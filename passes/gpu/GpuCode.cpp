@@ -160,6 +160,18 @@ void GpuCode::rowBarrier(int64_t threads) {
   b.create<NVVM::SyncWarpOp>(loc, b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(-1)));
 }
 
+void GpuCode::arriveAtCluster() { b.create<NVVM::ClusterArriveOp>(loc, b.getUnitAttr()); }
+
+void GpuCode::waitForCluster() { b.create<NVVM::ClusterWaitOp>(loc, b.getUnitAttr()); }
+
+Value GpuCode::addressInBlock(Value memory, Value block) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value generic = b.create<LLVM::AddrSpaceCastOp>(loc, pointer, memory);
+  Value number = b.create<arith::TruncIOp>(loc, b.getI32Type(), block);
+  return b.create<LLVM::CallIntrinsicOp>(loc, pointer, b.getStringAttr("llvm.nvvm.mapa"), ValueRange{generic, number})
+      .getResult(0);
+}
+
 Value GpuCode::shuffle(Value value, gpu::ShuffleMode mode, int64_t offset) {
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth();

@@ -70,8 +70,15 @@ public:
   mlir::Value getThread(int64_t blockThreads);
   mlir::Value getBlock(int64_t gridBlocks);
   void barrier();
-  /// A barrier for the threads of one row: a warp, or the block.
+  /// A barrier for the threads of one row in a block: a warp, or the block.
   void rowBarrier(int64_t threads);
+  /// The two halves of a barrier of a cluster: what a thread writes before it arrives, threads of all blocks see after
+  /// they have waited. All threads of the cluster must call them in turn.
+  void arriveAtCluster();
+  void waitForCluster();
+  /// The address at which a block of the cluster has what this block has at `memory`, which is shared. The block must
+  /// have begun, and may not end before the access.
+  mlir::Value addressInBlock(mlir::Value memory, mlir::Value block);
   /// Another lane's value of any register type: lane ^ offset, lane - offset, or lane number `offset`.
   mlir::Value shuffle(mlir::Value value, mlir::gpu::ShuffleMode mode, int64_t offset);
   /// Combines the values of every `lanes` neighbours (a power of two) in a butterfly; all lanes get the same bits.

@@ -16,8 +16,7 @@ namespace spmdc {
 
 class GpuKernel {
 public:
-  /// `sharedBytes`: the limit of a block's shared memory.
-  GpuKernel(plan::KernelOp kernel, KernelSchedule schedule, int64_t sharedBytes, mlir::gpu::GPUModuleOp target);
+  GpuKernel(plan::KernelOp kernel, KernelSchedule schedule, const GpuLimits &limits, mlir::gpu::GPUModuleOp target);
 
   /// Adds the gpu.func.
   void emit();
@@ -78,6 +77,12 @@ private:
   void emitGroupPerRow(mlir::Value blockNumber);
   void emitStageOfGroup(const KernelSchedule::Stage &stage);
   void reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector);
+  /// Replaces the values of a block by those of its cluster.
+  void reduceOverCluster(const KernelSchedule::Stage &stage, llvm::MutableArrayRef<mlir::Value> values);
+  /// Waits for the other blocks of the cluster to arrive, if this one has arrived.
+  void waitForCluster();
+  /// A barrier for all threads of a row.
+  void rowBarrier();
   void emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber);
 
   plan::KernelOp kernel;
@@ -91,6 +96,9 @@ private:
   GpuCode code;
 
   mlir::Value thread, lane, warp, warpLane, coordinates;
+  /// The number of this block in its cluster, and whether it has arrived at a barrier of the cluster without waiting.
+  mlir::Value clusterRank;
+  bool hasArrived = false;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::SmallVector<mlir::Value> outputs;
   std::vector<Kept> keptValues;

@@ -7,7 +7,8 @@
 //   Flat          element-wise work: a thread computes `vector` neighbours of the last row dimension.
 //   ThreadPerRow  reductions over leading dimensions: neighbouring threads take neighbouring rows, `strips` threads a
 //                 row, which are a multiple of a block's lanes apart.
-//   GroupPerRow   reductions over the last dimension: a warp a row, several rows a block; long rows have a block each.
+//   GroupPerRow   reductions over the last dimension: a warp or some of its lanes a row, several rows a block; long
+//                 rows have a block each, or a cluster of blocks.
 //   Tiles         transposes: a block computes a square, what it reads crosswise goes through shared memory.
 //
 //===----------------------------------------------------------------------===//
@@ -31,8 +32,9 @@ struct GpuMapping {
   /// ThreadPerRow: the number of threads of a block that share a row, where thread s takes elements s, s + strips, s +
   /// 2 strips, ... of its domain; and the number of elements that a thread loads ahead (`batch`).
   int64_t strips = 1, batch = 1;
-  /// GroupPerRow: threads that share a row (a multiple of a warp), and rows of one block.
-  int64_t threadsPerRow = 1, rowsPerBlock = 1;
+  /// GroupPerRow: threads that share a row (a power of two: a part of a warp, or full warps), rows of one block, and
+  /// blocks that share a row (a cluster).
+  int64_t threadsPerRow = 1, rowsPerBlock = 1, clusterBlocks = 1;
   /// GroupPerRow: for each domain, the adjacent elements of a thread (as `vector`), its rounds, and the rounds that it
   /// loads ahead (`batch`). A few rounds are unrolled.
   struct DomainMapping {
@@ -46,11 +48,12 @@ struct GpuMapping {
   bool hasSharedCaches = false;
   /// Shared memory that the launch has to request, if stage-local caches need more than a kernel may declare.
   int64_t sharedBytes = 0;
+  /// Blocks for which a multiprocessor must have registers; 0: as many as hide the latency of memory by themselves.
+  int64_t residentBlocks = 0;
   /// Tiles: adjacent elements of one access of a thread, and the side of the squares.
   int64_t tileVector = 1, tileSide = kTileThreads;
 
-  /// `sharedBytes`: the limit of a block's shared memory.
-  static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule, int64_t sharedBytes);
+  static GpuMapping choose(const KernelBody &body, const KernelSchedule &schedule, const GpuLimits &limits);
 
   /// True if the output may have the memory of the input (passes/kernel/Overwrites.h): the thread that writes an
   /// element is the only one that reads it, or all threads have read it before a barrier.

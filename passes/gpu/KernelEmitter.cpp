@@ -11,10 +11,9 @@ using namespace mlir;
 
 namespace spmdc {
 
-GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, int64_t sharedBytes, gpu::GPUModuleOp target)
+GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, const GpuLimits &limits, gpu::GPUModuleOp target)
     : kernel(kernel), schedule(std::move(computed)), body(KernelBody::of(kernel)),
-      mapping(GpuMapping::choose(body, schedule, sharedBytes)), target(target), loc(kernel.getLoc()),
-      b(kernel.getContext()),
+      mapping(GpuMapping::choose(body, schedule, limits)), target(target), loc(kernel.getLoc()), b(kernel.getContext()),
       emitter(b, loc, body, schedule,
               {[this](Value input) { return pointers.lookup(input); }, [this](ReduceOp op) { return readRowValue(op); },
                [this](Value value, ArrayRef<IndexExpr> index) { return readKept(value, index); },
@@ -30,6 +29,11 @@ void GpuKernel::emit() {
   auto function = b.create<gpu::GPUFuncOp>(loc, kernel.getSymName(), b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(mapping.blockThreads), 1, 1});
+  if (mapping.clusterBlocks > 1)
+    function->setAttr(kClusterBlocksAttrName, b.getI64IntegerAttr(mapping.clusterBlocks));
+  if (mapping.residentBlocks)
+    function->setAttr(kResidentThreadsAttrName,
+                      b.getI32IntegerAttr(static_cast<int32_t>(mapping.residentBlocks * mapping.blockThreads)));
   describeArguments(function, inputs, buffers);
   Block *entry = &function.getBody().front();
   for (BlockArgument input : block.getArguments())
@@ -269,22 +273,25 @@ LogicalResult emitGpuKernel(plan::KernelOp kernel, gpu::GPUModuleOp target) {
   if (!kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "' is not mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
-  auto limit = kernel->getAttrOfType<IntegerAttr>(kSharedLimitAttrName);
-  int64_t sharedBytes = limit ? limit.getInt() : kMinSharedBytes;
+  GpuLimits limits;
+  if (auto bytes = kernel->getAttrOfType<IntegerAttr>(kSharedLimitAttrName))
+    limits.sharedBytes = bytes.getInt();
+  if (auto blocks = kernel->getAttrOfType<IntegerAttr>(kMaxClusterAttrName))
+    limits.clusterBlocks = blocks.getInt();
   if (kernel->hasAttr(kStreamedAttrName)) {
     FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
     std::optional<StreamTiles> tiles;
     if (succeeded(products))
-      tiles = StreamTiles::choose(*products, sharedBytes, getMatrixUnit(kernel));
+      tiles = StreamTiles::choose(*products, limits.sharedBytes, getMatrixUnit(kernel));
     if (!tiles)
       return failure(); // spmdc-map-to-gpu has reported it.
     StreamedKernel(kernel, std::move(*products), std::move(*tiles), target).emit();
     return success();
   }
-  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(limits));
   if (failed(schedule))
     return failure();
-  GpuKernel(kernel, std::move(*schedule), sharedBytes, target).emit();
+  GpuKernel(kernel, std::move(*schedule), limits, target).emit();
   return success();
 }
 

@@ -25,12 +25,14 @@ private:
     kernel.setGrainAttr(builder.getI64IntegerAttr(1));
     kernel->setAttr(kBlockThreadsAttrName, builder.getI64IntegerAttr(blockThreads));
     kernel->setAttr(kSharedLimitAttrName, builder.getI64IntegerAttr(sharedBytes));
+    kernel->setAttr(kMaxClusterAttrName, builder.getI64IntegerAttr(clusterBlocks));
     if (bytes)
       kernel->setAttr(kSharedBytesAttrName, builder.getI64IntegerAttr(bytes));
     kernel->setAttr("mapping", builder.getStringAttr(text));
   }
 
   void runOnOperation() override {
+    GpuLimits limits{sharedBytes, clusterBlocks};
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
       if (kernel->hasAttr(kStreamedAttrName)) {
         FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
@@ -47,11 +49,11 @@ private:
         map(kernel, tiles->gridBlocks, tiles->getBlockThreads(), tiles->sharedBytes, tiles->str());
         continue;
       }
-      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(sharedBytes));
+      FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel, ScheduleTraits::forGpu(limits));
       if (failed(schedule))
         return signalPassFailure();
       KernelBody body = KernelBody::of(kernel);
-      GpuMapping mapping = GpuMapping::choose(body, *schedule, sharedBytes);
+      GpuMapping mapping = GpuMapping::choose(body, *schedule, limits);
       map(kernel, mapping.gridBlocks, mapping.blockThreads, mapping.sharedBytes, mapping.str());
       setOverwrites(kernel,
                     [&](Value input, unsigned output) { return mapping.canOverwrite(body, *schedule, input, output); });

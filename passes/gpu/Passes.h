@@ -22,4 +22,9 @@ inline constexpr llvm::StringLiteral kReadOnlyAttrName = "spmd.readonly";
 /// Discardable attribute of gpu.func: the threads of the kernel that a multiprocessor must have room for.
 inline constexpr llvm::StringLiteral kResidentThreadsAttrName = "spmd.resident_threads";
 
+/// Discardable attribute of gpu.func: the blocks of a cluster, if the grid consists of clusters; and the attribute of
+/// the function in LLVM IR, which LLVM knows from version 21 on. EmitGpu writes it to the PTX.
+inline constexpr llvm::StringLiteral kClusterBlocksAttrName = "spmd.cluster_blocks";
+inline constexpr llvm::StringLiteral kClusterDimAttrName = "nvvm.cluster_dim";
+
 } // namespace spmdc

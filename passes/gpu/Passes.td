@@ -12,8 +12,9 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
     Chooses each kernel's mapping (GpuMapping.h) and adds as attributes its text, the threads of a block, the blocks of
     the grid (as the extent), and the inputs that its outputs may overwrite when threads run in any order.
 
-    After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` (the option) and, if a launch has to request
-    shared memory, `shared_bytes`; streamed kernels have `warpgroups` (the option); `extent` counts blocks.
+    After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` and `max_cluster_blocks` (the options) and,
+    if a launch has to request shared memory, `shared_bytes`; streamed kernels have `warpgroups` (the option); `extent`
+    counts blocks.
     ```
     plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {extent = 1024 : i64, overwrites = [[0]], ...}
     ```
@@ -25,6 +26,7 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
   }];
   let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
                         "Bytes of shared memory that a block may have.">,
+                 Option<"clusterBlocks", "cluster-blocks", "int64_t", "1", "The most blocks of a cluster.">,
                  Option<"warpgroups", "warpgroups", "bool", "false",
                         "Warpgroups multiply the tiles of streamed kernels (sm_90a), not warps.">];
   let dependentDialects = ["::spmdc::plan::PlanDialect"];

@@ -1,6 +1,7 @@
 //===- RowGroups.cpp - rows that several threads share --------------------===//
 //
-// A warp or a block computes a row together; shuffles and shared memory combine the reductions of its threads.
+// Some lanes of a warp, a warp, a block, or a cluster of blocks compute a row together; shuffles and shared memory
+// combine the reductions of its threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,22 @@ using namespace mlir;
 namespace spmdc {
 
 void GpuKernel::emitGroupPerRow(Value blockNumber) {
-  int64_t extent = rowExtent(), rows = mapping.rowsPerBlock;
-  warp = code.divRem(thread, kWarpThreads, mapping.blockThreads).first;
-  warpLane = code.divRem(thread, kWarpThreads, mapping.blockThreads).second;
-  lane = rows == 1 ? thread : warpLane;
-  Value row = rows == 1 ? blockNumber : code.add(code.mul(blockNumber, rows), warp);
+  int64_t extent = rowExtent(), rows = mapping.rowsPerBlock, threads = mapping.threadsPerRow;
+  std::tie(warp, warpLane) = code.divRem(thread, kWarpThreads, mapping.blockThreads);
+  lane = thread;
+  Value row = blockNumber;
+  if (rows > 1) {
+    auto [rowOfBlock, laneOfRow] = code.divRem(thread, threads, mapping.blockThreads);
+    lane = laneOfRow;
+    row = code.add(code.mul(blockNumber, rows), rowOfBlock);
+  }
+  if (mapping.clusterBlocks > 1) {
+    std::tie(row, clusterRank) = code.divRem(blockNumber, mapping.clusterBlocks, mapping.gridBlocks);
+    lane = code.add(code.mul(clusterRank, mapping.blockThreads), thread);
+    // The first exchange waits for it: until then all blocks of the cluster have begun, and their memory exists.
+    code.arriveAtCluster();
+    hasArrived = true;
+  }
   auto emitRow = [&] {
     Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
     if (last)
@@ -29,12 +41,31 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
         emitScanOfGroup(scan, stage.domain);
     }
   };
-  // The threads of a row are full warps, so this condition is uniform in a warp: no barrier or shuffle runs in a part
-  // of one.
-  if (extent % rows)
-    code.ifThen(code.isLess(row, extent), emitRow);
-  else
-    code.inScope(emitRow);
+  // If the threads of a row are full warps, this condition is uniform in a warp: no barrier or shuffle runs in a part
+  // of one. Otherwise threads beyond the last row compute it again, and store nothing.
+  if (extent % rows && threads % kWarpThreads == 0)
+    return code.ifThen(code.isLess(row, extent), emitRow);
+  if (extent % rows) {
+    storesHere = code.isLess(row, extent);
+    row = b.create<arith::SelectOp>(loc, storesHere, row, emitter.emitConstant(extent - 1));
+  }
+  code.inScope(emitRow);
+  storesHere = nullptr;
+  waitForCluster();
+}
+
+void GpuKernel::waitForCluster() {
+  if (hasArrived)
+    code.waitForCluster();
+  hasArrived = false;
+}
+
+void GpuKernel::rowBarrier() {
+  if (mapping.clusterBlocks == 1)
+    return code.rowBarrier(mapping.threadsPerRow);
+  waitForCluster();
+  code.arriveAtCluster();
+  code.waitForCluster();
 }
 
 void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
@@ -46,7 +77,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
   // One thread of the row may write where all threads read before.
   if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
-    code.rowBarrier(threads);
+    rowBarrier();
   clearAccumulators(stage, inner.vector);
   // Emits `count` rounds from number `round` on; `group` is the first group of the row that this thread takes.
   auto emitRounds = [&](Value group, Value round, int64_t count) {
@@ -93,11 +124,11 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   reduceOverGroup(stage, inner.vector);
 }
 
-/// Combines the sums of the threads of a row: adjacent elements, then the warp, then the warps. Each lane takes the sum
-/// of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds them up: one value is live for
-/// each reduction, for any number of warps.
+/// Combines the sums of the threads of a row: adjacent elements, then the warp (or its lanes for the row), then the
+/// warps. Each lane takes the sum of one warp, repeatedly if there are fewer warps than lanes, and a butterfly adds
+/// them up: one value is live for each reduction, for any number of warps.
 void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector) {
-  int64_t warps = mapping.threadsPerRow / kWarpThreads;
+  int64_t warps = mapping.threadsPerRow / mapping.clusterBlocks / kWarpThreads;
   SmallVector<Value> values, shared;
   for (const KernelSchedule::Reduction &reduction : stage.reductions) {
     ReduceOp op = reduction.op;
@@ -108,7 +139,8 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
     for (size_t count = sums.size(); count > 1; count /= 2)
       for (size_t i = 0; i < count / 2; ++i)
         sums[i] = combineElements(b, loc, type, op.getKind(), sums[i], sums[i + count / 2], false);
-    values.push_back(code.reduceWarp(type, op.getKind(), sums[0]));
+    values.push_back(
+        code.reduceWarp(type, op.getKind(), sums[0], std::min<int64_t>(mapping.threadsPerRow, kWarpThreads)));
   }
   if (warps > 1 && !values.empty()) {
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
@@ -126,8 +158,34 @@ void GpuKernel::reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vect
       value = code.reduceWarp(type, op.getKind(), code.load(memory, accumulatorTypeOf(op), place), warps);
     }
   }
+  reduceOverCluster(stage, values);
   for (auto [reduction, value] : llvm::zip(stage.reductions, values))
     rowValues[reduction.op] = {{value, emitter.getDepth()}};
+}
+
+/// Each block writes its sums to the shared memory of all blocks of the cluster, so that after one barrier every warp
+/// adds up the blocks from its own memory, and no block reads another one's memory, which would have to wait at its
+/// end.
+void GpuKernel::reduceOverCluster(const KernelSchedule::Stage &stage, MutableArrayRef<Value> values) {
+  int64_t blocks = mapping.clusterBlocks;
+  if (blocks == 1 || values.empty())
+    return;
+  SmallVector<Value> shared;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions)
+    shared.push_back(code.allocateShared(accumulatorTypeOf(reduction.op), blocks));
+  waitForCluster();
+  code.ifThen(code.isLess(thread, blocks), [&] {
+    for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values))
+      code.store(code.addressInBlock(memory, thread), accumulatorTypeOf(reduction.op), clusterRank, value);
+  });
+  code.arriveAtCluster();
+  code.waitForCluster();
+  Value place = code.divRem(warpLane, blocks, kWarpThreads).second;
+  for (auto [reduction, memory, value] : llvm::zip(stage.reductions, shared, values)) {
+    ReduceOp op = reduction.op;
+    value = code.reduceWarp(op.getType().getElementType(), op.getKind(),
+                            code.load(memory, accumulatorTypeOf(op), place), blocks);
+  }
 }
 
 /// A scan in rounds, with some adjacent elements for each thread: in sequence within a thread, by shuffles within a

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "ir/array/ArrayOps.h"
+#include "passes/kernel/GpuLimits.h"
+
+#include <optional>
 
 namespace spmdc {
 
@@ -29,7 +32,8 @@ inline int64_t fitBlock(int64_t size, int64_t block) {
 bool splitScan(CumulativeOp op);
 
 /// Splits a large reduction to few elements into reductions of blocks, and a reduction of their results. The blocks
-/// depend on the shape alone. Returns false if the reduction is left unchanged.
-bool splitReduction(ReduceOp op, bool forGpu);
+/// depend on the shape and, on a GPU, on its limits alone. Returns false if the reduction is left unchanged. `gpu`: the
+/// target is a GPU of these limits.
+bool splitReduction(ReduceOp op, const std::optional<GpuLimits> &gpu);
 
 } // namespace spmdc

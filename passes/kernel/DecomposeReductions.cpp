@@ -105,6 +105,9 @@ private:
     for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
       if (op.getReversed())
         decompose(op);
+    std::optional<GpuLimits> gpu;
+    if (forGpu)
+      gpu = {gpuSharedBytes, gpuClusterBlocks};
     for (bool changed = forGpu; changed;) {
       changed = false;
       for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
@@ -115,7 +118,7 @@ private:
     for (bool changed = true; changed;) {
       changed = false;
       for (ReduceOp op : collectOps<ReduceOp>(getOperation()))
-        changed |= splitReduction(op, forGpu);
+        changed |= splitReduction(op, gpu);
     }
   }
 };

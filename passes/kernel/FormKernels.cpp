@@ -249,7 +249,8 @@ public:
 private:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    ScheduleTraits traits = gpuSharedBytes ? ScheduleTraits::forGpu(gpuSharedBytes) : ScheduleTraits();
+    ScheduleTraits traits =
+        gpuSharedBytes ? ScheduleTraits::forGpu({gpuSharedBytes, gpuClusterBlocks}) : ScheduleTraits();
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       sinkFreeOperations(function);

@@ -35,7 +35,7 @@ KernelBody KernelBody::of(plan::KernelOp kernel) {
   return body;
 }
 
-ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
+ScheduleTraits ScheduleTraits::forGpu(const GpuLimits &limits) {
   // Shared memory for reductions: one value of 8 bytes for each of 32 warps, for up to eight reductions.
   constexpr int64_t kReductionBytes = 2048;
   // An H100 executes about 34 instructions while it reads 4 bytes from memory, which cost 4 units.
@@ -45,8 +45,9 @@ ScheduleTraits ScheduleTraits::forGpu(int64_t sharedBytes) {
   // One of an H100's 132 multiprocessors alone gets about three times its share of the memory bandwidth: some 75 GB/s,
   // so a launch of 2 us is worth 150 KB.
   constexpr double kSlowdownAlone = 44, kWorkOfOneBlock = 150e3;
-  return {.loadedBytes = sharedBytes - kReductionBytes,
+  return {.loadedBytes = limits.sharedBytes - kReductionBytes,
           .loadedUnit = kRoundBytes,
+          .sharingBlocks = limits.clusterBlocks,
           .computeCost = kComputeCost,
           .slowdownAlone = kSlowdownAlone,
           .workOfOneBlock = kWorkOfOneBlock};

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "ir/plan/PlanOps.h"
+#include "passes/kernel/GpuLimits.h"
 #include "passes/kernel/IndexMaps.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -56,6 +57,8 @@ struct ScheduleTraits {
   /// The most bytes of a row that are kept, counting computed values and those that several stages read from memory;
   /// each value is rounded up to `loadedUnit`. 0: values read from memory are not kept, since the cache holds them.
   int64_t loadedBytes = 0, loadedUnit = 1;
+  /// Blocks that may share a row without scans, which then keep this many times `loadedBytes` in as many units.
+  int64_t sharingBlocks = 1;
   /// Cost of an operation relative to memory accesses, in units of OpCost.h.
   double computeCost = 1;
   /// One block alone computes at 1 / `slowdownAlone` of the rate of a kernel that occupies the machine. Only work
@@ -63,9 +66,8 @@ struct ScheduleTraits {
   /// full speed.
   double slowdownAlone = 1, workOfOneBlock = 0;
 
-  /// Traits of a GPU with this many bytes of shared memory for a block. Registers of threads keep the computed elements
-  /// of a row.
-  static ScheduleTraits forGpu(int64_t sharedBytes);
+  /// Traits of a GPU. Registers of threads keep the computed elements of a row.
+  static ScheduleTraits forGpu(const GpuLimits &limits);
 };
 
 struct KernelSchedule {
@@ -153,12 +155,10 @@ inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
 /// Attribute of kernels that are mapped to a GPU (spmdc-map-to-gpu): threads of a block; `extent` then counts blocks.
 inline constexpr llvm::StringLiteral kBlockThreadsAttrName = "block_threads";
 
-/// Attributes of kernels that are mapped to a GPU: the limit of a block's shared memory, which determines the schedule,
-/// and the bytes of it that a launch has to request.
-inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kSharedBytesAttrName = "shared_bytes";
-
-/// Every GPU gives a block this many bytes of shared memory.
-inline constexpr int64_t kMinSharedBytes = 48 * 1024;
+/// Attributes of kernels that are mapped to a GPU: the limits of a block's shared memory and of a cluster's blocks,
+/// which determine the schedule, and the bytes of shared memory that a launch has to request.
+inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kMaxClusterAttrName = "max_cluster_blocks",
+                                     kSharedBytesAttrName = "shared_bytes";
 /// Lanes::Tiles: the number of columns in one block of a strip.
 inline constexpr int64_t kTileColumns = 64;
 /// Lanes::Rows: the number of adjacent rows in one block if several stages walk it.

@@ -58,7 +58,11 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"forGpu", "for-gpu", "bool", "false",
-                        "Splits large reductions, and scans too, so that they occupy a GPU.">];
+                        "Splits large reductions, and scans too, so that they occupy a GPU.">,
+                 Option<"gpuSharedBytes", "gpu-shared-bytes", "int64_t", "49152",
+                        "Bytes of shared memory that a block of that GPU may have.">,
+                 Option<"gpuClusterBlocks", "gpu-cluster-blocks", "int64_t", "1",
+                        "The most blocks of a cluster of that GPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
@@ -127,7 +131,9 @@ def FormKernels : Pass<"spmdc-form-kernels", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"gpuSharedBytes", "gpu-shared-bytes", "int64_t", "0",
-                        "Target: a GPU with this many bytes of shared memory for a block; 0: a CPU.">];
+                        "Target: a GPU with this many bytes of shared memory for a block; 0: a CPU.">,
+                 Option<"gpuClusterBlocks", "gpu-cluster-blocks", "int64_t", "1",
+                        "The most blocks of a cluster of that GPU.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 

@@ -11,14 +11,18 @@ using namespace mlir;
 namespace spmdc {
 
 double ScheduleBuilder::stretch(double work) const {
-  // On a GPU a row along its last dimension runs on a block; another row on one thread, or on up to 32 threads.
+  // On a GPU a row along its last dimension runs on a block, or on a cluster if it keeps a long row; another row on one
+  // thread, or on up to 32 threads.
   constexpr double kBlockThreads = 256, kMaxStrips = 32, kStripElements = 4;
   double longest = 1;
   for (const KernelSchedule::Domain &domain : schedule.domains)
     longest = std::max(longest, static_cast<double>(domain.getExtent()));
   auto blocks = static_cast<double>(productOf(schedule.rowShape));
+  bool isKept = llvm::any_of(schedule.stages, [](const auto &stage) { return !stage.stageCaches.empty(); });
   if (lanes != KernelSchedule::Lanes::Inner)
     blocks *= std::clamp(longest / kStripElements, 1.0, kMaxStrips) / kBlockThreads;
+  else if (isKept && longest > static_cast<double>(traits.computedExtent))
+    blocks *= static_cast<double>(traits.sharingBlocks);
   blocks = std::max(1.0, blocks);
   double inTime = traits.workOfOneBlock * blocks, slowdown = std::max(1.0, traits.slowdownAlone / blocks);
   return work <= inTime ? work : inTime + (work - inTime) * slowdown;
@@ -108,7 +112,9 @@ bool ScheduleBuilder::isWorthKeeping(const Evaluation &evaluation) const {
 
 void ScheduleBuilder::chooseStageCaches() {
   // Computed values first, since a value in memory is cheaper to read again.
-  int64_t bytes = 0;
+  bool hasScans = llvm::any_of(body.ops, [](Operation *op) { return isa<CumulativeOp>(op); });
+  int64_t bytes = 0, blocks = hasScans ? 1 : traits.sharingBlocks;
+  int64_t unit = traits.loadedUnit * blocks, mostBytes = traits.loadedBytes * blocks;
   for (bool isLoad : {false, true})
     for (const Evaluation &evaluation : evaluations) {
       if (isLoad == body.contains(evaluation.visit.value) || !isWorthKeeping(evaluation))
@@ -116,8 +122,8 @@ void ScheduleBuilder::chooseStageCaches() {
       StageKey first = *std::min_element(evaluation.stages.begin(), evaluation.stages.end());
       int64_t size = schedule.domains[first.second].getExtent() *
                      spmd::byteSize(cast<ArrayType>(evaluation.visit.value.getType()).getDType());
-      size = (size + traits.loadedUnit - 1) / traits.loadedUnit * traits.loadedUnit;
-      if (isLoad && bytes + size > traits.loadedBytes)
+      size = (size + unit - 1) / unit * unit;
+      if (isLoad && bytes + size > mostBytes)
         continue;
       bytes += size;
       cachedIn[evaluation.visit.key()] = first;

@@ -8,6 +8,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "passes/kernel/BlockSizes.h"
+#include "passes/kernel/KernelSchedule.h"
 #include "passes/kernel/Shapes.h"
 
 #include <optional>
@@ -121,14 +122,43 @@ std::optional<Split> splitForCpu(ReduceOp op, const ReductionShape &shape) {
   return block ? std::optional(splitOneDim(op, shape.dim, block)) : std::nullopt;
 }
 
+/// True if elements of the reduced rows depend on their results, as in a softmax.
+bool returnsToRows(ReduceOp op) {
+  int64_t rows = op.getType().getNumElements(), elements = op.getOperand().getType().getNumElements();
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> pending{op.getResult()};
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    for (Operation *user : value.getUsers())
+      for (Value result : user->getResults()) {
+        auto type = dyn_cast<ArrayType>(result.getType());
+        if (isa<BroadcastInDimOp>(user) && type.getNumElements() == elements)
+          return true;
+        if (type && type.getNumElements() == rows && seen.insert(result).second)
+          pending.push_back(result);
+      }
+  }
+  return false;
+}
+
+/// True if clusters of blocks keep the rows (passes/gpu/ChooseRowGroups.cpp) and are enough to occupy the machine. Then
+/// one kernel reads the rows once, where split reductions and what follows them read them three times.
+bool isForClusters(ReduceOp op, const ReductionShape &shape, const GpuLimits &gpu) {
+  ScheduleTraits traits = ScheduleTraits::forGpu(gpu);
+  int64_t bytes = shape.reduced * spmd::byteSize(op.getOperand().getType().getDType());
+  int64_t unit = traits.loadedUnit * gpu.clusterBlocks;
+  return gpu.clusterBlocks > 1 && shape.rows * gpu.clusterBlocks >= kEnoughGpuRows &&
+         (bytes + unit - 1) / unit * unit <= traits.loadedBytes * gpu.clusterBlocks && returnsToRows(op);
+}
+
 /// Returns the block size to split the longest dimension by on a GPU, with as many blocks as keep all multiprocessors
 /// busy; 0: no split.
-int64_t chooseGpuBlock(const ReductionShape &shape) {
+int64_t chooseGpuBlock(ReduceOp op, const ReductionShape &shape, const GpuLimits &gpu) {
   if (shape.rows == 0 || shape.rows * shape.reduced <= kMinGpuElements)
     return 0;
   int64_t others = shape.reduced / shape.size;
   if (shape.isContiguous) {
-    if (shape.rows >= kEnoughGpuRows || shape.reduced < kLongGpuRow)
+    if (shape.rows >= kEnoughGpuRows || shape.reduced < kLongGpuRow || isForClusters(op, shape, gpu))
       return 0;
     int64_t parts = (kGpuBlocks + shape.rows - 1) / shape.rows;
     return fitBlock(shape.size, std::max(shape.size / parts, (kMinGpuBlock + others - 1) / others));
@@ -142,8 +172,8 @@ int64_t chooseGpuBlock(const ReductionShape &shape) {
   return fitBlock(shape.size, std::max(shape.size / parts, (kMinGpuStrip + others - 1) / others));
 }
 
-std::optional<Split> splitForGpu(ReduceOp op, const ReductionShape &shape) {
-  int64_t block = chooseGpuBlock(shape);
+std::optional<Split> splitForGpu(ReduceOp op, const ReductionShape &shape, const GpuLimits &gpu) {
+  int64_t block = chooseGpuBlock(op, shape, gpu);
   return block ? std::optional(splitOneDim(op, shape.dim, block)) : std::nullopt;
 }
 
@@ -171,11 +201,11 @@ Value reduceInTwoSteps(OpBuilder &b, Location loc, Value x, ReductionKind kind, 
 
 } // namespace
 
-bool splitReduction(ReduceOp op, bool forGpu) {
+bool splitReduction(ReduceOp op, const std::optional<GpuLimits> &gpu) {
   if (op.getDims().empty() || op.getOperand().getType().getNumElements() == 0)
     return false;
   ReductionShape shape(op);
-  std::optional<Split> split = forGpu ? splitForGpu(op, shape) : splitForCpu(op, shape);
+  std::optional<Split> split = gpu ? splitForGpu(op, shape, *gpu) : splitForCpu(op, shape);
   if (!split)
     return false;
   OpBuilder b(op);

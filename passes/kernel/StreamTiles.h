@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/kernel/MatrixUnit.h"
+#include "passes/kernel/GpuLimits.h"
 #include "passes/kernel/StreamedProducts.h"
 
 #include "llvm/Support/MathExtras.h"

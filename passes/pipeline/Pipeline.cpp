@@ -69,17 +69,17 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == Backend::Gpu;
-    bool warpgroups = options.matrixUnit == MatrixUnit::Warpgroup;
-    if (isGpu && options.matrixUnit != MatrixUnit::None)
-      passes.addPass(createStreamProducts({.sharedBytes = options.sharedBytes, .warpgroups = warpgroups}));
-    passes.addPass(createDecomposeReductions({.forGpu = isGpu}));
+    bool warpgroups = options.gpu.matrixUnit == MatrixUnit::Warpgroup;
+    if (isGpu && options.gpu.matrixUnit != MatrixUnit::None)
+      passes.addPass(createStreamProducts({options.gpu.sharedBytes, warpgroups}));
+    passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions());
     passes.addPass(createLowerLibraryCalls());
-    passes.addPass(createFormKernels({.gpuSharedBytes = isGpu ? options.sharedBytes : 0}));
+    passes.addPass(createFormKernels({isGpu ? options.gpu.sharedBytes : 0, options.gpu.clusterBlocks}));
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());
     if (isGpu)
-      passes.addPass(createMapToGpu({.sharedBytes = options.sharedBytes, .warpgroups = warpgroups}));
+      passes.addPass(createMapToGpu({options.gpu.sharedBytes, options.gpu.clusterBlocks, warpgroups}));
     passes.addPass(createVerifyKernels());
     arriveAt(Stage::Kernels);
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ir/spmd/Location.h"
-#include "passes/kernel/MatrixUnit.h"
+#include "passes/kernel/GpuLimits.h"
 #include "passes/pipeline/Stage.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -35,10 +35,8 @@ enum class Backend { Cpu, Gpu };
 
 struct PipelineOptions {
   Backend backend = Backend::Cpu;
-  /// Backend::Gpu: shared memory that a block may have.
-  int64_t sharedBytes = 48 * 1024;
-  /// Backend::Gpu: how the chip multiplies tiles. None: attention is not streamed.
-  MatrixUnit matrixUnit = MatrixUnit::None;
+  /// Of Backend::Gpu.
+  GpuLimits gpu;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
   /// Receives the module after every pass; may be null.

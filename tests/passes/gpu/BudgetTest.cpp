@@ -104,6 +104,8 @@ std::vector<Budget> getBudgets() {
       {"sum of everything", sum("f32[67108864]", "0", "f32[]"), 2, 16, 4, 128},
       {"sums of few long rows", sum("bf16[16, 4194304]", "1", "bf16[16]"), 2, 16, 2, 96},
       {"sums of rows", sum("f32[8192, 8192]", "1", "f32[8192]"), 1, 16, 8, 64},
+      {"sums of narrow rows", sum("f32[1048576, 64]", "1", "f32[1048576]"), 1, 16, 4, 32},
+      {"softmax of narrow rows", softmax("f32", "131072", "64"), 1, 16, 4, 48},
       {"norm of everything", normalized("f32"), 3, 16, 4, 128},
       {"scan", scan("f32[16777216]", "0"), 3, 16, 8, 64},
       {"scan of columns", scan("f32[65536, 256]", "0"), 3, 16, 4, 128},
@@ -113,8 +115,9 @@ std::vector<Budget> getBudgets() {
       {"transpose of bytes", transpose("i8"), 1, 4, 16, 80},
       {"softmax of f32", softmax("f32", "8192", "4096"), 1, 16, 4, 64},
       {"softmax of bf16", softmax("bf16", "8192", "4096"), 1, 16, 2, 64},
-      {"softmax of long rows of bf16", softmax("bf16", "2048", "32768"), 1, 16, 1, 64},
-      {"softmax of long rows of f32", softmax("f32", "1024", "32768"), 1, 16, 8, 64},
+      {"softmax of long rows of bf16", softmax("bf16", "2048", "32768"), 1, 16, 2, 42},
+      {"softmax of very long rows of f32", softmax("f32", "256", "131072"), 1, 16, 8, 42},
+      {"softmax of long rows of f32", softmax("f32", "1024", "32768"), 1, 16, 4, 42},
   };
 }
 

@@ -149,6 +149,95 @@ TEST(GpuEmulator, MissingBarrier) {
   EXPECT_TRUE(isSameInAllOrders(write + "call void @llvm.nvvm.barrier0()\n" + read, 128));
 }
 
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A kernel of clusters of two blocks of 32 threads: %n is the thread's number in the cluster, %mine the address of its
+/// own number, %slot its address in shared memory, %other the other block.
+std::string clusterKernel(const std::string &body) {
+  return R"(
+    declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+    declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+    declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
+    declare void @llvm.nvvm.barrier.cluster.wait.aligned()
+    declare ptr @llvm.nvvm.mapa(ptr, i32)
+    @shared = internal addrspace(3) global [32 x i32] poison
+    define void @f(ptr %p) "nvvm.cluster_dim"="2" {
+      %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+      %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+      %other = xor i32 %b, 1
+      %start = mul i32 %b, 32
+      %n = add i32 %start, %t
+      %mine = getelementptr i32, ptr %p, i32 %n
+      %place = getelementptr i32, ptr addrspace(3) @shared, i32 %t
+      %slot = addrspacecast ptr addrspace(3) %place to ptr
+  )" + body +
+         "\n ret void\n}\n";
+}
+
+const std::string kArrive = "call void @llvm.nvvm.barrier.cluster.arrive.aligned()\n",
+                  kWait = "call void @llvm.nvvm.barrier.cluster.wait.aligned()\n", kMeet = kArrive + kWait,
+                  kWriteToOther = "%theirs = call ptr @llvm.nvvm.mapa(ptr %slot, i32 %other)\n"
+                                  "store i32 %n, ptr %theirs\n",
+                  kReadOwn = "%v = load i32, ptr addrspace(3) %place\nstore i32 %v, ptr %mine\n";
+
+std::string runCluster(const std::string &body, ThreadOrder order, std::vector<int32_t> &numbers, int64_t blocks = 2) {
+  std::string problem;
+  GpuEmulator emulator(clusterKernel(body), problem);
+  numbers.assign(64, 0);
+  return problem.empty() ? emulator.launch("f", blocks, 32, {numbers.data()}, order) : problem;
+}
+
+} // namespace
+
+TEST(GpuEmulator, BlocksExchangeNumbers) {
+  std::vector<int32_t> expected(64), numbers;
+  for (int32_t n = 0; n < 64; ++n)
+    expected[n] = n ^ 32;
+  for (ThreadOrder order : {ThreadOrder::forward(), ThreadOrder::backward(), ThreadOrder::shuffled(1)}) {
+    EXPECT_EQ(runCluster(kMeet + kWriteToOther + kMeet + kReadOwn, order, numbers), "");
+    EXPECT_EQ(numbers, expected);
+  }
+}
+
+TEST(GpuEmulator, MissingBarrierOfACluster) {
+  std::vector<int32_t> forward, backward;
+  // A block reads before the other one has written.
+  EXPECT_EQ(runCluster(kMeet + kWriteToOther + kReadOwn + kMeet, ThreadOrder::forward(), forward), "");
+  EXPECT_EQ(runCluster(kMeet + kWriteToOther + kReadOwn + kMeet, ThreadOrder::backward(), backward), "");
+  EXPECT_NE(forward, backward);
+  // It writes before the other one has begun, or after that one has ended.
+  EXPECT_EQ(runCluster(kWriteToOther + kMeet + kReadOwn, ThreadOrder::forward(), forward),
+            "f: block 0: thread 0: the shared memory of block 1, which has not begun");
+  EXPECT_EQ(runCluster(kMeet + kWriteToOther, ThreadOrder::forward(), forward),
+            "f: block 1: thread 0: the shared memory of block 0, which has ended");
+}
+
+TEST(GpuEmulator, MistakesAtABarrierOfACluster) {
+  std::vector<int32_t> numbers;
+  auto problemOf = [&](const std::string &body, int64_t blocks = 2) {
+    return runCluster(body, ThreadOrder::forward(), numbers, blocks);
+  };
+  EXPECT_EQ(problemOf(kWait), "f: block 0: thread 0: waits for the cluster, but has not arrived");
+  EXPECT_EQ(problemOf(kArrive + kMeet), "f: block 0: thread 0: arrives at the barrier of the cluster twice");
+  EXPECT_EQ(problemOf("%out = icmp eq i32 %b, 0\nbr i1 %out, label %end, label %meet\nmeet:\n" + kMeet +
+                      "br label %end\nend:\n"),
+            "f: block 0 has ended, and other blocks of its cluster wait for it");
+  EXPECT_EQ(problemOf("%out = icmp eq i32 %t, 0\nbr i1 %out, label %end, label %meet\nmeet:\n" + kMeet +
+                      "br label %end\nend:\n"),
+            "f: block 0: 0 threads wait at a barrier, 31 for the cluster, 1 of 32 have ended");
+  EXPECT_EQ(problemOf("%a = call ptr @llvm.nvvm.mapa(ptr %p, i32 0)\n"),
+            "f: block 0: thread 0: the address in another block of memory that is not shared");
+  EXPECT_EQ(problemOf(kMeet, 3), "f: a grid of 3 blocks in clusters of 2");
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
 // Carries of 32-bit words, as libdevice multiplies and adds wide numbers with them: -1 * 5 + 7 in 64 bits, 1 - 2.
 TEST(GpuEmulator, InlineAssembly) {
   std::string problem;

@@ -2,8 +2,9 @@
 
 #include "tests/passes/gpu/GpuEmulatorHelper.h"
 
+#include "passes/gpu/Passes.h"
 #include "tests/passes/gpu/GpuAssemblyHelper.h"
-#include "tests/passes/gpu/GpuThreadsHelper.h"
+#include "tests/passes/gpu/GpuClusterHelper.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -25,8 +26,6 @@ namespace {
 
 constexpr const char *kPrefix = "llvm.nvvm.";
 constexpr unsigned kSharedSpace = 3;
-/// The bytes of shared memory before a block begins.
-constexpr unsigned char kPattern = 0xa5;
 /// The size of a launch's shared memory here: more than any GPU gives a block.
 constexpr uint64_t kLaunchBytes = 256 * 1024;
 /// The array of size 0 that represents it.
@@ -97,13 +96,14 @@ struct GpuEmulator::State {
   std::string load(const std::string &llvmText);
 
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::vector<std::pair<void *, uint64_t>> shared;
+  std::vector<SharedArray> shared;
   std::map<std::string, int64_t> argumentCounts; ///< By kernel.
+  std::map<std::string, int32_t> clusterBlocks;  ///< By kernel.
   bool hasLaunchShared = false;
   /// Descriptors hold addresses of 18 bits: at such a multiple these are offsets.
   std::unique_ptr<char, decltype(&std::free)> launchShared{
       static_cast<char *>(std::aligned_alloc(kLaunchBytes, kLaunchBytes)), &std::free};
-  std::map<int32_t, std::unique_ptr<GpuBlock>> blocks; ///< By the number of threads.
+  std::map<std::pair<int32_t, int32_t>, std::unique_ptr<GpuCluster>> clusters; ///< By blocks and threads of a block.
 };
 
 static std::vector<GpuIntrinsic> knownIntrinsics() {
@@ -247,9 +247,15 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   module->setTargetTriple(jit->getTargetTriple().str());
   module->setDataLayout(jit->getDataLayout());
   for (const llvm::Function &function : *module)
-    if (!function.isDeclaration() && !function.hasLocalLinkage())
+    if (!function.isDeclaration() && !function.hasLocalLinkage()) {
       argumentCounts[function.getName().str()] = static_cast<int64_t>(function.arg_size());
+      int32_t blocks = 1;
+      function.getFnAttribute(kClusterDimAttrName).getValueAsString().getAsInteger(10, blocks);
+      clusterBlocks[function.getName().str()] = blocks;
+    }
   hasLaunchShared = module->getGlobalVariable(kLaunchShared) != nullptr;
+  if (hasLaunchShared)
+    shared.push_back({launchShared.get(), kLaunchBytes});
   std::vector<std::pair<std::string, uint64_t>> names;
   if (std::string problem = prepare(*module, names); !problem.empty())
     return problem;
@@ -275,7 +281,7 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
     auto address = jit->lookup(name);
     if (!address)
       return fail(address.takeError());
-    shared.emplace_back(address->toPtr<void *>(), bytes);
+    shared.push_back({address->toPtr<char *>(), bytes});
   }
   return "";
 }
@@ -297,25 +303,25 @@ std::string GpuEmulator::launch(const std::string &symbol, int64_t gridBlocks, i
   if (!address)
     return llvm::toString(address.takeError());
   auto *entry = address->toPtr<void (*)(void **)>();
-  std::unique_ptr<GpuBlock> &block = state->blocks[blockThreads];
-  if (!block)
-    block = std::make_unique<GpuBlock>(blockThreads);
-  block->setShared(state->launchShared.get());
+  int32_t blocks = state->clusterBlocks[symbol];
+  if (gridBlocks % blocks)
+    return symbol + ": a grid of " + std::to_string(gridBlocks) + " blocks in clusters of " + std::to_string(blocks);
+  std::unique_ptr<GpuCluster> &cluster = state->clusters[{blocks, blockThreads}];
+  if (!cluster)
+    cluster = std::make_unique<GpuCluster>(blocks, blockThreads);
+  cluster->setLaunchShared(state->launchShared.get());
   std::vector<void *> pointers = arguments;
-  for (int64_t number : order.permute(gridBlocks)) {
-    for (auto &[memory, bytes] : state->shared)
-      std::memset(memory, kPattern, bytes);
-    if (state->hasLaunchShared)
-      std::memset(state->launchShared.get(), kPattern, kLaunchBytes);
-    std::string problem = block->run(entry, pointers.data(), number, order);
-    char *ofLaunch = state->launchShared.get();
-    if (problem.empty() && state->hasLaunchShared &&
-        std::any_of(ofLaunch + sharedBytes, ofLaunch + kLaunchBytes,
-                    [](char byte) { return static_cast<unsigned char>(byte) != kPattern; }))
-      problem = "shared memory is written behind the " + std::to_string(sharedBytes) + " bytes of the launch";
-    if (!problem.empty())
+  auto check = [&]() -> std::string {
+    char *memory = state->launchShared.get();
+    if (state->hasLaunchShared &&
+        std::any_of(memory + sharedBytes, memory + kLaunchBytes, [](char byte) { return byte != kSharedPattern; }))
+      return "shared memory is written behind the " + std::to_string(sharedBytes) + " bytes of the launch";
+    return "";
+  };
+  for (int64_t number : order.permute(gridBlocks / blocks))
+    if (std::string problem = cluster->run(entry, pointers.data(), number * blocks, order, state->shared, check);
+        !problem.empty())
       return symbol + ": " + problem;
-  }
   return "";
 }
 

@@ -16,8 +16,7 @@ namespace spmdc {
 static PipelineOptions optionsFor(const std::string &chip) {
   PipelineOptions options;
   options.backend = Backend::Gpu;
-  options.sharedBytes = GpuTarget{chip, ""}.getSharedBytes();
-  options.matrixUnit = GpuTarget{chip, ""}.getMatrixUnit();
+  options.gpu = GpuTarget{chip, ""}.getLimits();
   return options;
 }
 

@@ -2,6 +2,8 @@
 
 #include "tests/passes/gpu/GpuThreadsHelper.h"
 
+#include "tests/passes/gpu/GpuClusterHelper.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -51,7 +53,7 @@ std::vector<int64_t> ThreadOrder::permute(int64_t count) {
 
 thread_local GpuBlock *GpuBlock::active = nullptr;
 
-GpuBlock::GpuBlock(int32_t threads) : fibers(threads) {
+GpuBlock::GpuBlock(int32_t threads, GpuCluster &cluster) : cluster(cluster), fibers(threads) {
   for (int32_t t = 0; t < threads; ++t) {
     fibers[t].thread = t;
     fibers[t].stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
@@ -79,6 +81,7 @@ void GpuBlock::start(Fiber &fiber) {
   fiber.wait = Fiber::Ready;
   fiber.copies.clear();
   fiber.matrices = MatrixKind::None;
+  fiber.hasArrived = false;
 }
 
 void GpuBlock::wait(Fiber::Wait wait) {
@@ -176,17 +179,56 @@ bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
   return hasRun && problem.empty();
 }
 
-std::string GpuBlock::run(void (*kernel)(void **), void **kernelArguments, int64_t block, ThreadOrder &order) {
-  GpuBlock *outer = active;
-  active = this;
+void GpuBlock::start(void (*kernel)(void **), void **kernelArguments, int64_t block) {
   entry = kernel;
   arguments = kernelArguments;
   number = block;
   problem.clear();
   for (Fiber &fiber : fibers)
     start(fiber);
+}
+
+bool GpuBlock::hasFinished() const {
+  return std::all_of(fibers.begin(), fibers.end(), [](const Fiber &fiber) { return fiber.wait == Fiber::Finished; });
+}
+
+void GpuBlock::leaveClusterBarrier() {
+  for (Fiber &fiber : fibers)
+    if (fiber.wait == Fiber::AtCluster) {
+      fiber.wait = Fiber::Ready;
+      fiber.hasArrived = false;
+    }
+}
+
+void GpuBlock::report(const std::string &what) {
+  if (problem.empty())
+    problem = "block " + std::to_string(number) + ": thread " + std::to_string(current->thread) + ": " + what;
+}
+
+std::string GpuBlock::passBarrier(bool &isPaused) {
+  size_t finished = 0, atBarrier = 0, atCluster = 0;
+  for (Fiber &fiber : fibers) {
+    finished += fiber.wait == Fiber::Finished;
+    atBarrier += fiber.wait == Fiber::AtBarrier;
+    atCluster += fiber.wait == Fiber::AtCluster;
+  }
+  isPaused = finished == fibers.size() || atCluster == fibers.size();
+  if (isPaused)
+    return "";
+  if (atBarrier != fibers.size())
+    return "block " + std::to_string(number) + ": " + std::to_string(atBarrier) + " threads wait at a barrier, " +
+           (atCluster ? std::to_string(atCluster) + " for the cluster, " : "") + std::to_string(finished) + " of " +
+           std::to_string(fibers.size()) + " have ended";
+  for (Fiber &fiber : fibers)
+    fiber.wait = Fiber::Ready;
+  return "";
+}
+
+std::string GpuBlock::run(ThreadOrder &order) {
+  GpuBlock *outer = active;
+  active = this;
   int32_t warps = (static_cast<int32_t>(fibers.size()) + kWarp - 1) / kWarp;
-  while (problem.empty()) {
+  for (bool isPaused = false; problem.empty() && !isPaused;) {
     bool hasRun = false;
     for (int64_t warp : order.permute(warps)) {
       bool moved = stepWarp(warp, order);
@@ -194,22 +236,10 @@ std::string GpuBlock::run(void (*kernel)(void **), void **kernelArguments, int64
       while (moved && !order.takesTurns())
         moved = stepWarp(warp, order);
     }
-    size_t finished = 0, atBarrier = 0;
-    for (Fiber &fiber : fibers) {
-      finished += fiber.wait == Fiber::Finished;
-      atBarrier += fiber.wait == Fiber::AtBarrier;
-    }
-    if (!problem.empty() || finished == fibers.size())
-      break;
-    if (hasRun && order.takesTurns() && atBarrier != fibers.size())
-      continue;
-    if (atBarrier != fibers.size()) {
-      problem = "block " + std::to_string(block) + ": " + std::to_string(atBarrier) + " threads wait at a barrier, " +
-                std::to_string(finished) + " of " + std::to_string(fibers.size()) + " have ended";
-      break;
-    }
-    for (Fiber &fiber : fibers)
-      fiber.wait = Fiber::Ready;
+    bool isReady =
+        std::any_of(fibers.begin(), fibers.end(), [](const Fiber &fiber) { return fiber.wait == Fiber::Ready; });
+    if (problem.empty() && !(hasRun && isReady))
+      problem = passBarrier(isPaused);
   }
   active = outer;
   return problem;
@@ -223,6 +253,18 @@ struct GpuThreadIntrinsics {
   static int32_t readThread() { return GpuBlock::active->current->thread; }
   static int32_t readBlock() { return static_cast<int32_t>(GpuBlock::active->number); }
   static void waitAtBarrier() { GpuBlock::active->wait(GpuBlock::Fiber::AtBarrier); }
+  static void arriveAtCluster() {
+    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
+    if (fiber.hasArrived)
+      GpuBlock::active->report("arrives at the barrier of the cluster twice");
+    fiber.hasArrived = true;
+  }
+  static void waitForCluster() {
+    if (!GpuBlock::active->current->hasArrived)
+      GpuBlock::active->report("waits for the cluster, but has not arrived");
+    GpuBlock::active->wait(GpuBlock::Fiber::AtCluster);
+  }
+  static void *mapAddress(void *address, int32_t rank) { return GpuBlock::active->cluster.mapAddress(address, rank); }
   static void waitForWarp(int32_t) { GpuBlock::active->wait(GpuBlock::Fiber::AtWarpSync); }
   static void exchangeMatrices(int32_t kind, uint32_t *words) {
     GpuBlock::Fiber &fiber = *GpuBlock::active->current;
@@ -266,6 +308,9 @@ std::vector<GpuIntrinsic> getThreadIntrinsics() {
   return {{"read.ptx.sreg.tid.x", reinterpret_cast<void *>(&All::readThread)},
           {"read.ptx.sreg.ctaid.x", reinterpret_cast<void *>(&All::readBlock)},
           {"barrier0", reinterpret_cast<void *>(&All::waitAtBarrier)},
+          {"barrier.cluster.arrive.aligned", reinterpret_cast<void *>(&All::arriveAtCluster)},
+          {"barrier.cluster.wait.aligned", reinterpret_cast<void *>(&All::waitForCluster)},
+          {"mapa", reinterpret_cast<void *>(&All::mapAddress)},
           {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
           {"shuffle", reinterpret_cast<void *>(&All::shuffle)},
           {"warpgroup", reinterpret_cast<void *>(&All::multiplyInWarpgroup)},

@@ -11,6 +11,7 @@
 #include "tests/passes/gpu/GpuMatricesHelper.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -38,12 +39,21 @@ private:
   std::mt19937 random;
 };
 
+class GpuCluster;
+
 class GpuBlock {
 public:
-  explicit GpuBlock(int32_t threads);
+  GpuBlock(int32_t threads, GpuCluster &cluster);
 
-  /// Runs a kernel as block number `block`; returns an error, or an empty string.
-  std::string run(void (*kernel)(void **), void **arguments, int64_t block, ThreadOrder &order);
+  /// Prepares a kernel to run as block number `block`.
+  void start(void (*kernel)(void **), void **arguments, int64_t block);
+  /// Runs the threads until all have ended or wait for the cluster; returns an error, or an empty string.
+  std::string run(ThreadOrder &order);
+  bool hasFinished() const;
+  /// Lets all threads go on that wait for the cluster.
+  void leaveClusterBarrier();
+  /// Ends the run with an error that the running thread has made.
+  void report(const std::string &what);
 
   /// The begin of shared memory, for instructions that address it by numbers.
   void setShared(const char *memory) { shared = memory; }
@@ -54,7 +64,8 @@ public:
 private:
   friend struct GpuThreadIntrinsics;
   struct Fiber {
-    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, Finished } wait = Ready;
+    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, Finished } wait = Ready;
+    bool hasArrived = false; ///< At the barrier of the cluster, for which it has not waited yet.
     std::unique_ptr<char[]> stack;
     void *context = nullptr; ///< Its stack pointer while it is suspended.
     int32_t thread = 0;
@@ -76,8 +87,13 @@ private:
   void resolveShuffle(int32_t first, int32_t last);
   void resolveMatrices(int32_t first, int32_t last);
 
+  /// An error if the threads cannot go on together; lets them pass a barrier that all have reached. Sets `isPaused` if
+  /// all wait for the cluster.
+  std::string passBarrier(bool &isPaused);
+
   static thread_local GpuBlock *active;
 
+  GpuCluster &cluster;
   std::vector<Fiber> fibers;
   Fiber *current = nullptr;
   int64_t number = 0;

@@ -58,10 +58,10 @@ std::string codeOf(const std::string &text) {
 }
 
 /// The launches of a program, and the shared memory that the largest of them requests.
-std::pair<size_t, int32_t> launchesOf(const std::string &text) {
+std::pair<size_t, int32_t> launchesOf(const std::string &text, const std::string &chip = "sm_90") {
   std::unique_ptr<MLIRContext> context = makeTestContext();
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
-  GpuProgram program(*module);
+  GpuProgram program(*module, chip);
   int32_t most = 0;
   for (const spmd::KernelInfo &kernel : program.artifact.plan.kernels)
     most = std::max(most, kernel.sharedBytes);
@@ -110,6 +110,34 @@ TEST(GpuLargeShape, SumsOfEverything) {
   }
   for (std::string size : {"131072", "100003"})
     check(oneOperation("reduce sum %x dims [1]", "i32[3, " + size + "]", "i32[3]"), InputKind::Wild);
+}
+
+// Rows that some lanes of a warp share: all of them in use or not, with rows left for a last block, and so many rows
+// that a thread takes several rounds.
+TEST(GpuLargeShape, SumsOfNarrowRows) {
+  for (auto [rows, size] : std::vector<std::pair<std::string, std::string>>{
+           {"3", "20"}, {"77", "12"}, {"65", "64"}, {"33", "31"}, {"40001", "56"}}) {
+    std::string from = "[" + rows + ", " + size + "]", to = "[" + rows + "]";
+    check(oneOperation("reduce sum %x dims [1]", "i32" + from, "i32" + to), InputKind::Wild);
+    check(oneOperation("reduce max %x dims [1]", "bf16" + from, "bf16" + to), InputKind::Wild);
+  }
+}
+
+TEST(GpuLargeShape, SoftmaxOfNarrowRows) {
+  SKIP_WITHOUT_LIBDEVICE();
+  check(softmaxProgram("40001", "32"), InputKind::Ordinary, {.ulps = 16});
+}
+
+// The threads beyond the last row may read elements of it that its own threads have overwritten.
+TEST(GpuLargeShape, NarrowRowsAreReadBeforeTheyAreWritten) {
+  std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$t, !spmd.array<i32[77]>) {
+    %m = array.reduce max %x dims [1] : $t -> <i32[77]>
+    %mb = array.broadcast_in_dim %m dims [0] : <i32[77]> -> $t
+    %d = array.subtract %x, %mb : $t
+    return %d, %m : !spmd.array$t, !spmd.array<i32[77]>
+  })",
+                                {{"$t", "<i32[77, 12]>"}});
+  EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 1);
 }
 
 // Values computed from a column's sums, and values stored for each element: the strips of a column share both.
@@ -186,22 +214,54 @@ TEST(GpuLargeShape, TransposesOfNarrowElements) {
         InputKind::Wild);
 }
 
-// In registers, in shared memory that the kernel declares, in that of the launch, or not kept.
+// In registers, in shared memory that the kernel declares, in that of the launch, or not kept; by a block, and by
+// clusters of blocks.
 TEST(GpuLargeShape, LongRowsAreKept) {
   SKIP_WITHOUT_LIBDEVICE();
+  auto compileForBlocks = [](ModuleOp module) { return std::make_unique<GpuProgram>(module, "sm_80"); };
   for (std::string size : {"4096", "16384", "20000", "40004"}) {
     std::string text = softmaxProgram("2", size);
-    check(text, InputKind::Ordinary, {.ulps = 16});
-    check(replaceAll(text, {{"f32", "bf16"}}), InputKind::Ordinary, {.ulps = 4});
+    for (const MakeProgram &compile : {MakeProgram(compileForGpu), MakeProgram(compileForBlocks)}) {
+      checkProgram(text, {.tolerances = {{.ulps = 16}}}, compile);
+      checkProgram(replaceAll(text, {{"f32", "bf16"}}), {.tolerances = {{.ulps = 4}}}, compile);
+    }
   }
   // There are enough rows; with few blocks, a kernel would end after the sums.
-  check(softmaxProgram("44", "40004"), InputKind::Ordinary, {.ulps = 16});
-  // Rounds of four neighbours by 1024 threads: as many as there is shared memory for, and one more.
-  for (auto [size, rounds] : std::vector<std::pair<std::string, int32_t>>{{"40000", 10}, {"57344", 14}, {"57348", 0}}) {
-    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("64", size));
-    EXPECT_EQ(kernels, 1u);
-    EXPECT_EQ(sharedBytes, rounds * 4 * 1024 * 4);
+  checkProgram(softmaxProgram("44", "40004"), {.tolerances = {{.ulps = 16}}}, compileForBlocks);
+  check(softmaxProgram("33", "66004"), InputKind::Ordinary, {.ulps = 16});
+  // A block of sm_80 has memory for ten rounds of four neighbours by 1024 threads; one of sm_90 for 14, and eight such
+  // blocks share a row. Fewer rounds are in registers, or leave room for other blocks.
+  constexpr int32_t kRound = 4 * 1024 * 4;
+  for (auto [chip, size, rounds] :
+       std::vector<std::tuple<std::string, std::string, int32_t>>{{"sm_80", "40000", 10},
+                                                                  {"sm_80", "41216", 0},
+                                                                  {"sm_90", "40000", 0},
+                                                                  {"sm_90", "131072", 4},
+                                                                  {"sm_90", "458752", 14}}) {
+    auto [kernels, sharedBytes] = launchesOf(softmaxProgram("64", size), chip);
+    EXPECT_EQ(kernels, 1u) << size;
+    EXPECT_EQ(sharedBytes, rounds * kRound) << size;
   }
+  auto [kernels, sharedBytes] = launchesOf(softmaxProgram("64", "458756"));
+  EXPECT_GT(kernels, 1u);
+  EXPECT_EQ(sharedBytes, 0);
+}
+
+// One thread of a cluster overwrites an input that the threads of all its blocks read; and layer norms keep two values.
+TEST(GpuLargeShape, RowsOfClusters) {
+  std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<i32[3]>)
+      -> (!spmd.array$t, !spmd.array<i32[3]>) {
+    %b0 = array.broadcast_in_dim %b dims [0] : <i32[3]> -> $t
+    %s = array.add %x, %b0 : $t
+    %m = array.reduce max %s dims [1] : $t -> <i32[3]>
+    %mb = array.broadcast_in_dim %m dims [0] : <i32[3]> -> $t
+    %d = array.subtract %x, %mb : $t
+    %sum = array.add %m, %b : <i32[3]>
+    return %d, %sum : !spmd.array$t, !spmd.array<i32[3]>
+  })",
+                                {{"$t", "<i32[3, 20003]>"}});
+  EXPECT_NE(codeOf(text).find(".reqnctapercluster 4, 1, 1"), std::string::npos);
+  EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 2);
 }
 
 // Every distance to the next bf16, ties among them; subnormal numbers, infinities and NaN. All bits are compared.

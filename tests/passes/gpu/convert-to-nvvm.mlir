@@ -28,6 +28,14 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // The size of a cluster becomes an attribute of the function in LLVM IR.
+  // CHECK-LABEL: llvm.func @cluster
+  // CHECK-SAME: nvvm.minctasm = 3 : i32, passthrough = {{\[\["nvvm.cluster_dim", "8"\]\]}}
+  gpu.func @cluster(%x: !llvm.ptr) kernel
+      attributes {known_block_size = array<i32: 512, 1, 1>, spmd.cluster_blocks = 8 : i64, spmd.resident_threads = 1536 : i32} {
+    gpu.return
+  }
+
   // CHECK-LABEL: llvm.func @nothing_known(%arg0: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel}
   gpu.func @nothing_known(%x: !llvm.ptr) kernel {
     gpu.return

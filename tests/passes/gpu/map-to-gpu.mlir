@@ -1,5 +1,6 @@
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu=shared-bytes=232448 --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: spmd-opt %s --spmdc-schedule-kernels --spmdc-map-to-gpu="shared-bytes=232448 cluster-blocks=8" --split-input-file | FileCheck %s --check-prefix=CLUSTER
 // RUN: spmd-opt %s --spmdc-schedule-kernels --split-input-file | FileCheck %s --check-prefix=CPU
 
 // Adjacent elements in one thread, as many as 16 bytes hold; the grid covers the array.
@@ -24,12 +25,42 @@ plan.kernel @short(%x: !spmd.array<f32[1000]>) {
 
 // -----
 
-// A row of 32 elements is one warp, eight rows are one block.
+// A row of 31 elements is one warp, eight rows are one block.
 // CHECK-LABEL: plan.kernel @short_rows
 // CHECK-SAME: mapping = "32 threads a row, 8 rows a block; 1 unrolled rounds of 1{{.*}}; 50 blocks of 256 threads"
 plan.kernel @short_rows(%x: !spmd.array<f32[400, 31]>) {
   %0 = array.reduce sum %x dims [1] : <f32[400, 31]> -> <f32[400]>
   plan.return %0 : !spmd.array<f32[400]>
+}
+
+// -----
+
+// Many short rows: four threads read 64 adjacent bytes of a row at a time, four times.
+// CHECK-LABEL: plan.kernel @narrow_rows
+// CHECK-SAME: mapping = "4 threads a row, 64 rows a block; 4 unrolled rounds of 4{{.*}}; 16384 blocks of 256 threads"
+plan.kernel @narrow_rows(%x: !spmd.array<f32[1048576, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <f32[1048576, 64]> -> <f32[1048576]>
+  plan.return %0 : !spmd.array<f32[1048576]>
+}
+
+// -----
+
+// The same of 16 bits, whose rows have 128 bytes.
+// CHECK-LABEL: plan.kernel @narrow_rows_of_halves
+// CHECK-SAME: mapping = "4 threads a row, 64 rows a block; 2 unrolled rounds of 8{{.*}}; 16384 blocks of 256 threads"
+plan.kernel @narrow_rows_of_halves(%x: !spmd.array<bf16[1048576, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <bf16[1048576, 64]> -> <bf16[1048576]>
+  plan.return %0 : !spmd.array<bf16[1048576]>
+}
+
+// -----
+
+// Fewer rows get more threads each, but no more than they have accesses. Blocks consist of full warps.
+// CHECK-LABEL: plan.kernel @few_narrow_rows
+// CHECK-SAME: mapping = "16 threads a row, 4 rows a block; 1 unrolled rounds of 4{{.*}}; 1 blocks of 64 threads"
+plan.kernel @few_narrow_rows(%x: !spmd.array<f32[3, 64]>) {
+  %0 = array.reduce sum %x dims [1] : <f32[3, 64]> -> <f32[3]>
+  plan.return %0 : !spmd.array<f32[3]>
 }
 
 // -----
@@ -72,6 +103,13 @@ plan.kernel @many_columns(%x: !spmd.array<bf16[16, 512, 32768]>) {
 // LARGE-SAME: mapping = "1024 threads a row, 1 rows a block; 8 rounds of 4; keeps in shared memory, 131072 bytes that the launch asks for; 1024 blocks of 1024 threads"
 // LARGE-SAME: overwrites = {{\[\[0\]\]}}
 // LARGE-SAME: shared_bytes = 131072 : i64, shared_limit = 232448 : i64
+// Four blocks keep it in their registers, where there are clusters.
+// CLUSTER-LABEL: plan.kernel @long_softmax
+// CLUSTER-SAME: extent = 4096 : i64
+// CLUSTER-SAME: mapping = "2048 threads a row, 4 blocks a row; 4 unrolled rounds of 4; 4096 blocks of 512 threads"
+// CLUSTER-SAME: max_cluster_blocks = 8 : i64
+// CLUSTER-SAME: overwrites = {{\[\[0\]\]}}
+// CLUSTER-NOT: shared_bytes
 plan.kernel @long_softmax(%x: !spmd.array<f32[1024, 32768]>) {
   %m = array.reduce max %x dims [1] : <f32[1024, 32768]> -> <f32[1024]>
   %mb = array.broadcast_in_dim %m dims [0] : <f32[1024]> -> <f32[1024, 32768]>
@@ -81,6 +119,40 @@ plan.kernel @long_softmax(%x: !spmd.array<f32[1024, 32768]>) {
   %zb = array.broadcast_in_dim %z dims [0] : <f32[1024]> -> <f32[1024, 32768]>
   %p = array.divide %e, %zb : <f32[1024, 32768]>
   plan.return %p : !spmd.array<f32[1024, 32768]>
+}
+
+// -----
+
+// A row that no block can keep: eight blocks keep it in their shared memory.
+// CLUSTER-LABEL: plan.kernel @very_long_rows
+// CLUSTER-SAME: mapping = "4096 threads a row, 8 blocks a row; 8 rounds of 4; keeps in shared memory, 65536 bytes that the launch asks for; 2048 blocks of 512 threads"
+plan.kernel @very_long_rows(%x: !spmd.array<f32[256, 131072]>) {
+  %m = array.reduce max %x dims [1] : <f32[256, 131072]> -> <f32[256]>
+  %mb = array.broadcast_in_dim %m dims [0] : <f32[256]> -> <f32[256, 131072]>
+  %d = array.subtract %x, %mb : <f32[256, 131072]>
+  plan.return %d : !spmd.array<f32[256, 131072]>
+}
+
+// -----
+
+// Sums of long rows keep nothing, and scans have no clusters.
+// CLUSTER-LABEL: plan.kernel @sums_of_very_long_rows
+// CLUSTER-SAME: mapping = "256 threads a row, 1 rows a block
+plan.kernel @sums_of_very_long_rows(%x: !spmd.array<f32[512, 131072]>) {
+  %m = array.reduce sum %x dims [1] : <f32[512, 131072]> -> <f32[512]>
+  plan.return %m : !spmd.array<f32[512]>
+}
+
+// -----
+
+// CLUSTER-LABEL: plan.kernel @scan_of_centred_rows
+// CLUSTER-SAME: mapping = "{{[0-9]+}} threads a row, 1 rows a block
+plan.kernel @scan_of_centred_rows(%x: !spmd.array<f32[512, 32768]>) {
+  %m = array.reduce max %x dims [1] : <f32[512, 32768]> -> <f32[512]>
+  %mb = array.broadcast_in_dim %m dims [0] : <f32[512]> -> <f32[512, 32768]>
+  %d = array.subtract %x, %mb : <f32[512, 32768]>
+  %c = array.cumulative sum %d dim 1 : <f32[512, 32768]> -> <f32[512, 32768]>
+  plan.return %c : !spmd.array<f32[512, 32768]>
 }
 
 // -----

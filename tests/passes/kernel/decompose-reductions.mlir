@@ -1,5 +1,6 @@
 // RUN: spmd-opt %s --spmdc-decompose-reductions --split-input-file | FileCheck %s
 // RUN: spmd-opt %s --spmdc-decompose-reductions=for-gpu --split-input-file | FileCheck %s --check-prefix=GPU
+// RUN: spmd-opt %s --spmdc-decompose-reductions="for-gpu gpu-shared-bytes=232448 gpu-cluster-blocks=8" --split-input-file | FileCheck %s --check-prefix=CLUSTER
 
 // A sum over all elements is split into blocks by its shape alone.
 // CHECK-LABEL: func.func @full
@@ -126,6 +127,26 @@ func.func @dimensions_of_one_element_are_dropped(%x: !spmd.array<f32[5, 1, 4, 1]
 func.func @columns(%x: !spmd.array<f32[8192, 8192]>) -> !spmd.array<f32[8192]> {
   %0 = array.reduce sum %x dims [0] : <f32[8192, 8192]> -> <f32[8192]>
   return %0 : !spmd.array<f32[8192]>
+}
+
+// -----
+
+// Clusters of eight blocks keep these rows until their maximum is known, so that one kernel reads them once. Nothing
+// reads them again after the sum, which needs more blocks.
+// GPU-LABEL: func.func @very_long_rows
+// GPU: array.reduce max {{.*}} : <f32[256, {{.*}}]>
+// CLUSTER-LABEL: func.func @very_long_rows
+// CLUSTER-NEXT: array.reduce max %arg0 dims [1] : <f32[256, 131072]> -> <f32[256]>
+// CLUSTER: array.reshape
+// CLUSTER: array.reduce sum {{.*}} : <f32[256, {{[0-9]+}}, {{[0-9]+}}]>
+func.func @very_long_rows(%x: !spmd.array<f32[256, 131072]>, %y: !spmd.array<f32[256, 131072]>)
+    -> (!spmd.array<f32[256, 131072]>, !spmd.array<f32[256]>) {
+  %m = array.reduce max %x dims [1] : <f32[256, 131072]> -> <f32[256]>
+  %n = array.negate %m : <f32[256]>
+  %b = array.broadcast_in_dim %n dims [0] : <f32[256]> -> <f32[256, 131072]>
+  %0 = array.add %x, %b : <f32[256, 131072]>
+  %1 = array.reduce sum %y dims [1] : <f32[256, 131072]> -> <f32[256]>
+  return %0, %1 : !spmd.array<f32[256, 131072]>, !spmd.array<f32[256]>
 }
 
 // -----

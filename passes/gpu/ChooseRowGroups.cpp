@@ -1,0 +1,173 @@
+//===- ChooseRowGroups.cpp - threads and blocks that share a row ----------===//
+
+#include "passes/gpu/MappingChooser.h"
+
+using namespace mlir;
+
+namespace spmdc {
+namespace {
+
+constexpr int64_t kMaxGroupThreads = 256;
+/// Threads of a block that has several rows.
+constexpr int64_t kShortRowThreads = 256;
+/// Adjacent threads of a short row read at least this many adjacent bytes: two sectors of memory.
+constexpr int64_t kSegmentBytes = 64;
+/// With fewer rows than this, a long row uses as many threads as it has work for.
+constexpr int64_t kFewRows = 512;
+/// Grids with fewer blocks than this (two for each of an H100's multiprocessors) get blocks of the largest size.
+constexpr int64_t kFewBlocks = 264;
+/// Elements that a thread computes without a loop.
+constexpr int64_t kMaxUnrolled = 16;
+/// A block of a cluster has at most this many threads: several share a multiprocessor, and while the threads of one
+/// wait for other blocks, those of another one load or store.
+constexpr int64_t kMaxClusterThreads = kMaxThreads / 2;
+
+} // namespace
+
+void MappingChooser::chooseGroups() {
+  mapping.kind = GpuMapping::Kind::GroupPerRow;
+  for (const KernelSchedule::Domain &domain : schedule.domains) {
+    GpuMapping::DomainMapping inner;
+    if (!domain.shape.empty())
+      inner.vector = chooseVector(domain.vars.back(), domain.shape.back());
+    mapping.domains.push_back(inner);
+  }
+  for (const KernelSchedule::Stage &stage : schedule.stages)
+    if (!stage.scans.empty() && !isSimpleBody)
+      mapping.domains[stage.domain].vector = 1;
+  mapping.clusterBlocks = chooseClusterBlocks();
+  int64_t most = 1, extent = rowExtent(), blocks = extent * mapping.clusterBlocks;
+  for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
+    most = std::max(most, ceilDiv(domain.getExtent() / inner.vector, mapping.clusterBlocks));
+  int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
+  int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), chooseFewestThreads(), kMaxGroupThreads);
+  // More threads if there are few rows, or if only more threads have registers for all kept values.
+  int64_t limit = chooseThreadsThatKeep(threads);
+  if (threads == kMaxGroupThreads && blocks < kFewBlocks && isSimpleBody)
+    limit = kMaxThreads;
+  threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), threads, limit);
+  mapping.threadsPerRow = threads * mapping.clusterBlocks;
+  if (threads <= kWarpThreads)
+    mapping.rowsPerBlock = std::clamp<int64_t>(llvm::alignTo(extent, kWarpThreads / threads), kWarpThreads / threads,
+                                               kShortRowThreads / threads);
+  mapping.blockThreads = threads * mapping.rowsPerBlock;
+  mapping.gridBlocks = ceilDiv(blocks, mapping.rowsPerBlock);
+  for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains)) {
+    inner.rounds = ceilDiv(domain.getExtent() / inner.vector, mapping.threadsPerRow);
+    inner.isUnrolled = inner.rounds * inner.vector <= (isHeavyBody ? 2 : kMaxUnrolled);
+    // At eight adjacent elements a thread runs one round: LLVM's load vectoriser split the loads of a second one (a
+    // softmax of bf16 rows of 32768 elements).
+    if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
+      inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
+  }
+  chooseSharedCaches();
+  mapping.residentBlocks = chooseResidentBlocks();
+}
+
+void MappingChooser::chooseSharedCaches() {
+  int64_t bytes = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages)
+    for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
+      const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
+      if (!inner.isUnrolled)
+        bytes += llvm::alignTo(inner.rounds * inner.vector * mapping.blockThreads * byteSizeOf(stageCache.value),
+                               kVectorBytes);
+    }
+  mapping.hasSharedCaches = bytes > 0 && bytes <= std::max(kMaxSharedCache, ScheduleTraits::forGpu(limits).loadedBytes);
+  if (mapping.hasSharedCaches && bytes > kMaxSharedCache)
+    mapping.sharedBytes = bytes;
+}
+
+bool MappingChooser::hasScans() const {
+  return llvm::any_of(schedule.stages, [](const KernelSchedule::Stage &stage) { return !stage.scans.empty(); });
+}
+
+/// Four accesses of 16 bytes by each thread are 32 KiB in flight for the 512 threads for which a multiprocessor has
+/// room at least (ConvertToNvvm.cpp), and a few threads need fewer shuffles for each row. A warp for each row of 256
+/// bytes left half of the lanes idle, and read memory at 58 to 77 % of a copy's rate (row_sums_narrow in
+/// benchmarks/RESULTS.md).
+int64_t MappingChooser::chooseFewestThreads() const {
+  if (hasScans())
+    return kWarpThreads;
+  int64_t groups = 1, vector = 1, elementBytes = 1;
+  for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
+    if (int64_t count = domain.getExtent() / inner.vector; count > groups)
+      std::tie(groups, vector) = std::pair(count, inner.vector);
+  for (const KernelSchedule::Load &load : schedule.loads)
+    if (dependsOnRow(load.index))
+      elementBytes = std::max(elementBytes, byteSizeOf(load.value));
+  int64_t fewest = std::min<int64_t>(llvm::PowerOf2Ceil(groups), kWarpThreads);
+  while (!isHeavyBody && fewest > 1 && rowExtent() * (fewest / 2) >= kWantedThreads &&
+         fewest / 2 * vector * elementBytes >= kSegmentBytes)
+    fewest /= 2;
+  return fewest;
+}
+
+MappingChooser::KeptRow MappingChooser::keptOf(int64_t blocks) const {
+  ScheduleTraits traits = ScheduleTraits::forGpu(limits);
+  KeptRow kept;
+  for (const KernelSchedule::Stage &stage : schedule.stages)
+    for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
+      int64_t elements = ceilDiv(schedule.domains[stage.domain].getExtent(), blocks);
+      int64_t bytes = elements * byteSizeOf(stageCache.value);
+      kept.longest = std::max(kept.longest, elements);
+      kept.elements += elements;
+      kept.bytes += bytes;
+      kept.sharedBytes += llvm::alignTo(bytes, traits.loadedUnit);
+    }
+  return kept;
+}
+
+/// A row that one block keeps in registers, or in shared memory at a speed that arithmetic limits, has one block: no
+/// exchange is faster than a barrier. Otherwise, blocks that fill a multiprocessor alone have nothing to do while they
+/// wait for their loads, for each other's sums and for their stores: rows of 128 KiB ran at 67 to 83 % of a copy's
+/// rate, and rows of 512 KiB, which no block can keep, at 34 % (softmax_32k, softmax_128k in benchmarks/RESULTS.md). So
+/// a row has as few blocks as keep their parts in registers, or as many as a cluster has.
+int64_t MappingChooser::chooseClusterBlocks() const {
+  int64_t mostBytes = ScheduleTraits::forGpu(limits).loadedBytes;
+  bool isFast = isSimpleBody && !isHeavyBody;
+  KeptRow kept = keptOf(1);
+  bool isKept = kept.sharedBytes <= mostBytes && (!isFast || kept.longest <= kMaxThreads * kMaxUnrolled);
+  if (hasScans() || isKept)
+    return 1;
+  int64_t blocks = 1;
+  while (blocks < limits.clusterBlocks &&
+         (isFast ? kept.elements > kMaxClusterThreads * kMaxUnrolled : kept.sharedBytes > mostBytes))
+    kept = keptOf(blocks *= 2);
+  return blocks;
+}
+
+/// Three blocks of 512 threads leave a thread 40 registers, which suffice for a softmax or an RMS norm; a layer norm,
+/// with three inputs, spills with 40 and does not with 64 (GpuBudget.Registers). ptxas uses 48 for the former by
+/// itself, so that only two blocks would fit.
+int64_t MappingChooser::chooseResidentBlocks() const {
+  if (mapping.clusterBlocks == 1 || !isSimpleBody || mapping.blockThreads > kMaxClusterThreads)
+    return 0;
+  llvm::DenseSet<Value> inputs;
+  for (const KernelSchedule::Load &load : schedule.loads)
+    inputs.insert(load.value);
+  size_t kept = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages)
+    kept += stage.stageCaches.size();
+  bool isLean = weight < kHalfHeavy && inputs.size() <= 2 && kept <= 1 && body.outputs.size() == 1;
+  int64_t withMemory = mapping.sharedBytes ? ScheduleTraits::forGpu(limits).loadedBytes / mapping.sharedBytes : 3;
+  return std::min<int64_t>(isLean ? 3 : 2, withMemory);
+}
+
+int64_t MappingChooser::chooseThreadsThatKeep(int64_t wanted) const {
+  bool hasCluster = mapping.clusterBlocks > 1;
+  KeptRow kept = keptOf(mapping.clusterBlocks);
+  int64_t threads = wanted, most = hasCluster ? kMaxClusterThreads : kMaxThreads;
+  while (threads < most && ceilDiv(kept.longest, threads) > kMaxUnrolled)
+    threads *= 2;
+  if (!isSimpleBody)
+    return wanted;
+  if (!isHeavyBody && ceilDiv(kept.longest, threads) <= kMaxUnrolled)
+    return threads;
+  if (wanted < kMaxGroupThreads || kept.bytes <= kMaxSharedCache)
+    return wanted;
+  // Either two blocks on a multiprocessor, of which one loads while the other stores, or one block with all threads.
+  return 2 * kept.bytes <= limits.sharedBytes ? kMaxThreads / 2 : kMaxThreads;
+}
+
+} // namespace spmdc
