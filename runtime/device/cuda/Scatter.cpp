@@ -61,7 +61,7 @@ Scatter::Scatter(const LibraryCall &call)
     throw Error("scatter_add into " + std::to_string(rows) + " rows: a GPU adds to up to " +
                 std::to_string(UINT32_MAX - 1));
   // Keys are rows, and `rows` for indices out of range.
-  sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count);
+  sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count, Sort::Result::Positions);
 }
 
 void Scatter::prepare(const LibraryKernels &kernels) const {
@@ -99,7 +99,7 @@ void Scatter::runSorted(const LibraryLauncher &launcher, DevicePointer indices, 
   Sort::Arrays arrays;
   arrays.elements = keys;
   arrays.newKeys = sortedKeys;
-  arrays.positions = positions;
+  arrays.result = positions;
   sort->run(launcher, arrays, scratch + layout.sort);
   int64_t columns = outer * inner / lines, width = isWide ? kWideBytes / elementBytes : 1;
   launcher.launchOver(outer * count * inner / width, kBlockThreads, module, nameShortKernel(), sortedKeys, positions,
