@@ -13,8 +13,9 @@ int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// Elements whose digits a block counts before it adds them to the counts of the line: enough to amortise clearing and
-/// adding its counters, and few enough that the chunks keep a GPU of some hundred multiprocessors busy.
-constexpr int64_t kLeastChunk = 16384, kMostChunks = 1024;
+/// adding its counters (twice as many words), and few enough that the chunks keep a GPU of some hundred multiprocessors
+/// busy.
+constexpr int64_t kLeastChunk = 4096, kMostChunks = 1024;
 
 } // namespace
 
