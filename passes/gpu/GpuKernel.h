@@ -79,6 +79,9 @@ private:
   void emitStageOfGroup(const KernelSchedule::Stage &stage);
   void reduceOverGroup(const KernelSchedule::Stage &stage, int64_t vector);
   void emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber);
+  /// Emits `count` rounds from `firstRound` on. `isBounded`: of one round, in which some threads have no elements.
+  void emitScanRounds(const KernelSchedule::Scan &scan, unsigned domainNumber, mlir::Value firstRound, int64_t count,
+                      bool isBounded);
 
   plan::KernelOp kernel;
   KernelSchedule schedule;
