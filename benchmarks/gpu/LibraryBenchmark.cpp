@@ -87,7 +87,8 @@ void timeCopy(Bench &bench) {
 }
 
 /// The elements of every type are random bits. With `limit`: i32 below it, as the numbers of experts.
-void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t inner, uint32_t limit = 0) {
+void timeSort(Bench &bench, LibraryFunction function, DType dtype, int64_t outer, int64_t size, int64_t inner,
+              uint32_t limit = 0) {
   int64_t count = outer * size * inner, width = byteSize(dtype);
   std::vector<float> values = drawFloats((count * width + 3) / 4);
   std::mt19937 random(3);
@@ -95,17 +96,20 @@ void timeSort(Bench &bench, DType dtype, int64_t outer, int64_t size, int64_t in
     if (limit > 0)
       value = std::bit_cast<float>(static_cast<uint32_t>(random()) % limit);
   DevicePointer operand = bench.upload(values.data(), count * width);
-  LibraryCall call{LibraryFunction::Argsort, dtype, {outer, size, inner}, {DType::I32}};
-  DevicePointer result = bench.gpu.allocate(4 * count, bench.stream);
+  bool areValues = returnsSortedValues(function);
+  int64_t positionBytes = areValues ? 0 : 4, resultBytes = areValues ? width : 4;
+  LibraryCall call{function, dtype, {outer, size, inner}, {DType::I32}};
+  DevicePointer result = bench.gpu.allocate(resultBytes * count, bench.stream);
   DevicePointer scratch = bench.gpu.allocate(std::max<int64_t>(bench.library.getScratchBytes(call), 256), bench.stream);
   double seconds = bench.time([&] { bench.library.run(call, bench.stream, {operand}, result, scratch); });
   // A short line is read and written once. For a long one a pass counts the digits; then each pass reads and writes
-  // keys and positions, except the positions of the first read and the keys of the last write.
+  // values, or keys and positions, except the positions of the first read and the keys of the last write.
   bool isLong = size > (width == 8 ? 2048 : 4096);
-  auto bytes =
-      static_cast<double>(count * (isLong ? width + width * (2 * width - 1) + 4 * (2 * width - 1) : width + 4));
-  bench.report("argsort " + std::string(dtypeName(dtype)) + "[" + std::to_string(outer) + ", " + std::to_string(size) +
-                   ", " + std::to_string(inner) + "]" + (limit ? " below " + std::to_string(limit) : ""),
+  auto bytes = static_cast<double>(
+      count * (isLong ? width * 2 * width + resultBytes + positionBytes * (2 * width - 2) : width + resultBytes));
+  bench.report((areValues ? "sort " : "argsort ") + std::string(dtypeName(dtype)) + "[" + std::to_string(outer) + ", " +
+                   std::to_string(size) + ", " + std::to_string(inner) + "]" +
+                   (limit ? " below " + std::to_string(limit) : ""),
                seconds, bytes);
   for (DevicePointer pointer : {operand, result, scratch})
     bench.gpu.free(pointer, bench.stream);
@@ -179,19 +183,21 @@ void run(const std::shared_ptr<const Driver> &driver) {
   std::printf("%s\n", bench.gpu.getName().c_str());
   timeCopy(bench);
   constexpr int64_t kMillion = 1 << 20;
-  timeSort(bench, DType::F32, 1, 16 * kMillion, 1);
-  timeSort(bench, DType::F32, 1, kMillion, 1);
-  timeSort(bench, DType::I64, 1, 16 * kMillion, 1);
-  timeSort(bench, DType::BF16, 1, 16 * kMillion, 1);
-  timeSort(bench, DType::I8, 1, 16 * kMillion, 1);
-  timeSort(bench, DType::I32, 1, 16 * kMillion, 1, 64);
-  timeSort(bench, DType::F32, 16, kMillion, 1);
-  timeSort(bench, DType::F32, 1, kMillion, 16);
-  timeSort(bench, DType::F32, 4096, 4096, 1);
-  timeSort(bench, DType::F32, 16384, 1024, 1);
-  timeSort(bench, DType::F32, 65536, 256, 1);
-  timeSort(bench, DType::F32, kMillion / 2, 32, 1);
-  timeSort(bench, DType::F32, 2 * kMillion, 8, 1);
+  for (LibraryFunction function : {LibraryFunction::Sort, LibraryFunction::Argsort}) {
+    timeSort(bench, function, DType::F32, 1, 16 * kMillion, 1);
+    timeSort(bench, function, DType::F32, 1, kMillion, 1);
+    timeSort(bench, function, DType::I64, 1, 16 * kMillion, 1);
+    timeSort(bench, function, DType::BF16, 1, 16 * kMillion, 1);
+    timeSort(bench, function, DType::I8, 1, 16 * kMillion, 1);
+    timeSort(bench, function, DType::I32, 1, 16 * kMillion, 1, 64);
+    timeSort(bench, function, DType::F32, 16, kMillion, 1);
+    timeSort(bench, function, DType::F32, 1, kMillion, 16);
+    timeSort(bench, function, DType::F32, 4096, 4096, 1);
+    timeSort(bench, function, DType::F32, 16384, 1024, 1);
+    timeSort(bench, function, DType::F32, 65536, 256, 1);
+    timeSort(bench, function, DType::F32, kMillion / 2, 32, 1);
+    timeSort(bench, function, DType::F32, 2 * kMillion, 8, 1);
+  }
   timeScatter(bench, DType::F32, false, 1, 50'000, 8192, 4096, 1000);
   timeScatter(bench, DType::BF16, false, 1, 50'000, 8192, 4096, 20);
   timeScatter(bench, DType::F32, false, 1, kMillion, 16 * kMillion, 1, 1'000'000);

@@ -25,15 +25,16 @@ struct View {
 Tensor sortLines(plan::LibraryOp op, const Tensor &operand) {
   ArrayRef<int64_t> sizes = op.getSizes();
   View view{sizes[1], sizes[2]};
+  bool returnsValues = op.getFunction().starts_with("sort");
   Tensor result(op.getType().getShape(), op.getType().getElementType());
   std::vector<Scalar> line(sizes[1]);
   for (int64_t o = 0; o < sizes[0]; ++o)
     for (int64_t i = 0; i < sizes[2]; ++i) {
       for (int64_t m = 0; m < sizes[1]; ++m)
         line[m] = operand.elements[view.at(o, m, i)];
-      std::vector<int64_t> order = evaluateOrder(operand.elementType, line, op.getFunction() == "argsort_descending");
+      std::vector<int64_t> order = evaluateOrder(operand.elementType, line, op.getFunction().ends_with("_descending"));
       for (int64_t m = 0; m < sizes[1]; ++m)
-        result.elements[view.at(o, m, i)] = Scalar::ofInt(order[m]);
+        result.elements[view.at(o, m, i)] = returnsValues ? line[order[m]] : Scalar::ofInt(order[m]);
     }
   return result;
 }
@@ -86,7 +87,7 @@ LogicalResult ProcessGridEvaluator::runLibrary(Operation *op, ArrayRef<DeviceTen
     SmallVector<const Tensor *> inputs;
     for (const DeviceTensors &operand : operands)
       inputs.push_back(&operand[device]);
-    if (call.getFunction().starts_with("argsort"))
+    if (call.isSort())
       result.push_back(sortLines(call, *inputs[0]));
     else if (call.getFunction().starts_with("scatter_add"))
       result.push_back(scatterAdd(call, *inputs[0], *inputs[1], *inputs[2]));

@@ -106,7 +106,8 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     | `scatter_add` | operand [o, n, i], indices [m], updates [o, m, i] | o, n, m, i | the operand, changed |
     | `scatter_add_along` | operand [o, n, i], indices and updates [o, m, i] | o, n, m, i | the operand, changed |
     | `update_slice` | operand [shape], update [window], a start i32[] or i64[] for each dimension | shape, window | the operand, changed |
-    | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | i32[o, n, i] or i64[o, n, i] |
+    | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | positions: i32[o, n, i] or i64[o, n, i] |
+    | `sort`, `sort_descending` | operand [o, n, i] | o, n, i | the operand's elements at the positions of `argsort` |
   }];
   let arguments = (ins StrAttr:$function, Variadic<Spmd_ArrayType>:$inputs, DenseI64ArrayAttr:$sizes,
                        OptionalAttr<ArrayAttr>:$buffers);
@@ -115,10 +116,11 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     $function `(` $inputs `)` `sizes` $sizes attr-dict `:` functional-type($inputs, $result)
   }];
   let extraClassDeclaration = [{
+    bool isSort() { return getFunction().starts_with("argsort") || getFunction().starts_with("sort"); }
     /// The input that the result is a changed copy of; it may change in place if no later step reads it. Null for a new
     /// array.
     ::mlir::Value getOverwritten() {
-      return getFunction().starts_with("argsort") ? ::mlir::Value() : getInputs()[0];
+      return isSort() ? ::mlir::Value() : getInputs()[0];
     }
   }];
 }

@@ -59,6 +59,10 @@ void MappingChooser::chooseGroups() {
     // softmax of bf16 rows of 32768 elements).
     if (!inner.isUnrolled && !isHeavyBody && isSimpleBody && inner.vector < kMaxVector)
       inner.batch = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, inner.rounds);
+    // A thread of a block of 1024 has registers for one round: with two, some were spilled.
+    int64_t fullRounds = domain.getExtent() / inner.vector / mapping.threadsPerRow;
+    if (!isHeavyBody && isSimpleBody && mapping.blockThreads <= kMaxThreads / 2)
+      inner.scanRounds = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, std::max<int64_t>(fullRounds, 1));
   }
   chooseSharedCaches();
   mapping.residentBlocks = chooseResidentBlocks();

@@ -84,6 +84,9 @@ private:
   /// A barrier for all threads of a row.
   void rowBarrier();
   void emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber);
+  /// Emits `count` rounds from `firstRound` on. `isBounded`: of one round, in which some threads have no elements.
+  void emitScanRounds(const KernelSchedule::Scan &scan, unsigned domainNumber, mlir::Value firstRound, int64_t count,
+                      bool isBounded);
 
   plan::KernelOp kernel;
   KernelSchedule schedule;

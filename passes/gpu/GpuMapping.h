@@ -40,6 +40,8 @@ struct GpuMapping {
   struct DomainMapping {
     int64_t vector = 1, rounds = 1, batch = 1;
     bool isUnrolled = false;
+    /// The rounds of a scan that are computed at once.
+    int64_t scanRounds = 1;
   };
   std::vector<DomainMapping> domains;
   /// Tiles: loads that go through shared memory, into KernelSchedule::loads.

@@ -81,10 +81,11 @@ void GpuKernel::allocate() {
   int64_t rows = mapping.kind == GpuMapping::Kind::ThreadPerRow ? mapping.vector : 1;
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
     int64_t vector = isGroup ? mapping.domains[stage.domain].vector : rows;
+    int64_t scanned = isGroup ? 1 + vector * mapping.domains[stage.domain].scanRounds : rows;
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
       accumulators[reduction.op] = code.allocateLocal(accumulatorTypeOf(reduction.op), vector);
     for (const KernelSchedule::Scan &scan : stage.scans)
-      accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), isGroup ? 1 + vector : rows);
+      accumulators[scan.op] = code.allocateLocal(accumulatorTypeOf(scan.op), scanned);
     for (const KernelSchedule::StageCache &stageCache : stage.stageCaches) {
       Kept kept;
       kept.value = stageCache.value;

@@ -189,8 +189,28 @@ void GpuKernel::reduceOverCluster(const KernelSchedule::Stage &stage, MutableArr
 }
 
 /// A scan in rounds, with some adjacent elements for each thread: in sequence within a thread, by shuffles within a
-/// warp, through shared memory over warps. A carry brings the total of the rounds before.
+/// warp, through shared memory over warps. A carry brings the total of the rounds before. Full rounds are computed
+/// several at a time: their elements are loaded together, and the totals of their warps have one barrier. The order of
+/// additions is that of one round after the other.
 void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber) {
+  const GpuMapping::DomainMapping &inner = mapping.domains[domainNumber];
+  int64_t groups = schedule.domains[domainNumber].getExtent() / inner.vector, threads = mapping.threadsPerRow;
+  int64_t batch = inner.scanRounds, batched = groups / threads / batch * batch;
+  clear(scan.op, 1);
+  auto loop = [&](int64_t from, int64_t to, int64_t step, bool isBounded) {
+    auto emitRounds = [&](Value round) { emitScanRounds(scan, domainNumber, round, step, isBounded); };
+    if (to - from == step)
+      code.inScope([&] { emitRounds(emitter.emitConstant(from)); });
+    else if (from < to)
+      code.loop(emitter.emitConstant(from), emitter.emitConstant(to), emitter.emitConstant(step), emitRounds);
+  };
+  loop(0, batched, batch, /*isBounded=*/false);
+  loop(batched, groups / threads, 1, /*isBounded=*/false);
+  loop(groups / threads, inner.rounds, 1, /*isBounded=*/true);
+}
+
+void GpuKernel::emitScanRounds(const KernelSchedule::Scan &scan, unsigned domainNumber, Value firstRound, int64_t count,
+                               bool isBounded) {
   CumulativeOp op = scan.op;
   Type type = op.getType().getElementType(), wide = accumulatorTypeOf(op);
   const KernelSchedule::Domain &domain = schedule.domains[domainNumber];
@@ -198,7 +218,7 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domai
   int64_t threads = mapping.threadsPerRow, warps = threads / kWarpThreads;
   // The first slot holds the carry, the next ones the elements: values computed under a condition.
   Value memory = accumulators.lookup(op), zero = emitter.emitConstant(0);
-  Value totals = warps > 1 ? code.allocateShared(wide, warps) : Value();
+  Value totals = warps > 1 ? code.allocateShared(wide, count * warps) : Value();
   auto combine = [&](Value x, Value y) {
     return combineElements(b, loc, type, op.getKind(), x, y, /*mayReorder=*/false);
   };
@@ -208,68 +228,81 @@ void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domai
   auto isEqual = [&](Value x, int64_t y) -> Value {
     return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, emitter.emitConstant(y));
   };
-  Value identity = emitIdentity(b, loc, op);
-  clear(op, 1);
-  Value rounds = emitter.emitConstant((groups + threads - 1) / threads);
-  code.loop(zero, rounds, emitter.emitConstant(1), [&](Value round) {
-    Value group = code.add(code.mul(round, threads), lane);
-    auto bind = [&](int64_t v) -> Value {
-      Value number = emitter.emitConstant(v);
-      if (Value last = code.bindOuter(code.mul(group, vector), domain.vars, domain.shape))
-        emitter.bind(domain.vars.back(), code.add(last, number));
-      if (mapping.hasSharedCaches)
-        sharedSlot = code.add(code.mul(code.add(code.mul(round, mapping.blockThreads), thread), vector), number);
-      return code.add(code.mul(round, vector), number);
-    };
-    Value before = code.load(memory, wide, zero);
+  auto groupOf = [&](Value round) { return code.add(code.mul(round, threads), lane); };
+  auto bind = [&](int64_t e) -> Value {
+    Value round = code.add(firstRound, emitter.emitConstant(e / vector)), number = emitter.emitConstant(e % vector);
+    if (Value last = code.bindOuter(code.mul(groupOf(round), vector), domain.vars, domain.shape))
+      emitter.bind(domain.vars.back(), code.add(last, number));
+    if (mapping.hasSharedCaches)
+      sharedSlot = code.add(code.mul(code.add(code.mul(round, mapping.blockThreads), thread), vector), number);
+    return code.add(code.mul(round, vector), number);
+  };
+  Value isInside = isBounded ? code.isLess(groupOf(firstRound), groups) : Value();
+  auto whereInside = [&](llvm::function_ref<void()> emit) {
+    if (isInside)
+      code.ifThen(isInside, emit);
+    else
+      emit();
+  };
+  if (isInside)
     for (int64_t v = 0; v < vector; ++v)
-      code.store(memory, wide, emitter.emitConstant(1 + v), identity);
-    Value isInside = code.isLess(group, groups);
-    code.ifThen(isInside, [&] {
-      loadAhead(vector, bind);
-      for (int64_t v = 0; v < vector; ++v)
-        code.inScope([&] {
-          ahead = &aheadOfElements[v];
-          beginElement(bind(v));
-          code.store(memory, wide, emitter.emitConstant(1 + v), emitter.emit(op.getOperand(), scan.operandIndex));
-          ahead = nullptr;
-        });
-    });
-    SmallVector<Value> sums;
-    for (int64_t v = 0; v < vector; ++v) {
-      Value element = code.load(memory, wide, emitter.emitConstant(1 + v));
-      sums.push_back(v ? combine(sums.back(), element) : element);
-    }
-    Value sum = sums.back();
+      code.store(memory, wide, emitter.emitConstant(1 + v), emitIdentity(b, loc, op));
+  whereInside([&] {
+    loadAhead(count * vector, bind);
+    for (int64_t e = 0; e < count * vector; ++e)
+      code.inScope([&] {
+        ahead = &aheadOfElements[e];
+        beginElement(bind(e));
+        code.store(memory, wide, emitter.emitConstant(1 + e), emitter.emit(op.getOperand(), scan.operandIndex));
+        ahead = nullptr;
+      });
+  });
+  SmallVector<Value> sums, ofWarp;
+  for (int64_t e = 0; e < count * vector; ++e) {
+    Value element = code.load(memory, wide, emitter.emitConstant(1 + e));
+    sums.push_back(e % vector ? combine(sums.back(), element) : element);
+  }
+  for (int64_t round = 0; round < count; ++round) {
+    Value sum = sums[(round + 1) * vector - 1];
     for (int64_t offset = 1; offset < kWarpThreads; offset *= 2) {
       Value left = code.shuffle(sum, gpu::ShuffleMode::UP, offset);
       sum = select(code.isLess(warpLane, offset), sum, combine(left, sum));
     }
-    Value after = before;
-    if (warps > 1) {
-      code.ifThen(isEqual(warpLane, kWarpThreads - 1), [&] { code.store(totals, wide, warp, sum); });
-      code.barrier();
+    ofWarp.push_back(sum);
+  }
+  if (warps > 1) {
+    code.ifThen(isEqual(warpLane, kWarpThreads - 1), [&] {
+      for (int64_t round = 0; round < count; ++round)
+        code.store(totals, wide, code.add(warp, emitter.emitConstant(round * warps)), ofWarp[round]);
+    });
+    code.barrier();
+  }
+  Value after = code.load(memory, wide, zero);
+  for (int64_t round = 0; round < count; ++round) {
+    Value before = after, sum = ofWarp[round];
+    if (warps > 1)
       for (int64_t w = 0; w < warps; ++w) {
         before = select(isEqual(warp, w), after, before);
-        after = combine(after, code.load(totals, wide, emitter.emitConstant(w)));
+        after = combine(after, code.load(totals, wide, emitter.emitConstant(round * warps + w)));
       }
-      code.barrier();
-    } else {
+    else
       after = combine(before, code.shuffle(sum, gpu::ShuffleMode::IDX, kWarpThreads - 1));
-    }
     // The sum of all elements before this thread's first one.
     Value left = code.shuffle(sum, gpu::ShuffleMode::UP, 1);
     before = select(isEqual(warpLane, 0), before, combine(before, left));
-    code.store(memory, wide, zero, after);
-    for (Value &element : sums)
-      element = combine(before, element);
-    code.ifThen(isInside, [&] {
-      for (int64_t v = 0; v < vector; ++v)
-        code.inScope([&] {
-          beginElement(bind(v));
-          storeScan(scan, sums[v]);
-        });
-    });
+    for (int64_t v = 0; v < vector; ++v)
+      sums[round * vector + v] = combine(before, sums[round * vector + v]);
+  }
+  // The next rounds write their totals there.
+  if (warps > 1)
+    code.barrier();
+  code.store(memory, wide, zero, after);
+  whereInside([&] {
+    for (int64_t e = 0; e < count * vector; ++e)
+      code.inScope([&] {
+        beginElement(bind(e));
+        storeScan(scan, sums[e]);
+      });
   });
 }
 

@@ -12,9 +12,10 @@ namespace {
 
 /// Elements of a block of a contiguous row (or half as many), and the fewest elements of a block of a column.
 constexpr int64_t kScanBlock = 8192, kColumnScanBlock = 64;
-/// A scan of at least this many columns is not split: each column is one thread, which loads ahead. With a limit twice
-/// as large, the scan of the blocks' totals, which has few threads, takes twice as long.
-constexpr int64_t kEnoughScanThreads = 1 << 15;
+/// A scan of at least this many columns is not split: each column is one thread, which loads 32 elements ahead: 8 MiB
+/// of f32, more than arrive within a latency of memory. With more blocks, the scan of their totals, which has few
+/// threads, takes longer.
+constexpr int64_t kEnoughScanThreads = 1 << 16;
 
 /// Returns the block size to split the dimension of a scan by on a GPU; 0: no split.
 int64_t chooseScanBlock(CumulativeOp op) {

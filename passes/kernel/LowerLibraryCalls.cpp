@@ -42,10 +42,43 @@ template <typename Op> void replaceScatter(Op op, StringRef function) {
   replace(op, function, {outer, shape[dim], isAlong ? op.getIndices().getType().getDimSize(dim) : indices, inner});
 }
 
+/// Whether `op` reads the elements of the sort's operand in their order, along the sorted dimension.
+bool takesInOrder(Operation *op, ArgsortOp sort) {
+  auto isOf = [&](auto take) {
+    return take.getOperand() == sort.getOperand() && take.getIndices() == sort.getResult() &&
+           take.getDim() == sort.getDim();
+  };
+  // The dimensions of the indices of take replace one dimension, so they are the operand's if it has no other.
+  if (auto take = dyn_cast<TakeOp>(op))
+    return isOf(take) && sort.getType().getRank() == 1;
+  auto take = dyn_cast<TakeAlongOp>(op);
+  return take && isOf(take);
+}
+
+/// If the only user reads the operand in order, it needs no positions and no gather. The values are sorted where the
+/// positions were: the user may be in a loop. With other users, a second sort would cost more than the gather.
+void replaceSort(ArgsortOp sort) {
+  ArrayRef<int64_t> shape = sort.getType().getShape();
+  int64_t dim = sort.getDim();
+  SmallVector<int64_t> sizes = {productOf(shape.take_front(dim)), shape[dim], productOf(shape.drop_front(dim + 1))};
+  Operation *take = sort->hasOneUse() ? *sort->getUsers().begin() : nullptr;
+  if (!take || !takesInOrder(take, sort))
+    return replace(sort, sort.getDescending() ? "argsort_descending" : "argsort", sizes);
+  OpBuilder builder(sort);
+  take->replaceAllUsesWith(builder.create<plan::LibraryOp>(take->getLoc(), take->getResultTypes()[0],
+                                                           sort.getDescending() ? "sort_descending" : "sort",
+                                                           sort.getOperand(), sizes, /*buffers=*/ArrayAttr()));
+  take->erase();
+  sort->erase();
+}
+
 class LowerLibraryCallsPass : public impl::LowerLibraryCallsBase<LowerLibraryCallsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    getOperation().walk([&](Operation *op) {
+      if (isa<ScatterAddOp, ScatterAddAlongOp, DynamicUpdateSliceOp, ArgsortOp>(op))
+        ops.push_back(op);
+    });
     for (Operation *op : ops)
       llvm::TypeSwitch<Operation *>(op)
           .Case([](ScatterAddOp scatter) { replaceScatter(scatter, "scatter_add"); })
@@ -55,12 +88,7 @@ class LowerLibraryCallsPass : public impl::LowerLibraryCallsBase<LowerLibraryCal
             llvm::append_range(sizes, update.getUpdate().getType().getShape());
             replace(update, "update_slice", sizes);
           })
-          .Case([](ArgsortOp sort) {
-            ArrayRef<int64_t> shape = sort.getType().getShape();
-            int64_t dim = sort.getDim();
-            replace(sort, sort.getDescending() ? "argsort_descending" : "argsort",
-                    {productOf(shape.take_front(dim)), shape[dim], productOf(shape.drop_front(dim + 1))});
-          });
+          .Case([](ArgsortOp sort) { replaceSort(sort); });
   }
 };
 

@@ -93,7 +93,8 @@ def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
 
     array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
     which sort lines in parallel, add in a fixed order, and change their first input in place if no other operation
-    needs it: a step of a loop that writes one row touches one row.
+    needs it: a step of a loop that writes one row touches one row. An argsort that only serves to read its operand in
+    order becomes, with that array.take or array.take_along, one call of `sort`.
 
     After: none of these operations is left.
     ```

@@ -11,8 +11,8 @@
 namespace spmdc {
 namespace {
 
-constexpr std::array<const char *, 5> kLibraryFunctions = {"scatter_add", "scatter_add_along", "update_slice",
-                                                           "argsort", "argsort_descending"};
+constexpr std::array<const char *, 7> kLibraryFunctions = {
+    "scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending", "sort", "sort_descending"};
 
 class Walker {
 public:
@@ -85,8 +85,7 @@ private:
     add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
   }
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
-    bool isSort =
-        op.function == spmd::LibraryFunction::Argsort || op.function == spmd::LibraryFunction::ArgsortDescending;
+    bool isSort = spmd::isSort(op.function);
     double bytes = isSort ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
     add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0, bytes, trips);
     if (isSort) {

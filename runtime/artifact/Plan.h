@@ -84,17 +84,38 @@ struct MatmulStep {
   std::vector<BufferId> epilogueOperands;
 };
 
-enum class LibraryFunction : uint8_t { ScatterAdd, ScatterAddAlong, UpdateSlice, Argsort, ArgsortDescending };
+enum class LibraryFunction : uint8_t {
+  ScatterAdd,
+  ScatterAddAlong,
+  UpdateSlice,
+  Argsort,
+  ArgsortDescending,
+  Sort,
+  SortDescending
+};
+
+/// Whether the function returns the elements in their order.
+constexpr bool returnsSortedValues(LibraryFunction function) {
+  return function == LibraryFunction::Sort || function == LibraryFunction::SortDescending;
+}
+/// Whether the function returns the elements in their order, or their positions.
+constexpr bool isSort(LibraryFunction function) {
+  return returnsSortedValues(function) || function == LibraryFunction::Argsort ||
+         function == LibraryFunction::ArgsortDescending;
+}
+constexpr bool isDescending(LibraryFunction function) {
+  return function == LibraryFunction::ArgsortDescending || function == LibraryFunction::SortDescending;
+}
 
 /// A step that the runtime's own library performs, on arrays viewed as [outer, dimension, inner]. All functions but the
 /// sorts update their first input: the result is the same memory, or the library copies the input to it first.
 struct LibraryStep {
   LibraryFunction function = LibraryFunction::ScatterAdd;
   /// scatter_add: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates [o, m, i].
-  /// update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort: operand [o, n, i].
+  /// update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort, sort: operand [o, n, i].
   std::vector<BufferId> inputs;
   BufferId result = 0;
-  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort: o, n, i.
+  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i.
   std::vector<int64_t> sizes;
 };
 

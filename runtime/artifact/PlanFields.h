@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 7> collectiveNames = {
     "all_reduce",         "all_gather", "reduce_scatter",      "all_to_all",
     "collective_permute", "exchange",   "collective_broadcast"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
-inline constexpr std::array<std::string_view, 5> libraryNames = {"scatter_add", "scatter_add_along", "update_slice",
-                                                                 "argsort", "argsort_descending"};
+inline constexpr std::array<std::string_view, 7> libraryNames = {
+    "scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending", "sort", "sort_descending"};
 /// In the order of Step::op's alternatives.
 inline constexpr std::array<std::string_view, 10> stepNames = {
     "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print", "for", "library"};

@@ -313,7 +313,7 @@ private:
       need(info.dtype == dtype && info.bytes() == elements * byteSize(dtype),
            std::string("has other ") + which + " than its sizes say");
     };
-    bool isSort = op.function == LibraryFunction::Argsort || op.function == LibraryFunction::ArgsortDescending;
+    bool isSort = spmd::isSort(op.function);
     bool isWindow = op.function == LibraryFunction::UpdateSlice;
     size_t rank = op.sizes.size() / 2;
     need(isSort     ? op.sizes.size() == 3
@@ -332,6 +332,10 @@ private:
     };
     DType dtype = buffer(op.inputs[0]).dtype;
     const BufferInfo &result = writable(op.result);
+    if (returnsSortedValues(op.function)) {
+      check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");
+      return check(result, dtype, count(op.sizes), "a result");
+    }
     if (isSort) {
       need(result.dtype == DType::I64 || op.sizes[1] <= INT32_MAX, "counts further than an i32");
       check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");

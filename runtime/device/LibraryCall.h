@@ -10,7 +10,7 @@ struct LibraryCall {
   LibraryFunction function = LibraryFunction::Argsort;
   DType dtype = DType::F32;   ///< Element type of the first input.
   std::vector<int64_t> sizes; ///< As in LibraryStep.
-  /// I32 or I64: types of the positions that a sort returns, of a scatter's indices, or of each start of a window.
+  /// I32 or I64: types of the positions that argsort returns, of a scatter's indices, or of each start of a window.
   std::vector<DType> indexTypes;
 };
 

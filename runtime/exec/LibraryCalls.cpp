@@ -12,7 +12,7 @@ LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
   if (step.function == LibraryFunction::UpdateSlice)
     for (size_t i = 2; i < step.inputs.size(); ++i)
       call.indexTypes.push_back(typeOf(step.inputs[i]));
-  else // A sort has one input, and its result holds positions.
+  else if (!returnsSortedValues(step.function)) // A sort has one input, and its result holds positions.
     call.indexTypes.push_back(typeOf(step.inputs.size() == 1 ? step.result : step.inputs[1]));
   return call;
 }

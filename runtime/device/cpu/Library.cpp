@@ -65,8 +65,8 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
 }
 
 void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result) {
-  if (call.function == LibraryFunction::Argsort || call.function == LibraryFunction::ArgsortDescending)
-    return argsort(call, parallelFor, inputs[0], result);
+  if (isSort(call.function))
+    return sort(call, parallelFor, inputs[0], result);
   if (result != inputs[0])
     copyOperand(call, parallelFor, inputs[0], result);
   if (call.function == LibraryFunction::UpdateSlice)

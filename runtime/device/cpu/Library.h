@@ -16,7 +16,7 @@ namespace spmd {
 void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
 
 /// The functions that runLibrary dispatches to.
-void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result);
+void sort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result);
 void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
                 void *result);
 void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);

@@ -10,13 +10,10 @@
 namespace spmd::cuda {
 namespace {
 
-bool isSort(const LibraryCall &call) {
-  return call.function == LibraryFunction::Argsort || call.function == LibraryFunction::ArgsortDescending;
-}
-
 Sort makeSort(const LibraryCall &call) {
-  SortKeys keys = SortKeys::of(call.dtype, call.function == LibraryFunction::ArgsortDescending);
-  return Sort(keys, keys.bits, call.sizes[0] * call.sizes[2], call.sizes[1]);
+  SortKeys keys = SortKeys::of(call.dtype, isDescending(call.function));
+  return Sort(keys, keys.bits, call.sizes[0] * call.sizes[2], call.sizes[1],
+              returnsSortedValues(call.function) ? Sort::Result::Values : Sort::Result::Positions);
 }
 
 /// Returns the bytes of the first input.
@@ -34,7 +31,7 @@ int64_t countBytes(const LibraryCall &call) {
 Library::Library(std::shared_ptr<const Driver> driver) : kernels(std::move(driver)) {}
 
 void Library::prepare(const LibraryCall &call) const {
-  if (isSort(call))
+  if (isSort(call.function))
     makeSort(call).prepare(kernels);
   else if (call.function == LibraryFunction::UpdateSlice)
     Slice(call).prepare(kernels);
@@ -45,7 +42,7 @@ void Library::prepare(const LibraryCall &call) const {
 void Library::prepare(const MatmulShape &shape) const { Product(shape).prepare(kernels); }
 
 int64_t Library::getScratchBytes(const LibraryCall &call) const {
-  if (isSort(call))
+  if (isSort(call.function))
     return makeSort(call).getScratchBytes();
   return call.function == LibraryFunction::UpdateSlice ? 0 : Scatter(call).getScratchBytes();
 }
@@ -53,12 +50,13 @@ int64_t Library::getScratchBytes(const LibraryCall &call) const {
 void Library::run(const LibraryCall &call, Stream stream, const std::vector<DevicePointer> &inputs,
                   DevicePointer result, DevicePointer scratch) const {
   LibraryLauncher launcher(kernels, stream);
-  if (isSort(call)) {
+  if (isSort(call.function)) {
     Sort::Arrays arrays;
     arrays.elements = inputs[0];
-    arrays.positions = result;
-    arrays.elementInner = arrays.positionInner = call.sizes[2];
-    arrays.positionBytes = byteSize(call.indexTypes[0]);
+    arrays.result = result;
+    arrays.elementInner = arrays.resultInner = call.sizes[2];
+    if (!returnsSortedValues(call.function))
+      arrays.positionBytes = byteSize(call.indexTypes[0]);
     return makeSort(call).run(launcher, arrays, scratch);
   }
   if (result != inputs[0])

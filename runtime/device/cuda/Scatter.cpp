@@ -29,6 +29,19 @@ std::string nameAtomicKernel(DType dtype) {
 
 constexpr const char *kIndices = "ScatterIndices";
 
+int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Returns how many neighboring packs of columns a block adds up: up to 1 KiB, so that a block's last runs do not take
+/// long, and down to 128 bytes, a memory transaction, for enough blocks to fill a GPU a few times.
+int64_t chooseGroup(int64_t parts, int64_t packs, int64_t packBytes) {
+  constexpr int64_t kEnoughBlocks = 2048;
+  int64_t group = 1024 / packBytes;
+  while (group > 128 / packBytes && parts * ceilDiv(packs, group) < kEnoughBlocks)
+    group /= 2;
+  // Groups of equal sizes: no block has a small rest.
+  return ceilDiv(packs, ceilDiv(packs, group));
+}
+
 /// Bytes of kWide elements (ScatterRuns.cu).
 constexpr int64_t kWideBytes = 16;
 
@@ -61,7 +74,7 @@ Scatter::Scatter(const LibraryCall &call)
     throw Error("scatter_add into " + std::to_string(rows) + " rows: a GPU adds to up to " +
                 std::to_string(UINT32_MAX - 1));
   // Keys are rows, and `rows` for indices out of range.
-  sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count);
+  sort.emplace(SortKeys(), std::bit_width(static_cast<uint64_t>(rows)), lines, count, Sort::Result::Positions);
 }
 
 void Scatter::prepare(const LibraryKernels &kernels) const {
@@ -99,17 +112,18 @@ void Scatter::runSorted(const LibraryLauncher &launcher, DevicePointer indices, 
   Sort::Arrays arrays;
   arrays.elements = keys;
   arrays.newKeys = sortedKeys;
-  arrays.positions = positions;
+  arrays.result = positions;
   sort->run(launcher, arrays, scratch + layout.sort);
-  int64_t columns = outer * inner / lines, width = isWide ? kWideBytes / elementBytes : 1;
-  launcher.launchOver(outer * count * inner / width, kBlockThreads, module, nameShortKernel(), sortedKeys, positions,
-                      updates, result, outer, rows, count, inner, lines);
+  int64_t columns = outer * inner / lines, width = isWide ? kWideBytes / elementBytes : 1, packs = columns / width;
+  int64_t parts = ceilDiv(lines * count, kBlockThreads), group = chooseGroup(parts, packs, width * elementBytes);
+  launcher.launch(module, nameShortKernel(), parts * ceilDiv(packs, group), sortedKeys, positions, updates, result,
+                  outer, rows, count, inner, lines, group);
   if (count <= kLongRun)
     return;
   width = static_cast<int64_t>(std::min<uint64_t>(kRunColumns, std::bit_ceil(static_cast<uint64_t>(columns))));
-  int64_t parts = (count + kRunPlaces * kLongRun - 1) / (kRunPlaces * kLongRun), groups = (columns + width - 1) / width;
-  launcher.launchOver(lines * parts * groups, 1, module, "spmd_scatter_long", sortedKeys, positions, updates, result,
-                      outer, rows, count, inner, lines, width);
+  parts = ceilDiv(count, kRunPlaces * kLongRun);
+  launcher.launchOver(lines * parts * ceilDiv(columns, width), 1, module, "spmd_scatter_long", sortedKeys, positions,
+                      updates, result, outer, rows, count, inner, lines, width);
 }
 
 void Scatter::run(const LibraryLauncher &launcher, DevicePointer indices, DevicePointer updates, DevicePointer result,

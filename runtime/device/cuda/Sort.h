@@ -18,16 +18,17 @@ struct SortKeys {
 /// else with a radix sort of all lines at once.
 class Sort {
 public:
+  enum class Result { Positions, Values };
   /// `keyBits`: the number of low bits of a key that are compared; all other bits are zero.
-  Sort(const SortKeys &keys, int keyBits, int64_t lines, int64_t size);
+  Sort(const SortKeys &keys, int keyBits, int64_t lines, int64_t size, Result result);
 
   struct Arrays {
     DevicePointer elements = 0;
-    int64_t elementInner = 1;  ///< Elements are [.., size, elementInner]; 1: lines are contiguous.
-    DevicePointer newKeys = 0; ///< Sorted keys, contiguous; 0: not needed.
-    DevicePointer positions = 0;
-    int64_t positionInner = 1;
+    int64_t elementInner = 1; ///< Elements are [.., size, elementInner]; 1: lines are contiguous.
+    DevicePointer result = 0; ///< Positions, or values.
+    int64_t resultInner = 1;
     int64_t positionBytes = 4; ///< 4 or 8.
+    DevicePointer newKeys = 0; ///< With positions: the sorted keys, as the positions; 0: not needed.
   };
   /// Loads the kernels that it launches.
   void prepare(const LibraryKernels &kernels) const;
@@ -44,12 +45,13 @@ private:
   };
   Layout layOut() const;
   void runRadix(const LibraryLauncher &launcher, const Arrays &arrays, DevicePointer scratch) const;
-  std::string nameModule() const;
+  std::string nameModule(const char *source) const { return std::string(source) + "_" + std::to_string(keys.bits); }
   /// Name of the kernel that sorts a line in one block.
   std::string nameLineKernel() const;
 
   SortKeys keys;
   int64_t lines, size, passes, lineTiles;
+  Result result;
   Method method;
 };
 

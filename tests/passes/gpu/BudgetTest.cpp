@@ -109,7 +109,7 @@ std::vector<Budget> getBudgets() {
       {"norm of everything", normalized("f32"), 3, 16, 4, 128},
       {"scan", scan("f32[16777216]", "0"), 3, 16, 8, 64},
       {"scan of columns", scan("f32[65536, 256]", "0"), 3, 16, 4, 128},
-      {"scan of rows", scan("f32[8192, 4096]", "1"), 1, 16, 1, 40},
+      {"scan of rows", scan("f32[8192, 4096]", "1"), 1, 16, 4, 72},
       {"transpose of f32", transpose("f32"), 1, 4, 4, 40},
       {"transpose of bf16", transpose("bf16"), 1, 4, 8, 64},
       {"transpose of bytes", transpose("i8"), 1, 4, 16, 80},

@@ -173,9 +173,10 @@ TEST(GpuLargeShape, ColumnsAreReadBeforeTheyAreWritten) {
 }
 
 // Several adjacent elements in a thread, over several rounds, with warps and blocks; and split into blocks, with a
-// remainder.
+// remainder. Of 600 and 300 rows, two and four rounds are computed at once, and others follow.
 TEST(GpuLargeShape, ScansOfRows) {
-  for (std::string shape : {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072"}) {
+  for (std::string shape :
+       {"1, 1", "3, 2", "5, 1300", "7, 4096", "2, 5004", "300, 36", "2, 131072", "600, 700", "300, 5800"}) {
     check(scan("sum", "i32", shape, 1), InputKind::Wild);
     check(scan("max", "f32", shape, 1), InputKind::Wild);
   }

@@ -41,6 +41,50 @@ func.func @sort(%x: !spmd.array<f32[8, 6]>) -> !spmd.array<i32[8, 6]> {
 
 // -----
 
+// A sort whose positions only serve to read its operand in order returns the values.
+// CHECK-LABEL: func.func @sorted
+// CHECK-NEXT: plan.library "sort"(%arg0) sizes [8, 6, 5]
+// CHECK-NEXT: return
+func.func @sorted(%x: !spmd.array<f32[8, 6, 5]>) -> !spmd.array<f32[8, 6, 5]> {
+  %0 = array.argsort %x dim 1 descending = false : <f32[8, 6, 5]> -> <i32[8, 6, 5]>
+  %1 = array.take_along %x, %0 dim 1 : <f32[8, 6, 5]>, <i32[8, 6, 5]> -> <f32[8, 6, 5]>
+  return %1 : !spmd.array<f32[8, 6, 5]>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @sorted_vector
+// CHECK-NEXT: plan.library "sort_descending"(%arg0) sizes [1, 8, 1]
+// CHECK-NEXT: return
+func.func @sorted_vector(%x: !spmd.array<f32[8]>) -> !spmd.array<f32[8]> {
+  %0 = array.argsort %x dim 0 descending = true : <f32[8]> -> <i32[8]>
+  %1 = array.take %x, %0 dim 0 : <f32[8]>, <i32[8]> -> <f32[8]>
+  return %1 : !spmd.array<f32[8]>
+}
+
+// -----
+
+// Other rows, another array, or positions that are needed, too.
+// CHECK-LABEL: func.func @positions
+// CHECK-NEXT: plan.library "argsort"(%arg0)
+// CHECK-NEXT: array.take %arg0
+// CHECK-NEXT: plan.library "argsort"(%arg1)
+// CHECK-NEXT: array.take_along %arg0
+// CHECK-NEXT: plan.library "argsort"(%arg0)
+// CHECK-NEXT: array.take_along %arg0
+func.func @positions(%x: !spmd.array<f32[8, 8]>, %y: !spmd.array<f32[8, 8]>)
+    -> (!spmd.array<f32[8, 8, 8]>, !spmd.array<f32[8, 8]>, !spmd.array<f32[8, 8]>, !spmd.array<i32[8, 8]>) {
+  %0 = array.argsort %x dim 0 descending = false : <f32[8, 8]> -> <i32[8, 8]>
+  %1 = array.take %x, %0 dim 0 : <f32[8, 8]>, <i32[8, 8]> -> <f32[8, 8, 8]>
+  %2 = array.argsort %y dim 1 descending = false : <f32[8, 8]> -> <i32[8, 8]>
+  %3 = array.take_along %x, %2 dim 1 : <f32[8, 8]>, <i32[8, 8]> -> <f32[8, 8]>
+  %4 = array.argsort %x dim 1 descending = false : <f32[8, 8]> -> <i32[8, 8]>
+  %5 = array.take_along %x, %4 dim 1 : <f32[8, 8]>, <i32[8, 8]> -> <f32[8, 8]>
+  return %1, %3, %5, %4 : !spmd.array<f32[8, 8, 8]>, !spmd.array<f32[8, 8]>, !spmd.array<f32[8, 8]>, !spmd.array<i32[8, 8]>
+}
+
+// -----
+
 // Operations that only read at indices are not lowered: they are part of kernels.
 // CHECK-LABEL: func.func @reads
 // CHECK-NEXT: array.take

@@ -78,9 +78,9 @@ TEST(ArtifactFile, every_truncation_is_refused) {
 TEST(ArtifactFile, other_formats_name_both_versions) {
   std::string bytes = encodeArtifact(exampleArtifact());
   std::string own = " and this spmdc " SPMDC_VERSION " reads format " + std::to_string(kArtifactFormatVersion);
-  bytes[8] = 9;
-  EXPECT_EQ(decodeMessage(bytes),
-            "'a.spmdx' has artifact format 9" + own + "; use a newer spmdc or compile the program with this one");
+  bytes[8] = kArtifactFormatVersion + 1;
+  EXPECT_EQ(decodeMessage(bytes), "'a.spmdx' has artifact format " + std::to_string(kArtifactFormatVersion + 1) + own +
+                                      "; use a newer spmdc or compile the program with this one");
   bytes[8] = 1;
   EXPECT_EQ(decodeMessage(bytes), "'a.spmdx' has artifact format 1" + own + "; compile the program again");
 }

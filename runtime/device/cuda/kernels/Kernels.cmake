@@ -2,7 +2,9 @@
 # only the types that a program uses. The including file defines the macro spmdc_for_gpu_module(NAME SOURCE
 # DEFINITIONS...).
 foreach(bits 8 16 32 64)
+  spmdc_for_gpu_module(DigitCounts_${bits} DigitCounts SPMD_BITS=${bits})
   spmdc_for_gpu_module(RadixSort_${bits} RadixSort SPMD_BITS=${bits})
+  spmdc_for_gpu_module(ValueSort_${bits} ValueSort SPMD_BITS=${bits})
   spmdc_for_gpu_module(LineSort_${bits} LineSort SPMD_BITS=${bits})
 endforeach()
 spmdc_for_gpu_module(ScatterIndices ScatterIndices)

@@ -17,7 +17,8 @@ using Key = KeyOfBits<SPMD_BITS>;
 
 struct LineArguments {
   const Key *elements;
-  Key *newKeys; ///< May be null.
+  Key *newKeys; ///< May be null, and so may the others.
+  Key *values;  ///< The sorted elements.
   void *positions;
   int64_t positionBytes;
   uint64_t order;
@@ -34,16 +35,26 @@ template <int kItems> struct LineMemory {
       uint16_t positions[kItems * kBlockThreads];
     } sorted;
   };
-  uint32_t firstOfDigit[kDigitValues];
   uint32_t warpSums[kWarps];
 };
+
+/// Stores what was at `position` of the line, and is now at `place` of the results. A value is read again, because its
+/// key does not tell zeros and NaN apart: the line is in the cache.
+SPMD_DEVICE void storeSorted(const LineArguments &a, const Key *line, int64_t place, Key key, uint32_t position) {
+  if (a.newKeys)
+    a.newKeys[place] = key;
+  if (a.values)
+    a.values[place] = line[position * a.from.inner];
+  if (a.positions)
+    storePosition(a.positions, place, position, a.positionBytes);
+}
 
 /// Sorts a line that is no longer than the block's items, by `passes` digits.
 template <int kItems>
 SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, LineMemory<kItems> &memory) {
   auto size = static_cast<uint32_t>(a.from.size);
   uint32_t thread = threadIndex(), first = warpIndex() * kItems * kWarp + laneIndex();
-  const Key *from = a.elements + a.from.startOf(line) + first * a.from.inner;
+  const Key *start = a.elements + a.from.startOf(line), *from = start + first * a.from.inner;
   // Beyond the end of the line: keys that come last, and positions that come after all others.
   Key keys[kItems];
   // The position in the high half, and its destination in the low half: registers limit the number of resident blocks.
@@ -59,16 +70,16 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
   for (int j = 0; j < kItems; ++j)
     keys[j] = first + j * kWarp < size ? keys[j] : static_cast<Key>(~Key(0));
   for (int64_t pass = 0;;) {
-    uint32_t shift = static_cast<uint32_t>(pass) * kDigitBits;
+    DigitsOfKeys<kItems, Key> digits{keys, static_cast<uint32_t>(pass) * kDigitBits};
     syncBlock();
     clearTables(memory.tables);
     syncBlock();
-    rankInWarp(keys, shift, memory.tables, places);
+    rankInWarp(digits, memory.tables, places);
     syncBlock();
     uint32_t total = sumOverWarps(memory.tables);
-    memory.firstOfDigit[thread] = sumOfThreadsBelow(total, memory.warpSums);
+    storeFirsts(sumOfThreadsBelow(total, memory.warpSums), memory.tables);
     syncBlock();
-    finishRanks(keys, shift, memory.tables, memory.firstOfDigit, places);
+    finishRanks(digits, memory.tables, places);
     syncBlock();
 #pragma unroll
     for (int j = 0; j < kItems; ++j) {
@@ -85,12 +96,8 @@ SPMD_DEVICE void sortLine(const LineArguments &a, int64_t line, int64_t passes, 
     }
   }
   int64_t to = a.to.startOf(line);
-  for (uint32_t slot = thread; slot < size; slot += kBlockThreads) {
-    int64_t place = to + slot * a.to.inner;
-    if (a.newKeys)
-      a.newKeys[place] = memory.sorted.keys[slot];
-    storePosition(a.positions, place, memory.sorted.positions[slot], a.positionBytes);
-  }
+  for (uint32_t slot = thread; slot < size; slot += kBlockThreads)
+    storeSorted(a, start, to + slot * a.to.inner, memory.sorted.keys[slot], memory.sorted.positions[slot]);
 }
 
 SPMD_DEVICE Key neighborKey(Key key, uint32_t mask) {
@@ -124,17 +131,14 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
   for (; first < a.lines; first += blocks * groups) {
     int64_t line = first + threadIndex() / width;
     bool isInside = line < a.lines && position < a.from.size;
-    Key own[] = {isInside ? a.elements[a.from.startOf(line) + position * a.from.inner] : Key(0)};
+    const Key *start = a.elements + a.from.startOf(line);
+    Key own[] = {isInside ? start[position * a.from.inner] : Key(0)};
     makeKeys(own, a.order, a.infinity);
     Key key = isInside ? own[0] : static_cast<Key>(~Key(0));
     uint32_t origin = position;
     sortInWarp(key, origin, width);
-    if (!isInside)
-      continue;
-    int64_t place = a.to.startOf(line) + position * a.to.inner;
-    if (a.newKeys)
-      a.newKeys[place] = key;
-    storePosition(a.positions, place, origin, a.positionBytes);
+    if (isInside)
+      storeSorted(a, start, a.to.startOf(line) + position * a.to.inner, key, origin);
   }
 }
 
@@ -143,12 +147,12 @@ SPMD_DEVICE void sortWarpLines(const LineArguments &a, uint32_t width, int64_t b
 // spmd_sort_lines_ITEMS: `blocks` blocks, lines of at most 256 * ITEMS elements.
 #define SPMD_SORT_LINES(items, most)                                                                                   \
   SPMD_KERNEL(most)                                                                                                    \
-  spmd_sort_lines_##items(const Key *elements, Key *newKeys, void *positions, int64_t positionBytes, uint64_t order,   \
-                          uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t lines,          \
-                          int64_t passes, int64_t blocks) {                                                            \
+  spmd_sort_lines_##items(const Key *elements, Key *newKeys, Key *values, void *positions, int64_t positionBytes,      \
+                          uint64_t order, uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner,         \
+                          int64_t lines, int64_t passes, int64_t blocks) {                                             \
     static SPMD_SHARED LineMemory<items> memory;                                                                       \
     for (int64_t line = blockIndex(); line < lines; line += blocks)                                                    \
-      sortLine<items>({elements, newKeys, positions, positionBytes, order, static_cast<Key>(infinity),                 \
+      sortLine<items>({elements, newKeys, values, positions, positionBytes, order, static_cast<Key>(infinity),         \
                        Lines{size, fromInner}, Lines{size, toInner}, lines},                                           \
                       line, passes, memory);                                                                           \
   }
@@ -162,11 +166,11 @@ SPMD_SORT_LINES(16, 2) // 3 would spill a register.
 
 /// `blocks` blocks, lines of at most `width` elements, a power of two up to 32.
 SPMD_KERNEL(4)
-spmd_sort_warps(const Key *elements, Key *newKeys, void *positions, int64_t positionBytes, uint64_t order,
+spmd_sort_warps(const Key *elements, Key *newKeys, Key *values, void *positions, int64_t positionBytes, uint64_t order,
                 uint64_t infinity, int64_t size, int64_t fromInner, int64_t toInner, int64_t lines, int64_t width,
                 int64_t blocks) {
-  sortWarpLines({elements, newKeys, positions, positionBytes, order, static_cast<Key>(infinity), Lines{size, fromInner},
-                 Lines{size, toInner}, lines},
+  sortWarpLines({elements, newKeys, values, positions, positionBytes, order, static_cast<Key>(infinity),
+                 Lines{size, fromInner}, Lines{size, toInner}, lines},
                 static_cast<uint32_t>(width), blocks);
 }
 

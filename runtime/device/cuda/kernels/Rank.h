@@ -35,14 +35,24 @@ template <typename Key> SPMD_DEVICE uint32_t digitOf(Key key, uint32_t shift) {
   return static_cast<uint32_t>(key >> shift) % kDigitValues;
 }
 
+/// The digits of a thread's items: one digit of each key.
+template <int kItems, typename Key> struct DigitsOfKeys {
+  const Key (&keys)[kItems];
+  uint32_t shift;
+
+  SPMD_DEVICE uint32_t operator[](int j) const { return digitOf(keys[j], shift); }
+  /// Returns the same digits, opaque to the compiler: it would keep what it has computed of each digit in a register.
+  SPMD_DEVICE DigitsOfKeys recompute() const { return {keys, readLane(shift, 0)}; }
+};
+
 /// Sets ranks[j] to the number of elements of this warp with the same digit before item j. The tables must be zero, and
 /// a syncBlock must follow before they are read.
-template <int kItems, typename Key>
-SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTables &tables, uint32_t (&ranks)[kItems]) {
+template <int kItems, typename Digits>
+SPMD_DEVICE void rankInWarp(const Digits &digits, RankTables &tables, uint32_t (&ranks)[kItems]) {
   uint32_t lane = laneIndex(), warp = warpIndex(), below = (1u << lane) - 1;
 #pragma unroll
   for (int j = 0; j < kItems; ++j) {
-    uint32_t digit = digitOf(keys[j], shift);
+    uint32_t digit = digits[j];
     uint32_t *lanes = &tables.lanes[warp][digit];
     __atomic_fetch_or(lanes, 1u << lane, __ATOMIC_RELAXED);
     syncWarp();
@@ -60,32 +70,35 @@ SPMD_DEVICE void rankInWarp(const Key (&keys)[kItems], uint32_t shift, RankTable
   }
 }
 
-/// Sets counts[w][d] to the number of elements with digit d in warps below w, and returns the number of elements of the
-/// block with this thread's digit. Call it between two calls of syncBlock.
-SPMD_DEVICE uint32_t sumOverWarps(RankTables &tables) {
+/// Returns the number of elements of the block with this thread's digit. Call it after the syncBlock that follows
+/// rankInWarp.
+SPMD_DEVICE uint32_t sumOverWarps(const RankTables &tables) {
   uint32_t total = 0;
 #pragma unroll
-  for (uint32_t warp = 0; warp < kWarps; ++warp) {
-    uint32_t count = tables.counts[warp][threadIndex()];
-    tables.counts[warp][threadIndex()] = total;
-    total += count;
-  }
+  for (uint32_t warp = 0; warp < kWarps; ++warp)
+    total += tables.counts[warp][threadIndex()];
   return total;
 }
 
-/// Converts ranks[j] to the index of item j in the block's sorted order. `firstOfDigit` is the number of elements with
-/// a smaller digit.
-template <int kItems, typename Key>
-SPMD_DEVICE void finishRanks(const Key (&keys)[kItems], uint32_t shift, const RankTables &tables,
-                             const uint32_t *firstOfDigit, uint32_t (&ranks)[kItems]) {
-  // The same value, but opaque to the compiler: else it would keep the addresses of rankInWarp until here, in 16
-  // registers.
-  shift = readLane(shift, 0);
+/// Sets counts[w][d] to the index in the block's sorted order of the first element of warp w with digit d. `first` is
+/// the number of elements with a digit below this thread's. A syncBlock must follow. The counts are read twice:
+/// registers limit the number of resident blocks.
+SPMD_DEVICE void storeFirsts(uint32_t first, RankTables &tables) {
 #pragma unroll
-  for (int j = 0; j < kItems; ++j) {
-    uint32_t digit = digitOf(keys[j], shift);
-    ranks[j] += firstOfDigit[digit] + tables.counts[warpIndex()][digit];
+  for (uint32_t warp = 0; warp < kWarps; ++warp) {
+    uint32_t count = tables.counts[warp][threadIndex()];
+    tables.counts[warp][threadIndex()] = first;
+    first += count;
   }
+}
+
+/// Converts ranks[j] to the index of item j in the block's sorted order.
+template <int kItems, typename Digits>
+SPMD_DEVICE void finishRanks(const Digits &given, const RankTables &tables, uint32_t (&ranks)[kItems]) {
+  Digits digits = given.recompute();
+#pragma unroll
+  for (int j = 0; j < kItems; ++j)
+    ranks[j] += tables.counts[warpIndex()][digits[j]];
 }
 
 } // namespace spmd::cuda

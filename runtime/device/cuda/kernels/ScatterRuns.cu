@@ -3,8 +3,9 @@
 // result[o, row, i] += updates[o, m, i] for all m whose index is `row`, in the order of m: the same bits as on a CPU.
 //
 // The positions m are sorted by row first (RadixSort.cu, LineSort.cu), which groups them into runs of one row each. One
-// thread per column adds up a run; for a long run it is a block, which loads updates while one warp adds. A few updates
-// are compared with each other instead.
+// thread per column adds up a run; a block lists the runs of some positions, and its threads share them and their
+// columns. A long run has a block, which loads updates while one warp adds. A few updates are compared with each other
+// instead.
 //
 // A flat column f = o * inner + i is a column of the result and of the updates. Indices of scatter_add_along are sorted
 // in one line per column, those of scatter_add in one line for all columns.
@@ -22,39 +23,89 @@ namespace {
 /// that.
 constexpr int kWide = 16 / sizeof(Stored);
 
-/// One thread per sorted position and `width` columns; threads at the start of a short run add it up.
+/// Sorted positions of which a block adds up the short runs; each ends at most kLongRun - 1 behind the last of them.
+constexpr uint32_t kPlaces = kBlockThreads, kNearPlaces = kPlaces + kLongRun;
+
+struct ShortRuns {
+  uint32_t keys[kNearPlaces], positions[kNearPlaces];
+  uint16_t begins[kPlaces], lengths[kPlaces];
+  uint32_t warpSums[kBlockThreads / kWarp];
+  uint32_t count;
+
+  /// Loads keys and positions from flat place `base` on, and lists the short runs that begin there. Runs end with their
+  /// line.
+  SPMD_DEVICE void find(const uint32_t *allKeys, const uint32_t *allPositions, const Sizes &sizes, int64_t lines,
+                        int64_t base) {
+    uint32_t thread = threadIndex();
+    int64_t all = lines * sizes.count;
+    for (uint32_t i = thread; i < kNearPlaces; i += kBlockThreads)
+      if (base + i < all) {
+        keys[i] = allKeys[base + i];
+        positions[i] = allPositions[base + i];
+      }
+    bool isBegin = false;
+    uint32_t row = 0, most = 0;
+    if (base + thread < all) {
+      int64_t place = lines == 1 ? base + thread : divide(base + thread, sizes.count).remainder;
+      row = allKeys[base + thread];
+      isBegin = row < sizes.rows && (place == 0 || allKeys[base + thread - 1] != row);
+      most = static_cast<uint32_t>(sizes.count - place <= kLongRun ? sizes.count - place : kLongRun + 1);
+    }
+    syncBlock();
+    // A binary search for the first place with another key, among at most kLongRun places.
+    uint32_t low = 0, high = most <= kLongRun ? most : uint32_t(kLongRun);
+    if (isBegin && most > kLongRun && keys[thread + kLongRun] == row)
+      isBegin = false;
+    while (isBegin && low + 1 < high) {
+      uint32_t middle = low + (high - low) / 2;
+      if (keys[thread + middle] == row)
+        low = middle;
+      else
+        high = middle;
+    }
+    uint32_t before = sumOfThreadsBelow(isBegin, warpSums);
+    if (isBegin) {
+      begins[before] = static_cast<uint16_t>(thread);
+      lengths[before] = static_cast<uint16_t>(low + 1);
+    }
+    if (thread == kBlockThreads - 1)
+      count = before + isBegin;
+    syncBlock();
+  }
+};
+
+/// A block has kPlaces sorted positions, and `group` packs of `width` neighboring columns. It first lists its runs:
+/// then all threads add, and an update is loaded without waiting for its position.
 template <int width>
 SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
-                              Sizes sizes, int64_t lines, int64_t blocks) {
-  // Updates that are loaded at a time.
-  constexpr int kAhead = 4;
-  int64_t columns = sizes.outer * sizes.inner / lines / width, units = lines * sizes.count * columns;
-  for (int64_t unit = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); unit < units;
-       unit += blocks * kBlockThreads) {
-    Quotient at = divide(unit, columns), place = divide(at.quotient, sizes.count);
-    int64_t line = place.quotient, begin = place.remainder;
-    const uint32_t *keys = allKeys + line * sizes.count, *positions = allPositions + line * sizes.count;
-    uint32_t row = keys[begin];
-    if (row >= sizes.rows || (begin > 0 && keys[begin - 1] == row) ||
-        (begin + kLongRun < sizes.count && keys[begin + kLongRun] == row))
-      continue;
-    Column<width> column(updates, result, sizes, (line * columns + at.remainder) * width);
-    Sums<width> sums(column.at(row));
-    for (int64_t next = begin; next < sizes.count && keys[next] == row; next += kAhead) {
+                              Sizes sizes, int64_t lines, int64_t group) {
+  // Updates that are loaded at a time: as many as do not spill registers. Narrow types are converted, and bytes take a
+  // register each.
+  constexpr uint32_t kAhead = width == 1 || sizeof(Stored) >= 4 ? 8 : sizeof(Stored) == 2 ? 6 : 2;
+  static SPMD_SHARED ShortRuns runs;
+  int64_t packs = sizes.outer * sizes.inner / lines / width, groups = (packs + group - 1) / group;
+  Quotient at = divide(blockIndex(), groups);
+  int64_t base = at.quotient * kPlaces, firstPack = at.remainder * group;
+  runs.find(allKeys, allPositions, sizes, lines, base);
+  auto mine = static_cast<uint32_t>(packs - firstPack < group ? packs - firstPack : group);
+  for (uint32_t item = threadIndex(); item < runs.count * mine; item += kBlockThreads) {
+    uint32_t begin = runs.begins[item / mine], end = begin + runs.lengths[item / mine];
+    int64_t line = lines == 1 ? 0 : divide(base + begin, sizes.count).quotient;
+    Column<width> column(updates, result, sizes, (line * packs + firstPack + item % mine) * width);
+    Pack<width> &target = column.at(runs.keys[begin]), first = target;
+    Sums<width> sums(first);
+    for (uint32_t next = begin; next < end; next += kAhead) {
       Pack<width> values[kAhead];
-      bool isMine[kAhead];
 #pragma unroll
-      for (int j = 0; j < kAhead; ++j) {
-        isMine[j] = next + j < sizes.count && keys[next + j] == row;
-        if (isMine[j])
-          values[j] = column.read(positions[next + j]);
-      }
+      for (uint32_t j = 0; j < kAhead; ++j)
+        if (next + j < end)
+          values[j] = column.read(runs.positions[next + j]);
 #pragma unroll
-      for (int j = 0; j < kAhead; ++j)
-        if (isMine[j])
+      for (uint32_t j = 0; j < kAhead; ++j)
+        if (next + j < end)
           sums.add(values[j]);
     }
-    column.at(row) = sums.round();
+    target = sums.round();
   }
 }
 
@@ -234,24 +285,24 @@ SPMD_DEVICE void addFew(const void *indices, int64_t indexBytes, bool isAlong, c
 
 } // namespace
 
-// All kernels take `blocks` blocks.
+// The kernels with a parameter `blocks` take so many blocks.
 SPMD_KERNEL(1)
 spmd_scatter_few(const void *indices, int64_t indexBytes, int64_t isAlong, const void *updates, void *result,
                  int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t blocks) {
   addFew(indices, indexBytes, isAlong, updates, result, {outer, rows, count, inner}, blocks);
 }
 
-SPMD_KERNEL(1)
+SPMD_KERNEL(3)
 spmd_scatter_short(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result, int64_t outer,
-                   int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t blocks) {
-  addShortRuns<1>(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
+                   int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t group) {
+  addShortRuns<1>(keys, positions, updates, result, {outer, rows, count, inner}, lines, group);
 }
 
 /// `inner` and the number of columns of a line are multiples of the number of elements in 16 bytes.
-SPMD_KERNEL(1)
+SPMD_KERNEL(3)
 spmd_scatter_short_wide(const uint32_t *keys, const uint32_t *positions, const void *updates, void *result,
-                        int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t blocks) {
-  addShortRuns<kWide>(keys, positions, updates, result, {outer, rows, count, inner}, lines, blocks);
+                        int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t lines, int64_t group) {
+  addShortRuns<kWide>(keys, positions, updates, result, {outer, rows, count, inner}, lines, group);
 }
 
 SPMD_KERNEL(2)

@@ -1,6 +1,6 @@
 //===- SortKey.h - elements as unsigned keys --------------------*- C++ -*-===//
 //
-// The orders of runtime/device/cpu/Argsort.cpp, in as many bits as the element has. In ascending order, zeros of both
+// The orders of runtime/device/cpu/Sort.cpp, in as many bits as the element has. In ascending order, zeros of both
 // signs are equal, and all NaN are equal and last. Descending order uses the complement, and also distinguishes the
 // signs of zeros and of NaN.
 //

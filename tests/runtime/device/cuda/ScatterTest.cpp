@@ -55,6 +55,9 @@ TEST_P(ScatterTest, ManyUpdates) {
   check(false, 2, 20, 50, 16, 20);
   if (tester.getLaunches()[0] == "spmd_scatter_keys")
     EXPECT_EQ(tester.getLaunches()[2], "spmd_scatter_short_wide");
+  // Columns of several blocks, of sizes that differ.
+  check(false, 1, 30, 300, 528, 30);
+  check(false, 1, 40, 300, 65, 40);
   // Keys of two digits, and of a digit that `rows` itself needs.
   check(false, 1, 70000, 5000, 1, 70000);
   check(false, 1, 256, 5000, 1, 256, DType::I64);

@@ -14,18 +14,26 @@ namespace {
 class SortTest : public testing::TestWithParam<DType> {
 protected:
   void check(int64_t outer, int64_t size, int64_t inner, bool isDescending = false, DType positions = DType::I32) {
-    LibraryCall call{isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
-                     GetParam(),
-                     {outer, size, inner},
-                     {positions}};
     int64_t count = outer * size * inner;
-    tester.check(call, {drawElements(random, GetParam(), count)}, count * byteSize(positions));
+    checkBoth({outer, size, inner}, isDescending, positions, drawElements(random, GetParam(), count));
+  }
+  /// Positions, and then values.
+  void checkBoth(const std::vector<int64_t> &sizes, bool isDescending, DType positions,
+                 const std::vector<char> &elements) {
+    auto count = static_cast<int64_t>(elements.size()) / byteSize(GetParam());
+    tester.check(
+        {isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort, GetParam(), sizes, {positions}},
+        {elements}, count * byteSize(positions));
+    launches = tester.getLaunches();
+    tester.check({isDescending ? LibraryFunction::SortDescending : LibraryFunction::Sort, GetParam(), sizes, {}},
+                 {elements}, count * byteSize(GetParam()));
   }
   /// Number of elements that one block sorts.
   int64_t blockItems() const { return byteSize(GetParam()) == 8 ? 2048 : 4096; }
 
   std::mt19937 random{static_cast<uint32_t>(GetParam())};
   LibraryCallTester tester;
+  std::vector<std::string> launches; ///< Of the last argsort; the tester has those of the sort of values.
 };
 
 TEST_P(SortTest, LinesInAWarp) {
@@ -60,7 +68,8 @@ TEST_P(SortTest, LinesOfSeveralTiles) {
   // Two blocks count the digits of one line.
   if (byteSize(GetParam()) <= 2)
     check(1, 16384 + 700, 1);
-  EXPECT_EQ(tester.getLaunches().back(), "spmd_sort_pass");
+  EXPECT_EQ(launches.back(), "spmd_sort_pass");
+  EXPECT_EQ(tester.getLaunches().back(), "spmd_sort_values");
 }
 
 // Digits that are equal in a full line are skipped, others in each line; equal elements need one pass.
@@ -79,11 +88,8 @@ TEST_P(SortTest, DigitsThatAreTheSame) {
         elements.insert(elements.end(), reinterpret_cast<char *>(&bits), reinterpret_cast<char *>(&bits) + width);
       }
     }
-    LibraryCall call{isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
-                     GetParam(),
-                     {4, size, 1},
-                     {DType::I32}};
-    tester.check(call, {elements}, 16 * size);
+    checkBoth({4, size, 1}, isDescending, DType::I32, elements);
+    checkBoth({2, size, 2}, isDescending, DType::I32, elements);
   }
 }
 

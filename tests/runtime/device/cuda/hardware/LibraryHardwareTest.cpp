@@ -111,11 +111,15 @@ protected:
 
   void sort(int64_t outer, int64_t size, int64_t inner, bool isDescending, DType positions) {
     int64_t count = outer * size * inner;
+    std::vector<char> elements = drawElements(random, GetParam(), count);
     check({isDescending ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
            GetParam(),
            {outer, size, inner},
            {positions}},
-          {drawElements(random, GetParam(), count)}, count * byteSize(positions));
+          {elements}, count * byteSize(positions));
+    check(
+        {isDescending ? LibraryFunction::SortDescending : LibraryFunction::Sort, GetParam(), {outer, size, inner}, {}},
+        {elements}, count * byteSize(GetParam()));
   }
 
   void scatter(bool isAlong, int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t spread, DType index) {

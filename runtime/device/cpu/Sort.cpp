@@ -1,8 +1,9 @@
-//===- Argsort.cpp - argsort along a dimension ----------------------------===//
+//===- Sort.cpp - sorts along a dimension ---------------------------------===//
 //
 // Maps every element to an unsigned key whose order is the requested one, and sorts pairs of key and position, which
-// makes the sort stable. In ascending order, zeros of both signs are equal, and all NaN are equal and last. Descending
-// order uses the complement of the key, and also distinguishes the signs of zeros and of NaN.
+// makes the sort stable. The result has the positions, or the elements there with all their bits. In ascending order,
+// zeros of both signs are equal, and all NaN are equal and last. Descending order uses the complement of the key, and
+// also distinguishes the signs of zeros and of NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,11 +43,12 @@ template <typename T> uint64_t keyOf(T value, bool isTotal) {
     return value;
 }
 
-/// `read(i)` returns the key of element i of the operand.
-template <typename Index, typename Read>
-void sortLines(const LibraryCall &call, ParallelFor &parallelFor, Index *result, Read read) {
+/// `read(i)` returns the key of element i of the operand; `write(i, first, position)` stores, as element i of the
+/// result, what is at `position` of the line whose first element is `first`.
+template <typename Index, typename Read, typename Write>
+void sortLines(const LibraryCall &call, ParallelFor &parallelFor, Read read, Write write) {
   int64_t size = call.sizes[1], inner = call.sizes[2];
-  uint64_t flip = call.function == LibraryFunction::ArgsortDescending ? ~uint64_t(0) : 0;
+  uint64_t flip = isDescending(call.function) ? ~uint64_t(0) : 0;
   using Line = std::vector<KeyedPosition<Index>>;
   std::vector<Line> scratch(parallelFor.getThreadCount(), Line(size));
   int64_t grain = std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size));
@@ -58,20 +60,31 @@ void sortLines(const LibraryCall &call, ParallelFor &parallelFor, Index *result,
         line[i] = {read(first + i * inner) ^ flip, static_cast<Index>(i)};
       std::sort(line.begin(), line.end());
       for (int64_t i = 0; i < size; ++i)
-        result[first + i * inner] = line[i].position;
+        write(first + i * inner, first, line[i].position);
     }
   });
 }
 
 } // namespace
 
-void argsort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
-  bool isTotal = call.function == LibraryFunction::ArgsortDescending;
+void sort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
+  bool isTotal = isDescending(call.function);
   visitElement(call.dtype, [&](auto element) {
-    auto *elements = static_cast<const typename decltype(element)::Stored *>(operand);
+    using Stored = typename decltype(element)::Stored;
+    auto *elements = static_cast<const Stored *>(operand);
+    auto read = [=](int64_t i) { return keyOf(element.load(elements[i]), isTotal); };
+    if (returnsSortedValues(call.function)) {
+      auto *values = static_cast<Stored *>(result);
+      int64_t inner = call.sizes[2];
+      auto write = [=](int64_t i, int64_t first, int64_t position) { values[i] = elements[first + position * inner]; };
+      if (call.sizes[1] <= INT32_MAX)
+        return sortLines<int32_t>(call, parallelFor, read, write);
+      return sortLines<int64_t>(call, parallelFor, read, write);
+    }
     visitIndexType(call.indexTypes[0], [&](auto index) {
-      sortLines(call, parallelFor, static_cast<decltype(index) *>(result),
-                [=](int64_t i) { return keyOf(element.load(elements[i]), isTotal); });
+      using Index = decltype(index);
+      auto *positions = static_cast<Index *>(result);
+      sortLines<Index>(call, parallelFor, read, [=](int64_t i, int64_t, Index position) { positions[i] = position; });
     });
   });
 }
