@@ -26,10 +26,18 @@ CALLS = 20
 RATE = 1000.0
 
 
-def attention(q, k, v):
+def full_attention(q, k, v, is_causal=False):
     scores = jnp.einsum("bhqk,bhsk->bhqs", q, k) * (1 / np.sqrt(q.shape[-1])).astype(q.dtype)
-    mask = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+    mask = jnp.tril(jnp.ones(scores.shape[-2:], bool)) if is_causal else True
     return jnp.einsum("bhqs,bhsk->bhqk", jax.nn.softmax(jnp.where(mask, scores, -jnp.inf)), v)
+
+
+def attention(q, k, v):
+    return full_attention(q, k, v, is_causal=True)
+
+
+def attention_loss(q, k, v, w):
+    return jnp.sum((attention(q, k, v) * w).astype(jnp.float32))
 
 
 def layer_norm(x, scale, bias):
@@ -87,6 +95,8 @@ FUNCTIONS = {
     "update_slice": lambda x, v, at: jax.lax.dynamic_update_slice(x, v, (at, 0)), "uniform_f32": uniform,
     "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: jax.nn.gelu(x @ w + b),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
+    "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
+    "attention_step_bf16": jax.value_and_grad(attention_loss, argnums=(0, 1, 2)),
     "block_step": jax.value_and_grad(block_loss, argnums=tuple(range(8))),
 }
 

@@ -8,13 +8,14 @@ import re
 
 KERNELS = """launch add_f32 add_bf16 tanh_exp gelu_bf16 softmax_1k softmax_4k softmax_32k softmax_128k layer_norm_4k row_sums
 column_sums row_sums_narrow column_sums_narrow sum_all transpose_f32 transpose_bf16 product_bf16 product_gelu_bf16 product_f32
-mlp_step block_step attention_bf16 embedding scatter_add_rows update_slice uniform_f32 cumsum_columns cumsum_vector
+mlp_step block_step attention_bf16 attention_full_bf16 attention_8k_bf16 attention_step_bf16 embedding scatter_add_rows
+update_slice uniform_f32 cumsum_columns cumsum_vector
 sort_vector argsort_vector""".split()
 
 # Sizes with which a CPU runs each function in milliseconds.
 SMALL = {"V": 4096, "N": 96, "ROWS_1K": 16, "ROWS_4K": 16, "COLUMNS_4K": 256, "ROWS_32K": 4, "COLUMNS_32K": 512, "ROWS_128K": 2,
          "COLUMNS_128K": 2048, "TALL": 512, "WORDS": 100, "WIDTH": 32, "TOKENS": 64, "SLOTS": 40, "UPDATES": 90, "SLOT": 16,
-         "UPDATED": 8, "M": 64, "F": 64, "BATCH": 1, "HEADS": 2, "TIME": 32, "HEAD": 16, "EXAMPLES": 64, "IN": 32, "HIDDEN": 64,
+         "UPDATED": 8, "M": 64, "F": 64, "BATCH": 1, "HEADS": 2, "TIME": 32, "HEAD": 16, "BATCH_8K": 1, "TIME_8K": 64, "EXAMPLES": 64, "IN": 32, "HIDDEN": 64,
          "B": 2, "T": 16, "D": 32, "H": 2, "K": 16, "U": 64}
 
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1, "u32": 4, "u8": 1, "bool": 1}
@@ -36,8 +37,13 @@ def flops(name, sizes):
         return {"bf16": 2 * s["M"] ** 3}
     if name == "product_f32":
         return {"f32": 2 * s["F"] ** 3}
-    if name == "attention_bf16":
-        return {"bf16": 4 * s["BATCH"] * s["HEADS"] * s["TIME"] ** 2 * s["HEAD"]}
+    forward = 4 * s["BATCH"] * s["HEADS"] * s["TIME"] ** 2 * s["HEAD"]
+    if name in ("attention_bf16", "attention_full_bf16"):
+        return {"bf16": forward}
+    if name == "attention_8k_bf16":
+        return {"bf16": 4 * s["BATCH_8K"] * s["HEADS"] * s["TIME_8K"] ** 2 * s["HEAD"]}
+    if name == "attention_step_bf16":
+        return {"bf16": 3 * forward}
     if name == "mlp_step":
         return {"bf16": 10 * s["EXAMPLES"] * s["IN"] * s["HIDDEN"]}
     if name == "block_step":

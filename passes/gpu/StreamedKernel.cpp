@@ -327,9 +327,13 @@ void StreamedKernel::storeRows(const StreamedProducts::Result &result, unsigned 
       value = get(maxima, row);
     else {
       // Other kernels read the maximum as it is stored: the sum must be that of exponentials relative to this value.
-      Type stored = elementTypeOf(products.softmax->max.getResult());
+      auto stored = llvm::find_if(
+          products.results, [&](const StreamedProducts::Result &other) { return other.op == products.softmax->max; });
+      Type storedType = stored == products.results.end()
+                            ? Type(b.getF32Type())
+                            : elementTypeOf(body.outputs[stored - products.results.begin()]);
       Value max = get(maxima, row);
-      Value rounded = roundElement(b, loc, stored, max, kGpuRounding);
+      Value rounded = roundElement(b, loc, storedType, max, kGpuRounding);
       Value difference = b.create<arith::SubFOp>(loc, max, rounded);
       Value isFinite = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::ORD, difference, difference);
       difference = b.create<arith::SelectOp>(loc, isFinite, difference, f32(0));

@@ -10,7 +10,8 @@
 namespace spmdc {
 namespace {
 
-/// The newest architecture for which this compiler generates code; newer GPUs run its PTX.
+/// The newest architecture for which this compiler generates code; newer GPUs run its PTX. Code for sm_90a has
+/// instructions of this architecture alone (wgmma).
 constexpr int kNewestCapability = 90;
 
 } // namespace
@@ -29,7 +30,9 @@ std::string nameLocalGpu(const std::string &target) {
   driver->check(driver->DeviceGet(&gpu, 0), "cuDeviceGet");
   driver->check(driver->DeviceGetAttribute(&major, spmd::cuda::kCapabilityMajor, gpu), "cuDeviceGetAttribute");
   driver->check(driver->DeviceGetAttribute(&minor, spmd::cuda::kCapabilityMinor, gpu), "cuDeviceGetAttribute");
-  return "cuda:sm_" + std::to_string(std::min(major * 10 + minor, kNewestCapability));
+  int capability = major * 10 + minor;
+  return "cuda:sm_" + std::to_string(std::min(capability, kNewestCapability)) +
+         (capability == kNewestCapability ? "a" : "");
 }
 
 } // namespace spmdc
