@@ -40,6 +40,11 @@ def attention_loss(q, k, v, w):
     return jnp.sum((attention(q, k, v) * w).astype(jnp.float32))
 
 
+def attention_step(q, k, v, w):
+    loss, gradients = jax.value_and_grad(attention_loss, argnums=(0, 1, 2))(q, k, v, w)
+    return loss.astype(jnp.bfloat16), *gradients
+
+
 def layer_norm(x, scale, bias):
     mean, var = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
     return (x - mean) * jax.lax.rsqrt(var + 1e-5) * scale + bias
@@ -96,7 +101,7 @@ FUNCTIONS = {
     "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: jax.nn.gelu(x @ w + b),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
     "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
-    "attention_step_bf16": jax.value_and_grad(attention_loss, argnums=(0, 1, 2)),
+    "attention_step_bf16": attention_step,
     "block_step": jax.value_and_grad(block_loss, argnums=tuple(range(8))),
 }
 

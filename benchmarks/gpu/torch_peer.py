@@ -32,6 +32,11 @@ def attention_loss(q, k, v, w):
     return (attention(q, k, v) * w).float().sum()
 
 
+def attention_step(q, k, v, w):
+    loss, (dq, dk, dv) = gradients(attention_loss, (q, k, v), (w,))
+    return loss.to(torch.bfloat16), dq, dk, dv
+
+
 def rms_norm(x, scale):
     return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * scale
 
@@ -87,7 +92,7 @@ FUNCTIONS = {
     "update_slice": update_slice, "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: gelu(x @ w + b),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
     "attention_full_bf16": F.scaled_dot_product_attention, "attention_8k_bf16": attention,
-    "attention_step_bf16": lambda *a: gradients(attention_loss, a[:3], a[3:]),
+    "attention_step_bf16": attention_step,
     "block_step": lambda *a: gradients(block_loss, a[:8], a[8:]),
 }
 
