@@ -9,8 +9,6 @@
 #include "ir/spmd/Overlapped.h"
 #include "mlir/IR/IRMapping.h"
 
-#include <set>
-
 using namespace mlir;
 
 namespace spmdc {
@@ -76,7 +74,7 @@ public:
       for (auto [output, result] : llvm::zip(cluster.body.outputs, launch->getResults()))
         output.replaceUsesWithIf(result, [&](OpOperand &use) { return !isDead(use.getOwner()); });
     eraseDead();
-    sort();
+    sortLaunches(block);
   }
 
 private:
@@ -136,46 +134,6 @@ private:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isKernelOp(&op) && op.use_empty())
         op.erase();
-  }
-
-  /// Launches are at the end of the block: sorts operations so that values come before their uses. A launch comes as
-  /// soon as its last input is ready; other ready operations keep program order. Prints keep their order.
-  void sort() {
-    llvm::DenseMap<Operation *, unsigned> waiting;
-    llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
-    std::set<std::pair<std::pair<bool, int64_t>, Operation *>> ready; // ordered by the key, which is unique
-    llvm::DenseMap<Operation *, std::pair<bool, int64_t>> keys;
-    Operation *terminator = block.getTerminator(), *lastOrdered = nullptr;
-    for (Operation &op : block) {
-      if (&op == terminator)
-        continue;
-      llvm::SmallSetVector<Operation *, 4> sources;
-      op.walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (Operation *source = operand.getDefiningOp(); source && source->getBlock() == &block)
-            sources.insert(source);
-      });
-      sources.remove(&op);
-      if (hasOrderedEffects(&op)) {
-        if (lastOrdered)
-          sources.insert(lastOrdered);
-        lastOrdered = &op;
-      }
-      keys[&op] = {!isa<plan::LaunchOp>(op), static_cast<int64_t>(keys.size())};
-      waiting[&op] = sources.size();
-      for (Operation *source : sources)
-        readers[source].push_back(&op);
-      if (sources.empty())
-        ready.insert({keys[&op], &op});
-    }
-    while (!ready.empty()) {
-      Operation *op = ready.begin()->second;
-      ready.erase(ready.begin());
-      op->moveBefore(terminator);
-      for (Operation *reader : readers[op])
-        if (--waiting[reader] == 0)
-          ready.insert({keys[reader], reader});
-    }
   }
 
   Block &block;

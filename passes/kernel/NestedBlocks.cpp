@@ -5,6 +5,9 @@
 #include "passes/kernel/Clusters.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
 
 using namespace mlir;
 
@@ -74,5 +77,43 @@ void sinkFreeOperations(func::FuncOp function) {
 }
 
 bool hasOrderedEffects(Operation *op) { return !op->hasTrait<OpTrait::IsTerminator>() && !isMemoryEffectFree(op); }
+
+void sortLaunches(Block &block) {
+  llvm::DenseMap<Operation *, unsigned> waiting;
+  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> readers;
+  std::set<std::pair<std::pair<bool, int64_t>, Operation *>> ready; // ordered by the key, which is unique
+  llvm::DenseMap<Operation *, std::pair<bool, int64_t>> keys;
+  Operation *terminator = block.getTerminator(), *lastOrdered = nullptr;
+  for (Operation &op : block) {
+    if (&op == terminator)
+      continue;
+    llvm::SmallSetVector<Operation *, 4> sources;
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *source = operand.getDefiningOp(); source && source->getBlock() == &block)
+          sources.insert(source);
+    });
+    sources.remove(&op);
+    if (hasOrderedEffects(&op)) {
+      if (lastOrdered)
+        sources.insert(lastOrdered);
+      lastOrdered = &op;
+    }
+    keys[&op] = {!isa<plan::LaunchOp>(op), static_cast<int64_t>(keys.size())};
+    waiting[&op] = sources.size();
+    for (Operation *source : sources)
+      readers[source].push_back(&op);
+    if (sources.empty())
+      ready.insert({keys[&op], &op});
+  }
+  while (!ready.empty()) {
+    Operation *op = ready.begin()->second;
+    ready.erase(ready.begin());
+    op->moveBefore(terminator);
+    for (Operation *reader : readers[op])
+      if (--waiting[reader] == 0)
+        ready.insert({keys[reader], reader});
+  }
+}
 
 } // namespace spmdc

@@ -24,4 +24,8 @@ void sinkFreeOperations(mlir::func::FuncOp function);
 /// True if the program's behavior depends on the order of such operations: prints, and operations that contain prints.
 bool hasOrderedEffects(mlir::Operation *op);
 
+/// Sorts a block with launches at its end, such that values come before their uses. A launch comes as soon as its last
+/// input is ready; other ready operations keep program order. Prints keep their order.
+void sortLaunches(mlir::Block &block);
+
 } // namespace spmdc

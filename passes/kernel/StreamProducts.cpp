@@ -15,7 +15,6 @@
 #include "passes/kernel/StreamTiles.h"
 #include "passes/kernel/SumOfWeightedScores.h"
 
-#include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -75,7 +74,7 @@ public:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    sortTopologically(&block);
+    sortLaunches(block);
   }
 
 private:

@@ -78,3 +78,19 @@ func.func @strided(%q: !spmd.array<bf16[16, 64]>, %k: !spmd.array<bf16[64, 16]>,
   %r2 = array.dot_general %w2, %x contract [1] x [0] batch [] x [] : <f32[64, 64]>, <f32[64, 16]> -> <f32[64, 16]>
   return %r, %r2 : !spmd.array<bf16[64, 16]>, !spmd.array<f32[64, 16]>
 }
+
+// -----
+
+// Prints keep their order, though the first one waits for a launch.
+// CHECK-LABEL: func.func @printed
+// CHECK: %[[R:.*]] = plan.launch @streamed_0
+// CHECK: array.print ["product ", ""](%[[R]])
+// CHECK: array.print ["values ", ""](%arg2)
+func.func @printed(%q: !spmd.array<bf16[64, 16]>, %k: !spmd.array<bf16[64, 16]>, %v: !spmd.array<bf16[64, 16]>) {
+  %s = array.dot_general %q, %k contract [1] x [1] batch [] x [] : <bf16[64, 16]>, <bf16[64, 16]> -> <bf16[64, 64]>
+  %w = array.tanh %s : <bf16[64, 64]>
+  %r = array.dot_general %w, %v contract [1] x [0] batch [] x [] : <bf16[64, 64]>, <bf16[64, 16]> -> <bf16[64, 16]>
+  array.print ["product ", ""](%r) : !spmd.array<bf16[64, 16]>
+  array.print ["values ", ""](%v) : !spmd.array<bf16[64, 16]>
+  return
+}

@@ -234,9 +234,26 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
       result += (result.empty() ? "" : ", ") + std::to_string(size);
     return "<" + type + "[" + result + "]>";
   };
-  const auto &[batch, rows, columns, depth, width, type, isCausal] = shape;
-  // Without a mask every position is seen.
-  std::string direction = isCausal ? "le %column, %row" : "ge %column, %least";
+  const auto &[batch, rows, columns, depth, width, type, mask] = shape;
+  using Mask = AttentionShape::Mask;
+  // The condition of the mask, and which operands it selects. Without a mask every position is seen.
+  std::string condition = "%seen = array.compare ge %column, %least : $i, $i -> $b", seen = "%scaled, %low",
+              seenGradient = "%de, %zero";
+  if (mask == Mask::Causal)
+    condition = "%seen = array.compare le %column, %row : $i, $i -> $b";
+  if (mask == Mask::Behind)
+    condition = "%seen = array.compare gt %column, %row : $i, $i -> $b";
+  if (mask == Mask::Window)
+    condition = R"(%before = array.compare le %column, %row : $i, $i -> $b
+    %twenty = array.constant dense<20> : tensor<$positions> -> $i
+    %end = array.add %column, %twenty : $i
+    %near = array.compare gt %end, %row : $i, $i -> $b
+    %seen = array.and %before, %near : $b)";
+  if (mask == Mask::Hidden) {
+    condition = "%seen = array.compare gt %column, %row : $i, $i -> $b";
+    seen = "%low, %scaled";
+    seenGradient = "%zero, %de";
+  }
   return fill(
       fill(text, {{"$scores", R"(%s = array.dot_general %q, %k contract [2] x [2] batch [0] x [0] : $q, $k -> $t
     %two = array.constant dense<2.0> : tensor<$sizes> -> $t
@@ -245,9 +262,9 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
     %row = array.iota dim 0 : $i
     %column = array.iota dim 1 : $i
     %least = array.constant dense<0> : tensor<$positions> -> $i
-    %seen = array.compare $direction : $i, $i -> $b
+    $condition
     %mask = array.broadcast_in_dim %seen dims [1, 2] : $b -> $m
-    %x = array.select %mask, %scaled, %low : $m, $t, $t -> $t
+    %x = array.select %mask, $seen : $m, $t, $t -> $t
     %max = array.reduce max %x dims [2] : $t -> $r
     %maxima = array.broadcast_in_dim %max dims [0, 1] : $r -> $t
     %difference = array.subtract %x, %maxima : $t
@@ -256,7 +273,9 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
     %sums = array.broadcast_in_dim %sum dims [0, 1] : $r -> $t
     %p = array.divide %e, %sums : $t
     %o = array.dot_general %p, %v contract [2] x [1] batch [0] x [0] : $t, $v -> $o)"}}),
-      {{"$direction", direction},
+      {{"$condition", condition},
+       {"$seenGradient", seenGradient},
+       {"$seen", seen},
        {"$infinity", type == "bf16"  ? "0xFF80"
                      : type == "f16" ? "0xFC00"
                                      : "0xFF800000"},
@@ -296,7 +315,7 @@ std::string attentionGradientProgram(const AttentionShape &shape) {
     %inners = array.broadcast_in_dim %inner dims [0, 1] : $r -> $t
     %both = array.add %scaledP, %inners : $t
     %de = array.multiply %both, %e : $t
-    %dx = array.select %mask, %de, %zero : $m, $t, $t -> $t
+    %dx = array.select %mask, $seenGradient : $m, $t, $t -> $t
     %ds = array.divide %dx, %two : $t
     %dq = array.dot_general %ds, %k contract [2] x [1] batch [0] x [0] : $t, $k -> $q
     %dkt = array.dot_general %q, %ds contract [1] x [1] batch [0] x [0] : $q, $t -> $u

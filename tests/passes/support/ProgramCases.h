@@ -48,9 +48,12 @@ std::vector<OverwriteCase> getOverwriteCases();
 
 /// Attention of 16-bit floats: rows of queries, columns of keys and values.
 struct AttentionShape {
+  /// The columns that a row sees: all; those up to it; the 20 before it; all after it (so the last row sees none);
+  /// those up to it, where the mask says what is hidden.
+  enum class Mask { None, Causal, Window, Behind, Hidden };
   int64_t batch, rows, columns, depth, width;
   std::string type = "bf16";
-  bool isCausal = false;
+  Mask mask = Mask::None;
 };
 /// softmax(q k^T / 2) v.
 std::string attentionProgram(const AttentionShape &shape);
