@@ -11,6 +11,7 @@
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/kernel/NestedBlocks.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/ResultOrder.h"
 #include "passes/kernel/ScratchEmitter.h"
 #include "passes/kernel/StreamTiles.h"
 #include "passes/kernel/SumOfWeightedScores.h"
@@ -145,7 +146,19 @@ private:
                                    [&](Value value) { return component.weights.contains(value.getDefiningOp()); });
   }
 
-  /// Lets a product have the layout that its user reads: the transpose of all its users, or the features inside.
+  /// Lets products of weights have the layouts that their users read.
+  void orderResults(const Component &component) {
+    for (Operation *end : component.ends) {
+      auto product = dyn_cast<DotGeneralOp>(end);
+      bool isLeft = product && component.weights.contains(product.getLhs().getDefiningOp());
+      if (!product || isLeft == component.weights.contains(product.getRhs().getDefiningOp()))
+        continue;
+      mergeTransposes(product);
+      orderForReaders(product, product.getType().getRank() - (isLeft ? 1 : 2));
+    }
+  }
+
+  /// The value that a streamed kernel returns for a product: the transpose that alone reads it, or its result.
   Value layOut(DotGeneralOp product, const Component &component) {
     Value value = product.getResult();
     auto transpose = product->hasOneUse() ? dyn_cast<TransposeOp>(*product->user_begin()) : TransposeOp();
@@ -157,6 +170,7 @@ private:
   /// Plans the kernels of a component. Returns false if one of its ends has no form to stream.
   bool plan(DotGeneralOp score, const Component &component, std::vector<Kernel> &kernels,
             std::vector<SumOfWeightedScores> &sums) {
+    orderResults(component);
     llvm::DenseSet<Operation *> covered;
     SmallVector<DotGeneralOp> products;
     // Products of a softmax, and then sums of softmaxes without a product.

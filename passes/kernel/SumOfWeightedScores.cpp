@@ -94,6 +94,17 @@ std::optional<SumOfWeightedScores> SumOfWeightedScores::match(ReduceOp reduce, A
   return std::nullopt;
 }
 
+/// The product's result. If only a transpose reads it, the streamed kernel may return that instead.
+static Value readProduct(OpBuilder &b, DotGeneralOp product) {
+  auto transpose = product->hasOneUse() ? dyn_cast<TransposeOp>(*product->user_begin()) : TransposeOp();
+  if (!transpose)
+    return product.getResult();
+  SmallVector<int64_t> inverse(transpose.getPerm().size());
+  for (auto [position, dim] : llvm::enumerate(transpose.getPerm()))
+    inverse[dim] = static_cast<int64_t>(position);
+  return b.create<TransposeOp>(product.getLoc(), product.getType(), transpose, inverse);
+}
+
 void SumOfWeightedScores::appendInputs(SmallVectorImpl<Value> &inputs) const {
   inputs.push_back(held);
   for (const RowFactor &factor : factors)
@@ -111,7 +122,7 @@ Value SumOfWeightedScores::build(OpBuilder &b) const {
   for (int64_t dim : heldDims)
     shape.push_back(type.getDimSize(dim));
   Value rows = llvm::is_sorted(heldDims) ? held : b.create<TransposeOp>(loc, type.withShape(shape), held, heldDims);
-  Value sum = b.create<MultiplyOp>(loc, toF32(rows), toF32(DotGeneralOp(product).getResult()));
+  Value sum = b.create<MultiplyOp>(loc, toF32(rows), toF32(readProduct(b, product)));
   sum = b.create<ReduceOp>(loc, sum, ReductionKind::sum, ArrayRef<int64_t>{static_cast<int64_t>(shape.size()) - 1});
   for (const RowFactor &factor : factors) {
     Value value = toF32(factor.value);

@@ -167,3 +167,10 @@ TEST_F(Streamed, GradientsWithMasks) {
   shape.mask = Mask::Window;
   check(attentionGradientProgram, shape, 3, 4);
 }
+
+// The kernel returns the transpose, from which the sums of the gradient are computed.
+TEST_F(Streamed, GradientsOfTransposedResult) {
+  AttentionShape shape = {2, 40, 56, 32, 32};
+  shape.transposesResult = true;
+  check(attentionGradientProgram, shape, 3, 4, "sm_90a");
+}

@@ -94,3 +94,19 @@ func.func @printed(%q: !spmd.array<bf16[64, 16]>, %k: !spmd.array<bf16[64, 16]>,
   array.print ["values ", ""](%v) : !spmd.array<bf16[64, 16]>
   return
 }
+
+// -----
+
+// A layer's product that contracts heads and features reads the result as it is: the kernel writes positions before heads.
+// CHECK-LABEL: func.func @projected
+// CHECK-NEXT: %[[R:.*]] = plan.launch @streamed_0({{.*}}) : {{.*}} -> !spmd.array<bf16[64, 4, 16]>
+// CHECK-NEXT: %[[T:.*]] = array.transpose %[[R]] perm [1, 0, 2]
+// CHECK-NEXT: array.dot_general %[[T]], %arg3 contract [0, 2] x [0, 1]
+// CHECK: plan.kernel @streamed_0
+func.func @projected(%q: !spmd.array<bf16[4, 64, 16]>, %k: !spmd.array<bf16[4, 64, 16]>, %v: !spmd.array<bf16[4, 64, 16]>, %w: !spmd.array<bf16[4, 16, 32]>) -> !spmd.array<bf16[64, 32]> {
+  %s = array.dot_general %q, %k contract [2] x [2] batch [0] x [0] : <bf16[4, 64, 16]>, <bf16[4, 64, 16]> -> <bf16[4, 64, 64]>
+  %p = array.tanh %s : <bf16[4, 64, 64]>
+  %r = array.dot_general %p, %v contract [2] x [1] batch [0] x [0] : <bf16[4, 64, 64]>, <bf16[4, 64, 16]> -> <bf16[4, 64, 16]>
+  %o = array.dot_general %r, %w contract [0, 2] x [0, 1] batch [] x [] : <bf16[4, 64, 16]>, <bf16[4, 16, 32]> -> <bf16[64, 32]>
+  return %o : !spmd.array<bf16[64, 32]>
+}

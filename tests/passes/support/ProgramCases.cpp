@@ -234,7 +234,7 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
       result += (result.empty() ? "" : ", ") + std::to_string(size);
     return "<" + type + "[" + result + "]>";
   };
-  const auto &[batch, rows, columns, depth, width, type, mask] = shape;
+  const auto &[batch, rows, columns, depth, width, type, mask, transposesResult] = shape;
   using Mask = AttentionShape::Mask;
   // The condition of the mask, and which operands it selects. Without a mask every position is seen.
   std::string condition = "%seen = array.compare ge %column, %least : $i, $i -> $b", seen = "%scaled, %low",
@@ -272,8 +272,12 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
     %sum = array.reduce sum %e dims [2] : $t -> $r
     %sums = array.broadcast_in_dim %sum dims [0, 1] : $r -> $t
     %p = array.divide %e, %sums : $t
-    %o = array.dot_general %p, %v contract [2] x [1] batch [0] x [0] : $t, $v -> $o)"}}),
-      {{"$condition", condition},
+    $product = array.dot_general %p, %v contract [2] x [1] batch [0] x [0] : $t, $v -> $o
+    $result)"}}),
+      {{"$product", transposesResult ? "%product" : "%o"},
+       {"$result", transposesResult ? "%o = array.transpose %product perm [1, 0, 2] : $o -> $returned" : ""},
+       {"$returned", transposesResult ? array(type, {rows, batch, width}) : "$o"},
+       {"$condition", condition},
        {"$seenGradient", seenGradient},
        {"$seen", seen},
        {"$infinity", type == "bf16"  ? "0xFF80"
@@ -294,15 +298,16 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
 }
 
 std::string attentionProgram(const AttentionShape &shape) {
-  return attention(shape, R"(func.func @main(%q: !spmd.array$q, %k: !spmd.array$k, %v: !spmd.array$v) -> !spmd.array$o {
+  return attention(shape,
+                   R"(func.func @main(%q: !spmd.array$q, %k: !spmd.array$k, %v: !spmd.array$v) -> !spmd.array$returned {
     $scores
-    return %o : !spmd.array$o
+    return %o : !spmd.array$returned
   })");
 }
 
 std::string attentionGradientProgram(const AttentionShape &shape) {
   return attention(shape, R"(func.func @main(%q: !spmd.array$q, %k: !spmd.array$k, %v: !spmd.array$v, %w: !spmd.array$o)
-      -> (!spmd.array$o, !spmd.array$q, !spmd.array$k, !spmd.array$v) {
+      -> (!spmd.array$returned, !spmd.array$q, !spmd.array$k, !spmd.array$v) {
     $scores
     %zero = array.constant dense<0.0> : tensor<$sizes> -> $t
     %dp = array.dot_general %w, %v contract [2] x [2] batch [0] x [0] : $o, $v -> $t
@@ -320,7 +325,7 @@ std::string attentionGradientProgram(const AttentionShape &shape) {
     %dq = array.dot_general %ds, %k contract [2] x [1] batch [0] x [0] : $t, $k -> $q
     %dkt = array.dot_general %q, %ds contract [1] x [1] batch [0] x [0] : $q, $t -> $u
     %dk = array.transpose %dkt perm [0, 2, 1] : $u -> $k
-    return %o, %dq, %dk, %dv : !spmd.array$o, !spmd.array$q, !spmd.array$k, !spmd.array$v
+    return %o, %dq, %dk, %dv : !spmd.array$returned, !spmd.array$q, !spmd.array$k, !spmd.array$v
   })");
 }
 

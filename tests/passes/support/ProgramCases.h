@@ -54,6 +54,7 @@ struct AttentionShape {
   int64_t batch, rows, columns, depth, width;
   std::string type = "bf16";
   Mask mask = Mask::None;
+  bool transposesResult = false; ///< The result's rows come before its batch.
 };
 /// softmax(q k^T / 2) v.
 std::string attentionProgram(const AttentionShape &shape);
