@@ -4,8 +4,7 @@
 
 #include "runtime/api/Checkpoint.h"
 #include "runtime/collective/net/NetCollectives.h"
-#include "runtime/device/cpu/CpuDevice.h"
-#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/LocalDevices.h"
 #include "runtime/support/Token.h"
 
 #include <algorithm>
@@ -128,8 +127,8 @@ JoinOptions resolveJoinOptions(const InitializeOptions &options, const Environme
   setTimeout(join.heartbeatTimeout, options.heartbeat_timeout, environment.heartbeatTimeout);
   setTimeout(join.collectiveTimeout, options.collective_timeout, environment.collectiveTimeout);
   join.backend = pick(options.platform, environment.platform).value_or("cpu");
-  if (join.backend != "cpu" && join.backend != "cuda")
-    throw Error("platform is '" + join.backend + "'; give cpu or cuda (SPMD_PLATFORM)", Error::Kind::Usage);
+  if (!isPlatform(join.backend))
+    throw Error("platform is '" + join.backend + "'; give " + platformNames() + " (SPMD_PLATFORM)", Error::Kind::Usage);
   join.sharesGpus = environment.sharesGpus;
   join.forcesNccl = environment.sharesGpus && environment.hasNcclHostId;
   join.hostId = environment.hostId.value_or("");
@@ -175,10 +174,10 @@ std::shared_ptr<Job> Job::join(JoinOptions options) {
   return job;
 }
 
-/// Returns the GPUs of this process: those of its device ids. If processes of this host have the same ids, because the
-/// user gave none, each process takes the GPUs after those of the processes before it.
-std::vector<int32_t> Job::gpusOf(const Topology &topology, const ProcessInfo &self) const {
-  std::vector<int32_t> gpus = self.localDeviceIds;
+/// Returns the numbers of this process's devices on this machine: its device ids. If processes of this host have the
+/// same ids, because the user gave none, each process takes the devices after those of the processes before it.
+std::vector<int32_t> Job::ordinalsOf(const Topology &topology, const ProcessInfo &self) const {
+  std::vector<int32_t> ordinals = self.localDeviceIds;
   int32_t before = 0;
   bool isShared = false;
   for (const ProcessInfo &process : topology.processes) {
@@ -186,12 +185,12 @@ std::vector<int32_t> Job::gpusOf(const Topology &topology, const ProcessInfo &se
       continue;
     before += static_cast<int32_t>(process.localDeviceIds.size());
     for (int32_t id : process.localDeviceIds)
-      isShared |= std::find(gpus.begin(), gpus.end(), id) != gpus.end();
+      isShared |= std::find(ordinals.begin(), ordinals.end(), id) != ordinals.end();
   }
   if (isShared)
-    for (int32_t &gpu : gpus)
-      gpu += before;
-  return gpus;
+    for (int32_t &ordinal : ordinals)
+      ordinal += before;
+  return ordinals;
 }
 
 void Job::makeDevices(const JoinOptions &options, NetworkAddresses network) {
@@ -209,18 +208,15 @@ void Job::makeDevices(const JoinOptions &options, NetworkAddresses network) {
       hostDevices += hostOf(process.index) == hostOf(self.index);
     }
   }
-  std::vector<int64_t> localIds(static_cast<size_t>(self.deviceCount()));
-  std::iota(localIds.begin(), localIds.end(), self.firstDevice);
-  CpuDeviceOptions cpu;
-  cpu.hostDeviceCount = hostDevices;
-  if (options.backend == "cuda") {
-    localDevices = createCudaDevices(localIds, gpusOf(topology, self), {cpu, options.sharesGpus});
-    for (const DeviceRef &device : localDevices)
-      shm.localDevices.push_back(static_cast<CudaDevice &>(*device).getHost());
-  } else {
-    localDevices = createCpuDevices(localIds, cpu);
-    shm.localDevices = localDevices;
-  }
+  LocalDeviceRequest request;
+  request.ids.resize(static_cast<size_t>(self.deviceCount()));
+  std::iota(request.ids.begin(), request.ids.end(), self.firstDevice);
+  request.ordinals = ordinalsOf(topology, self);
+  request.hostDeviceCount = hostDevices;
+  request.sharesGpus = options.sharesGpus;
+  LocalDevices made = createLocalDevices(options.backend, request);
+  localDevices = std::move(made.devices);
+  shm.localDevices = std::move(made.hosts);
   shm.process = self.index;
   shm.store = client.get();
   shm.health = client.get();
@@ -230,34 +226,21 @@ void Job::makeDevices(const JoinOptions &options, NetworkAddresses network) {
   network.coordinator = ends.coordinator;
   network.token = ends.token;
   collectives = createCollectives(std::move(shm), std::move(network));
-  if (options.backend == "cuda" && devices.size() > 1)
+  if (devices.size() > 1)
     connectGpus(options);
 }
 
-/// Connects the GPUs by NCCL if it can connect all of them. All processes decide alike.
 void Job::connectGpus(const JoinOptions &options) {
-  std::string whyNot;
-  std::shared_ptr<const cuda::Nccl> nccl = cuda::Nccl::load(&whyNot);
-  cuda::GpuInventory own;
-  own.nccl = nccl ? nccl->getVersion() : "";
-  for (const DeviceRef &device : localDevices)
-    own.gpus.push_back(static_cast<CudaDevice &>(*device).getGpu().getUuid());
-  std::vector<cuda::GpuInventory> places;
-  for (const std::string &text : exchangeAll("gpus", own.str()))
-    places.push_back(cuda::GpuInventory::parse(text));
-  if (whyNot.empty())
-    whyNot = cuda::whyNoNccl(places, options.forcesNccl);
-  if (!whyNot.empty()) {
-    if (options.notice && getProcess() == 0)
-      options.notice(
-          {Notice::Level::Info, "collectives between GPUs go through the memory of the host, because " + whyNot});
-    return;
-  }
   std::vector<int32_t> processOf;
   for (const DeviceInfo &device : devices)
     processOf.push_back(device.process_index);
-  gpuTransport = std::make_unique<cuda::GpuTransport>(
-      cuda::GpuTransportOptions{nccl, getProcess(), std::move(processOf), client.get(), client.get()});
+  std::string whyNot;
+  gpuTransport = cuda::connectGpus(
+      localDevices, {nullptr, getProcess(), std::move(processOf), client.get(), client.get()}, options.forcesNccl,
+      [this](const std::string &own) { return exchangeAll("gpus", own); }, whyNot);
+  if (!whyNot.empty() && options.notice && getProcess() == 0)
+    options.notice(
+        {Notice::Level::Info, "collectives between GPUs go through the memory of the host, because " + whyNot});
 }
 
 ProcessStatistics Job::statistics() const {

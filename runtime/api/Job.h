@@ -117,7 +117,7 @@ private:
 
   /// The following functions need the topology.
   void connectGpus(const JoinOptions &options);
-  std::vector<int32_t> gpusOf(const Topology &topology, const ProcessInfo &self) const;
+  std::vector<int32_t> ordinalsOf(const Topology &topology, const ProcessInfo &self) const;
   void makeDevices(const JoinOptions &options, NetworkAddresses network);
   ProcessStatistics statistics() const;
 

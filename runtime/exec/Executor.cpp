@@ -3,10 +3,10 @@
 #include "runtime/exec/Executor.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/artifact/PlanFields.h"
-#include "runtime/device/cpu/Futex.h"
 #include "runtime/exec/ExecutionBackend.h"
 #include "runtime/exec/ProfileLog.h"
 #include "runtime/support/CountText.h"
+#include "runtime/support/Futex.h"
 #include "runtime/support/NanError.h"
 #include "runtime/support/OutOfMemory.h"
 

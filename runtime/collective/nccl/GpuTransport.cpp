@@ -2,6 +2,7 @@
 
 #include "runtime/collective/nccl/GpuTransport.h"
 
+#include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/support/Error.h"
 
 #include <cstring>
@@ -75,6 +76,27 @@ std::string whyNoNccl(const std::vector<GpuInventory> &places, bool isForced) {
         return "several devices work on " + gpu;
   }
   return "";
+}
+
+std::unique_ptr<GpuTransport> connectGpus(const std::vector<DeviceRef> &localDevices, GpuTransportOptions options,
+                                          bool isForced,
+                                          const std::function<std::vector<std::string>(const std::string &)> &exchange,
+                                          std::string &whyNot) {
+  GpuInventory own;
+  for (const DeviceRef &device : localDevices) {
+    auto *gpu = dynamic_cast<CudaDevice *>(device.get());
+    if (!gpu) // CPU and CUDA devices are not mixed in one job.
+      return nullptr;
+    own.gpus.push_back(gpu->getGpu().getUuid());
+  }
+  options.nccl = Nccl::load(&whyNot);
+  own.nccl = options.nccl ? options.nccl->getVersion() : "";
+  std::vector<GpuInventory> places;
+  for (const std::string &text : exchange(own.str()))
+    places.push_back(GpuInventory::parse(text));
+  if (whyNot.empty())
+    whyNot = whyNoNccl(places, isForced);
+  return whyNot.empty() ? std::make_unique<GpuTransport>(std::move(options)) : nullptr;
 }
 
 } // namespace spmd::cuda

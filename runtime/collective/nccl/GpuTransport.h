@@ -8,8 +8,10 @@
 
 #include "runtime/collective/Collective.h"
 #include "runtime/collective/nccl/NcclGroup.h"
+#include "runtime/device/Device.h"
 #include "runtime/support/Store.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,5 +53,14 @@ struct GpuInventory {
 
 /// Returns why NCCL cannot connect these processes; empty: it can. `isForced`: accept several devices on one GPU.
 std::string whyNoNccl(const std::vector<GpuInventory> &places, bool isForced);
+
+/// Connects the GPUs of a job by NCCL if it can connect all of them; all processes call it and decide alike. Each has a
+/// device. Returns
+/// null otherwise, with the reason in `whyNot`, which stays empty if the devices are no GPUs. `exchange` publishes a
+/// text among all processes and returns those of all. `options.nccl` is set here.
+std::unique_ptr<GpuTransport> connectGpus(const std::vector<DeviceRef> &localDevices, GpuTransportOptions options,
+                                          bool isForced,
+                                          const std::function<std::vector<std::string>(const std::string &)> &exchange,
+                                          std::string &whyNot);
 
 } // namespace spmd::cuda

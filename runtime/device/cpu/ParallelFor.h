@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/device/cpu/Futex.h"
 #include "runtime/support/BackgroundThread.h"
+#include "runtime/support/Futex.h"
 
 #include <algorithm>
 #include <atomic>
