@@ -51,6 +51,13 @@ int64_t countRegisters(const StreamedProducts &products, int64_t rowTiles, int64
   return rowTiles * (accumulators + weights + static_cast<int64_t>(products.scores.size()) * columns / 2);
 }
 
+/// Registers that hold addresses of a thread's copies of a tile: two for that in memory, one for that in shared memory.
+/// If the units of a row are a power of two, copies are a constant apart, which is a part of the instruction.
+int64_t countAddressRegisters(const StreamTiles::Tile &tile, int64_t threads) {
+  int64_t units = tile.getWidth() / kStreamedUnit;
+  return llvm::isPowerOf2_64(units) ? 0 : 3 * llvm::divideCeil(tile.rows * units, threads);
+}
+
 } // namespace
 
 const StreamTiles::Tile &StreamTiles::findHeld(const StreamedProducts::Factor &factor) const {
@@ -100,6 +107,8 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
     for (Tile &tile : tiles.streamed)
       tiles.place(tile, shape.columns, 2);
     int64_t registers = countRegisters(products, shape.rowTiles, shape.columns) + kOtherRegisters;
+    for (const Tile &tile : tiles.streamed)
+      registers += countAddressRegisters(tile, tiles.getBlockThreads());
     bool isLast = &shape == &shapes.back();
     bool isSmallest = tiles.getBlockRows() == shapes.back().warps * kMmaRows;
     if (tiles.sharedBytes > sharedLimit || (!isLast && registers > kMaxRegisters) ||
