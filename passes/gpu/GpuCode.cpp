@@ -2,6 +2,8 @@
 
 #include "passes/gpu/GpuCode.h"
 
+#include "passes/gpu/Passes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -14,6 +16,22 @@ namespace {
 constexpr unsigned kSharedSpace = 3;
 
 } // namespace
+
+gpu::GPUFuncOp addKernelFunction(OpBuilder &b, plan::KernelOp kernel, gpu::GPUModuleOp target, int64_t blockThreads,
+                                 int64_t residentBlocks) {
+  Block &block = kernel.getBlock();
+  unsigned buffers = block.getNumArguments() + block.getTerminator()->getNumOperands();
+  SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
+  b.setInsertionPoint(target.getBody()->getTerminator());
+  auto function = b.create<gpu::GPUFuncOp>(kernel.getLoc(), kernel.getSymName(), b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(blockThreads), 1, 1});
+  if (residentBlocks)
+    function->setAttr(kResidentThreadsAttrName,
+                      b.getI32IntegerAttr(static_cast<int32_t>(residentBlocks * blockThreads)));
+  b.setInsertionPointToStart(&function.getBody().front());
+  return function;
+}
 
 //===----------------------------------------------------------------------===//
 // Control flow

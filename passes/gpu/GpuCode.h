@@ -22,6 +22,12 @@ inline constexpr int64_t kLaunchSharedAlignment = 1024;
 /// A single instruction from sm_80 on, which keeps subnormal numbers; LLVM writes it in integers for older chips.
 inline constexpr Bf16Rounding kGpuRounding = Bf16Rounding::Conversion;
 
+/// Adds the function of a kernel with this number of threads: a pointer for each input and output, then the
+/// coordinates. A multiprocessor must have room for `residentBlocks` blocks; 0: for the default of
+/// spmdc-convert-to-nvvm. The builder is at the function's begin afterwards.
+mlir::gpu::GPUFuncOp addKernelFunction(mlir::OpBuilder &b, plan::KernelOp kernel, mlir::gpu::GPUModuleOp target,
+                                       int64_t blockThreads, int64_t residentBlocks);
+
 class GpuCode {
 public:
   GpuCode(mlir::OpBuilder &b, mlir::Location loc, ElementEmitter &emitter, mlir::gpu::GPUModuleOp module,

@@ -24,16 +24,9 @@ GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, const GpuLi
 void GpuKernel::emit() {
   Block &block = kernel.getBlock();
   unsigned inputs = block.getNumArguments(), buffers = inputs + body.outputs.size();
-  SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
-  b.setInsertionPoint(target.getBody()->getTerminator());
-  auto function = b.create<gpu::GPUFuncOp>(loc, kernel.getSymName(), b.getFunctionType(types, {}));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(mapping.blockThreads), 1, 1});
+  gpu::GPUFuncOp function = addKernelFunction(b, kernel, target, mapping.blockThreads, mapping.residentBlocks);
   if (mapping.clusterBlocks > 1)
     function->setAttr(kClusterBlocksAttrName, b.getI64IntegerAttr(mapping.clusterBlocks));
-  if (mapping.residentBlocks)
-    function->setAttr(kResidentThreadsAttrName,
-                      b.getI32IntegerAttr(static_cast<int32_t>(mapping.residentBlocks * mapping.blockThreads)));
   describeArguments(function, inputs, buffers);
   Block *entry = &function.getBody().front();
   for (BlockArgument input : block.getArguments())
@@ -41,7 +34,6 @@ void GpuKernel::emit() {
   for (size_t i = 0; i < body.outputs.size(); ++i)
     outputs.push_back(entry->getArgument(inputs + i));
   coordinates = entry->getArgument(buffers);
-  b.setInsertionPointToStart(entry);
   allocate();
   thread = code.getThread(mapping.blockThreads);
   Value blockNumber = code.getBlock(mapping.gridBlocks);

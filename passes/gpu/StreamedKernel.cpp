@@ -36,24 +36,17 @@ StreamedKernel::StreamedKernel(plan::KernelOp kernel, StreamedProducts found, St
 void StreamedKernel::emit() {
   Block &block = kernel.getBlock();
   unsigned inputs = block.getNumArguments(), buffers = inputs + body.outputs.size();
-  SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
-  b.setInsertionPoint(target.getBody()->getTerminator());
-  auto function = b.create<gpu::GPUFuncOp>(loc, kernel.getSymName(), b.getFunctionType(types, {}));
-  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function.setKnownBlockSize(std::array<int32_t, 3>{static_cast<int32_t>(tiles.getBlockThreads()), 1, 1});
+  gpu::GPUFuncOp function = addKernelFunction(b, kernel, target, tiles.getBlockThreads(), tiles.residentBlocks);
   SmallVector<bool> isReadOnly(buffers + 1, true);
   std::fill(isReadOnly.begin() + inputs, isReadOnly.begin() + buffers, false);
   function->setAttr(kNoAliasAttrName, b.getDenseBoolArrayAttr(SmallVector<bool>(buffers + 1, true)));
   function->setAttr(kReadOnlyAttrName, b.getDenseBoolArrayAttr(isReadOnly));
-  function->setAttr(kResidentThreadsAttrName,
-                    b.getI32IntegerAttr(static_cast<int32_t>(tiles.residentBlocks * tiles.getBlockThreads())));
   Block *entry = &function.getBody().front();
   for (BlockArgument input : block.getArguments())
     pointers[input] = entry->getArgument(input.getArgNumber());
   for (size_t i = 0; i < body.outputs.size(); ++i)
     outputs.push_back(entry->getArgument(inputs + i));
   coordinates = entry->getArgument(buffers);
-  b.setInsertionPointToStart(entry);
   Type f32Type = b.getF32Type();
   for (const StreamedProducts::Result &result : products.results) {
     int64_t count = result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
@@ -318,7 +311,6 @@ void StreamedKernel::storeProduct(const StreamedProducts::Result &result, unsign
 void StreamedKernel::storeRows(const StreamedProducts::Result &result, unsigned number) {
   auto reduce = cast<ReduceOp>(result.op);
   Type type = elementTypeOf(body.outputs[number]);
-  constexpr double kLog2E = 1.4426950408889634;
   for (int64_t row = 0; row < getThreadRows(); ++row) {
     Value value;
     if (!products.softmax)

@@ -16,6 +16,9 @@
 
 namespace spmdc {
 
+/// exp(x) is exp2(x kLog2E).
+inline constexpr double kLog2E = 1.4426950408889634;
+
 class StreamedKernel {
 public:
   StreamedKernel(plan::KernelOp kernel, StreamedProducts products, StreamTiles tiles, mlir::gpu::GPUModuleOp target);

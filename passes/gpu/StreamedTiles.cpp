@@ -8,8 +8,6 @@ using namespace mlir;
 
 namespace spmdc {
 
-constexpr double kLog2E = 1.4426950408889634;
-
 void StreamedKernel::emitTile(Value tile) {
   multiplyScores(tile);
   Value firstColumn = code.mul(tile, tiles.columns);
