@@ -66,7 +66,7 @@ struct Compiler::State : CompileMessages {
         return;
       gpu = std::move(*named);
       gpu->toolkit = options.cudaToolkit;
-      options.pipeline.backend = Backend::Gpu;
+      options.pipeline.backend = KernelTarget::Gpu;
       options.pipeline.gpu = gpu->getLimits();
       return;
     }
@@ -377,7 +377,7 @@ std::optional<std::vector<ShardingProposal>> Compiler::proposals(llvm::function_
     return std::nullopt;
   OwningOpRef<ModuleOp> module = propagated.clone();
   PassManager passes(module->getContext());
-  addBeforeShardings(passes);
+  addRestructuring(passes);
   if (failed(passes.run(*module)))
     return std::nullopt;
   std::vector<ShardingProposal> found;

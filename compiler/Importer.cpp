@@ -15,7 +15,7 @@ namespace {
 class LanguageImporter : public Importer {
   OwningOpRef<ModuleOp> import(llvm::StringRef text, llvm::StringRef fileName, const FrontendOptions &options,
                                MLIRContext &context, Diagnostics &diagnostics) const override {
-    return compileToArray(text, fileName, options, context, diagnostics);
+    return importProgram(text, fileName, options, context, diagnostics);
   }
   std::optional<std::string> dumpTree(llvm::StringRef text, llvm::StringRef fileName,
                                       Diagnostics &diagnostics) const override {

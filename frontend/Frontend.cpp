@@ -1,9 +1,9 @@
 //===- Frontend.cpp - from text to array IR -------------------------------===//
 
 #include "frontend/Frontend.h"
-#include "frontend/Emitter.h"
-#include "frontend/NameChecks.h"
 #include "frontend/Prelude.h"
+#include "frontend/emit/Emitter.h"
+#include "frontend/sema/NameChecks.h"
 #include "frontend/syntax/AstPrinter.h"
 #include "frontend/syntax/BigStack.h"
 #include "frontend/syntax/Parser.h"
@@ -53,9 +53,9 @@ static mlir::OwningOpRef<mlir::ModuleOp> emitProgram(llvm::StringRef text, llvm:
   return module;
 }
 
-mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
-                                                 const FrontendOptions &options, mlir::MLIRContext &context,
-                                                 Diagnostics &diagnostics) {
+mlir::OwningOpRef<mlir::ModuleOp> importProgram(llvm::StringRef text, llvm::StringRef fileName,
+                                                const FrontendOptions &options, mlir::MLIRContext &context,
+                                                Diagnostics &diagnostics) {
   std::vector<EntryResult> results;
   return emitProgram(text, fileName, options, context, diagnostics, results);
 }

@@ -1,8 +1,8 @@
 //===- Frontend.h - from text to array IR -----------------------*- C++ -*-===//
 //
 // The entry of the front end: it turns a program's text into a module of the `array` dialect, or into errors. Its
-// parts: syntax/ (text to tree, no MLIR), Emit* (types, shapes, names, operations), Builtins* (the table of
-// functions).
+// parts: syntax/ (text to tree, no MLIR), sema/ (names), emit/ (types, shapes, operations), builtins/ (the table of
+// functions), editor/ (values of names, for the language server).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -33,8 +33,9 @@ struct FrontendOptions {
   std::string meshOption = "--mesh";
   /// `--fn NAME`: the entry. Empty: there is none, and only functions whose parameters have types are checked.
   std::string function = "main";
-  /// Receives the values of the program's names and expressions (frontend/ProgramIndex.h), also for a program with
-  /// errors; may be null. The module's values carry the handles of the index (ir/spmd/ValueNames.h, addValueHandle).
+  /// Receives the values of the program's names and expressions (frontend/editor/ProgramIndex.h), also for a program
+  /// with errors; may be null. The module's values carry the handles of the index (ir/spmd/ValueNames.h,
+  /// addValueHandle).
   ProgramIndex *index = nullptr;
   /// Receives warnings about a program without errors: values that are discarded, names that are never read. Locations
   /// are in the sources of the errors' Diagnostics. Null: no warnings.
@@ -49,9 +50,9 @@ void loadFrontendDialects(mlir::MLIRContext &context);
 /// carry their names (`spmd.name`) and the shardings that the program gives them; every operation carries the range of
 /// its expression. Null if there are errors: then `diagnostics` holds all errors of the file. The importers of other
 /// languages return such a module, too (compiler/Importer.h).
-mlir::OwningOpRef<mlir::ModuleOp> compileToArray(llvm::StringRef text, llvm::StringRef fileName,
-                                                 const FrontendOptions &options, mlir::MLIRContext &context,
-                                                 Diagnostics &diagnostics);
+mlir::OwningOpRef<mlir::ModuleOp> importProgram(llvm::StringRef text, llvm::StringRef fileName,
+                                                const FrontendOptions &options, mlir::MLIRContext &context,
+                                                Diagnostics &diagnostics);
 
 /// A result of a program's entry, as the language sees it: the words of a random key are not a dimension.
 struct EntryResult {

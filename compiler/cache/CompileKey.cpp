@@ -90,7 +90,7 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
       options;
   const auto &[backend, gpu, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog,
-               isWanted] = pipeline;
+               shouldContinue] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)

@@ -2,7 +2,7 @@
 
 #include "compiler/explain/Comparison.h"
 
-#include "compiler/inspection/InspectionJson.h"
+#include "compiler/inspection/JsonParts.h"
 #include "runtime/support/ByteText.h"
 
 #include <algorithm>

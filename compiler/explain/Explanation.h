@@ -17,7 +17,7 @@ struct CollectiveExplanation {
   /// If one collective serves several source lines: the other lines, as pairs of source position and text.
   std::vector<std::pair<std::string, std::string>> otherLines;
   std::vector<ForcingAnnotationText> causes;
-  Proposal proposal;
+  ChosenFixIts proposal;
   size_t triedEdits = 0;     ///< Number of edits that the search compiled for it.
   bool isIncomplete = false; ///< Whether the search stopped at a limit before it tried all edits.
 };

@@ -1,7 +1,7 @@
 //===- ExplanationText.cpp - an explanation as text and as JSON -----------===//
 
 #include "compiler/explain/Explanation.h"
-#include "compiler/inspection/InspectionJson.h"
+#include "compiler/inspection/JsonParts.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringExtras.h"
@@ -89,7 +89,7 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   " + place + (line.empty() ? "" : ": " + line) + "\n";
   if (!collective.why.empty())
     text += "   " + collective.why + "\n";
-  if (collective.ring != CollectiveMatmulKind::None)
+  if (collective.ring != RingDirections::None)
     text += "   " + collectiveMatmulText(collective) + "\n";
   if (!collective.isCounted)
     text += "   " + std::string(kUncountedText) + "\n";
@@ -102,7 +102,7 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
   for (const ForcingAnnotationText &cause : entry.causes)
     if (std::string line = causeText(cause); said.insert(line).second)
       text += "     " + line + "\n";
-  const Proposal &proposal = entry.proposal;
+  const ChosenFixIts &proposal = entry.proposal;
   if (proposal.best) {
     text += "   removed if you write " + fixItText(*proposal.best, totals);
     if (proposal.faster)
@@ -159,7 +159,7 @@ Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) 
   json["causes"] = Json::array();
   for (const ForcingAnnotationText &cause : entry.causes)
     json["causes"].push_back(causeJson(cause));
-  const Proposal &proposal = entry.proposal;
+  const ChosenFixIts &proposal = entry.proposal;
   json["removal"] = proposal.best ? fixItJson(*proposal.best) : Json();
   json["alternatives"] = Json::array();
   for (const auto &[better, removal] : {std::pair("time", &proposal.faster), {"memory", &proposal.leaner}})

@@ -44,7 +44,7 @@ FixIt::FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTota
                    isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
                    isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
 
-Proposal chooseFixIt(const std::vector<FixIt> &fixIts) {
+ChosenFixIts chooseFixIt(const std::vector<FixIt> &fixIts) {
   auto rankOf = [](const FixIt &fixIt) { return std::tuple(!fixIt.isFaster, fixIt.hasExtraCost, fixIt.edit.size()); };
   auto first = std::min_element(fixIts.begin(), fixIts.end(),
                                 [&](const FixIt &a, const FixIt &b) { return rankOf(a) < rankOf(b); });
@@ -58,7 +58,7 @@ Proposal chooseFixIt(const std::vector<FixIt> &fixIts) {
       fasterThanNow.push_back(&fixIt);
   }
   const FixIt &best = *findFastest(equals);
-  Proposal proposal{best, std::nullopt, std::nullopt};
+  ChosenFixIts proposal{best, std::nullopt, std::nullopt};
   if (const FixIt *fastest = findFastest(fasterThanNow); fastest && isClearlyFaster(*fastest, best))
     proposal.faster = *fastest;
   for (const FixIt *fixIt : fasterThanNow)

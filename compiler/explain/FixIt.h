@@ -20,7 +20,7 @@ struct FixIt {
 };
 
 /// The fix-its to show for one collective.
-struct Proposal {
+struct ChosenFixIts {
   std::optional<FixIt> best;
   /// Fix-its that are better than `best` in one respect: predicted time, memory.
   std::optional<FixIt> faster, leaner;
@@ -29,6 +29,6 @@ struct Proposal {
 /// Chooses among the fix-its of one collective. Preference: faster than the unedited program; no extra cost
 /// (hasExtraCost); fewest edits; shortest predicted time. Among equal times (Price::kAlike) fewer bytes win: bytes
 /// on the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
-Proposal chooseFixIt(const std::vector<FixIt> &fixIts);
+ChosenFixIts chooseFixIt(const std::vector<FixIt> &fixIts);
 
 } // namespace spmdc

@@ -94,7 +94,7 @@ void FixItSearch::run(const std::vector<WantedFixIt *> &wanted) {
 }
 
 std::vector<AnnotationEdit> FixItSearch::listResults(const std::vector<AxisAddition> &additions,
-                                                     ResultArrays which) const {
+                                                     AxisTargets which) const {
   std::vector<AnnotationEdit> edits;
   if (const Ast *ast = program.getAst())
     for (const FunctionReport &function : report.functions)
@@ -104,10 +104,10 @@ std::vector<AnnotationEdit> FixItSearch::listResults(const std::vector<AxisAddit
 
 std::vector<AnnotationEdit> FixItSearch::listLikely(const WantedFixIt &wanted) const {
   std::vector<std::string> axes = axesInOrder(wanted);
-  std::vector<AnnotationEdit> edits = listResults(additionsOfOne(axes), ResultArrays::Together);
+  std::vector<AnnotationEdit> edits = listResults(additionsOfOne(axes), AxisTargets::Together);
   llvm::append_range(edits, listAlignments(program.getAnnotations(), report.mesh, axes, wanted.causes));
   llvm::append_range(edits, listEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
-  llvm::append_range(edits, listResults(additionsOfOne(axes), ResultArrays::Apart));
+  llvm::append_range(edits, listResults(additionsOfOne(axes), AxisTargets::Apart));
   return edits;
 }
 
@@ -118,7 +118,7 @@ std::vector<AnnotationEdit> FixItSearch::listLarger(const WantedFixIt &wanted) c
     for (const FunctionReport &function : report.functions)
       for (const auto &additions : {additionsOfOne(axes), additionsOfSeveral(axes)})
         llvm::append_range(edits, listLetEdits(*ast, function.values, placesAround(wanted), additions));
-  for (ResultArrays which : {ResultArrays::Together, ResultArrays::Apart})
+  for (AxisTargets which : {AxisTargets::Together, AxisTargets::Apart})
     llvm::append_range(edits, listResults(additionsOfSeveral(axes), which));
   llvm::append_range(edits, listWiderEdits(program.getAnnotations(), report.mesh, axes, wanted.causes));
   return edits;

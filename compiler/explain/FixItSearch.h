@@ -54,7 +54,7 @@ private:
     PropagationLog log;
   };
 
-  std::vector<AnnotationEdit> listResults(const std::vector<AxisAddition> &additions, ResultArrays which) const;
+  std::vector<AnnotationEdit> listResults(const std::vector<AxisAddition> &additions, AxisTargets which) const;
   std::vector<AnnotationEdit> listLikely(const WantedFixIt &wanted) const;
   std::vector<AnnotationEdit> listLarger(const WantedFixIt &wanted) const;
   const CollectiveReport *findRemaining(const WantedFixIt &wanted, const AnnotationEdit &edit,

@@ -90,7 +90,7 @@ std::vector<const Stmt *> statementsOf(const Ast &ast) {
 
 std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view entry,
                                             const std::vector<ValueReport> &results,
-                                            const std::vector<AxisAddition> &additions, ResultArrays which) {
+                                            const std::vector<AxisAddition> &additions, AxisTargets which) {
   auto fn = std::find_if(ast.functions.begin(), ast.functions.end(),
                          [&](const FnDecl &decl) { return decl.name.text == entry; });
   if (fn == ast.functions.end() || fn->result)
@@ -108,7 +108,7 @@ std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view ent
     std::string text = "-> " + textOf(*type, results, changed, dim, addition);
     edits.push_back({{place, place.str(), "", text, text + " "}});
   };
-  if (hasStruct(*type) && which == ResultArrays::Together)
+  if (hasStruct(*type) && which == AxisTargets::Together)
     write({}, 0, nullptr);
   size_t rank = 0;
   for (const ValueReport &value : results)
@@ -119,10 +119,10 @@ std::vector<AnnotationEdit> listResultEdits(const Ast &ast, std::string_view ent
       for (size_t array : arrays)
         if (canHave(results[array], dim, addition))
           all.push_back(array);
-      if (which == ResultArrays::Together && !all.empty())
+      if (which == AxisTargets::Together && !all.empty())
         write(all, dim, &addition);
       for (size_t one : all)
-        if (which == ResultArrays::Apart && all.size() > 1)
+        if (which == AxisTargets::Apart && all.size() > 1)
           write({one}, dim, &addition);
     }
   return edits;

@@ -2,6 +2,8 @@
 
 #include "compiler/inspection/InspectionJson.h"
 
+#include "compiler/inspection/JsonParts.h"
+
 #include <cmath>
 
 namespace spmdc {
@@ -70,8 +72,8 @@ Json collectiveJson(const CollectiveReport &collective) {
   json["trip_count"] = collective.tripCount;
   json["steps"] = collective.steps;
   json["predicted_us"] = microseconds(collective.predictedSeconds);
-  if (collective.ring != CollectiveMatmulKind::None) {
-    json["ring"] = collectiveMatmulKindName(collective.ring);
+  if (collective.ring != RingDirections::None) {
+    json["ring"] = ringDirectionsName(collective.ring);
     json["hidden_us"] = microseconds(collective.hiddenSeconds);
   }
   if (!collective.isCounted)

@@ -1,24 +1,15 @@
-//===- InspectionJson.h - shared parts of the JSON reports ------*- C++ -*-===//
+//===- InspectionJson.h - the report as JSON --------------------*- C++ -*-===//
 #pragma once
 
-#include "compiler/inspection/InspectionText.h"
+#include "compiler/inspection/Inspection.h"
+#include "compiler/inspection/MeasuredTimes.h"
 
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 namespace spmdc {
 
-using Json = nlohmann::ordered_json;
-
-/// Writes a number without fraction as an integer, because scripts compare bytes and FLOP counts with ==.
-Json number(double value);
-
-/// Seconds as microseconds, rounded to the nanosecond: more digits than that are below the accuracy of the model.
-Json microseconds(double seconds);
-
-/// `[{"axis": "a", "size": 4}]`.
-Json meshJson(const spmd::MeshShape &mesh);
-
-/// One entry of the list `collectives`.
-Json collectiveJson(const CollectiveReport &collective);
+/// The text of `inspect --json`, keys in a fixed order. `measured` adds the times of a run beside the predicted ones.
+std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 } // namespace spmdc

@@ -106,7 +106,7 @@ std::string collectiveTitle(const CollectiveReport &collective) {
 }
 
 std::string collectiveMatmulText(const CollectiveReport &collective) {
-  return "collective matmul around a ring, " + std::string(collectiveMatmulKindName(collective.ring)) + ": " +
+  return "collective matmul around a ring, " + std::string(ringDirectionsName(collective.ring)) + ": " +
          timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) +
          " overlap with the matrix product";
 }
@@ -142,7 +142,7 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
                 (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
             timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
       text += "    " + collective.why + "\n";
-      if (collective.ring != CollectiveMatmulKind::None)
+      if (collective.ring != RingDirections::None)
         text += "    " + collectiveMatmulText(collective) + "\n";
       if (!collective.isCounted)
         text += "    " + std::string(kUncountedText) + "\n";

@@ -1,4 +1,4 @@
-//===- InspectionText.h - the report as a table and as JSON -----*- C++ -*-===//
+//===- InspectionText.h - the report as a table ----------------*- C++ -*-===//
 #pragma once
 
 #include "compiler/inspection/Inspection.h"
@@ -9,10 +9,6 @@
 #include <string>
 
 namespace spmdc {
-
-/// The text of `inspect --json`, keys in a fixed order. Defined in InspectionJson.cpp. `measured` adds the times of a
-/// run beside the predicted ones.
-std::string inspectionJson(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
 
 /// The table that `inspect` prints by default.
 std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);

@@ -95,7 +95,7 @@ def Array_SliceOp : Array_Op<"slice", [LinearOpInterface, DeclareOpInterfaceMeth
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::llvm::ArrayRef<int64_t>":$starts,
                                  "::llvm::ArrayRef<int64_t>":$limits, "::llvm::ArrayRef<int64_t>":$strides)>];
   let assemblyFormat = "$operand $starts `to` $limits `step` $strides attr-dict `:` type($operand) `->` type($result)";
-  let extraClassDeclaration = "bool readsRange() { return true; }";
+  let extraClassDeclaration = "bool readsPartOfFirstOperand() { return true; }";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

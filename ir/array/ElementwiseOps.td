@@ -60,7 +60,7 @@ class Array_FloatOp<string mnemonic, string fn, string op, list<string> cotangen
 }
 
 /// One operand; the result may have another element type (predicates, convert, bitcast_convert).
-class Array_PredicateOp<string mnemonic, string eval, string emit, list<string> cotangents = [],
+class Array_UnaryConvertingOp<string mnemonic, string eval, string emit, list<string> cotangents = [],
                         list<Trait> traits = []>
     : Array_ElementwiseOp<mnemonic, [SameArrayShape] # traits, bindOne, eval, emit, cotangents> {
   let arguments = (ins Spmd_ArrayType:$operand);
@@ -136,18 +136,18 @@ def Array_PopcntOp : Array_UnaryOp<"popcnt", "evaluatePopcount(type, x)", "b.cre
   let summary = "Number of set bits";
 }
 
-def Array_IsFiniteOp : Array_PredicateOp<"is_finite", "Scalar::ofBool(std::isfinite(x.f))", "emitIsFinite(b, loc, x)"> {
+def Array_IsFiniteOp : Array_UnaryConvertingOp<"is_finite", "Scalar::ofBool(std::isfinite(x.f))", "emitIsFinite(b, loc, x)"> {
   let summary = "bool: neither infinite nor NaN";
 }
 
-def Array_ConvertOp : Array_PredicateOp<"convert", "convertScalar(x, type, getType().getElementType())",
+def Array_ConvertOp : Array_UnaryConvertingOp<"convert", "convertScalar(x, type, getType().getElementType())",
                                         "emitConvert(b, loc, type, getType().getElementType(), x)",
                                         ["convert(g, x.getType().getElementType())"], [withLinearOperands]> {
   let summary = "Value conversion to another element type";
   let description = "Float to integer truncates and saturates, NaN becomes 0; anything to bool is `!= 0`.";
   let hasFolder = 1;
 }
-def Array_BitcastConvertOp : Array_PredicateOp<"bitcast_convert",
+def Array_BitcastConvertOp : Array_UnaryConvertingOp<"bitcast_convert",
     "evaluateBitcast(type, getType().getElementType(), x)",
     "emitBitcast(b, loc, type, getType().getElementType(), x)"> {
   let summary = "The same bits as another element type of the same width";

@@ -12,10 +12,10 @@
 
 /// For operations with indices: a sharding rule with a createLocal of its own, because indices refer to global sizes
 /// and positions.
-defvar localRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
+defvar withCreateLocal = DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal"]>;
 
 def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [LinearOpInterface, DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, withCreateLocal]> {
   let summary = "A window of static size that begins at run-time positions";
   let description = [{
     One start (i32[] or i64[]) for each dimension, clamped so that the window is in range. `array.dynamic_slice %x
@@ -27,7 +27,7 @@ def Array_DynamicSliceOp : Array_Op<"dynamic_slice", [LinearOpInterface, Declare
   let assemblyFormat = [{
     $operand `at` `(` $starts `)` `sizes` $sizes attr-dict `:` functional-type(operands, $result)
   }];
-  let extraClassDeclaration = "bool readsRange() { return true; }";
+  let extraClassDeclaration = "bool readsPartOfFirstOperand() { return true; }";
   let hasVerifier = 1;
 }
 
@@ -50,7 +50,7 @@ def Array_DynamicUpdateSliceOp : Array_Op<"dynamic_update_slice", [withLinearOpe
 }
 
 def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, withCreateLocal]> {
   let summary = "Slices along a dimension, chosen by an array of indices";
   let description = [{
     The dimensions of `indices` (any number, none included) replace `dim`. Indices are clamped. `array.take %x, %i dim 1
@@ -61,13 +61,13 @@ def Array_TakeOp : Array_Op<"take", [DeclareOpInterfaceMethods<EvaluateOpInterfa
   let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
   let extraClassDeclaration = [{
     static ::llvm::SmallVector<int64_t> inferShape(ArrayType operand, ArrayType indices, int64_t dim);
-    bool readsRange() { return true; }
+    bool readsPartOfFirstOperand() { return true; }
   }];
   let hasVerifier = 1;
 }
 
 def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<EvaluateOpInterface>,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>, localRule]> {
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>, withCreateLocal]> {
   let summary = "Elements along a dimension, chosen for each position separately";
   let description = [{
     Operand and indices agree in all dimensions but `dim`; the result has the shape of the indices, which are clamped:
@@ -76,7 +76,7 @@ def Array_TakeAlongOp : Array_Op<"take_along", [DeclareOpInterfaceMethods<Evalua
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ArrayType:$indices, I64Attr:$dim);
   let builders = [OpBuilder<(ins "::mlir::Value":$operand, "::mlir::Value":$indices, "int64_t":$dim)>];
   let assemblyFormat = "$operand `,` $indices `dim` $dim attr-dict `:` type($operand) `,` type($indices) `->` type($result)";
-  let extraClassDeclaration = "bool readsRange() { return true; }";
+  let extraClassDeclaration = "bool readsPartOfFirstOperand() { return true; }";
   let hasVerifier = 1;
 }
 

@@ -91,7 +91,7 @@ ArrayMoves DynamicUpdateSliceOp::getMoves() {
     operand.push_back({0, 1, 0, size});
     update.push_back({-first, 1, first, first + written});
   }
-  return {{{getOperand(), operand}, {getUpdate(), update, /*mayBeReplicated=*/true}}, Value()};
+  return {{{getOperand(), operand}, {getUpdate(), update, /*slicesReplicatedLocally=*/true}}, Value()};
 }
 
 Value DynamicUpdateSliceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, ArrayType) {

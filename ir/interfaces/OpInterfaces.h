@@ -22,8 +22,9 @@ mlir::Value cloneWithLocalTypes(mlir::OpBuilder &builder, mlir::Operation *op, m
 struct ArrayMove {
   mlir::Value source;
   std::vector<spmd::DimMove> dims;
-  bool mayBeReplicated = false; ///< If the source is replicated along a dimension, each device slices it locally there,
-                                ///< and needs no exchange (the update of a dynamic_update_slice).
+  bool slicesReplicatedLocally =
+      false; ///< If the source is replicated along a dimension, each device slices it locally there,
+             ///< and needs no exchange (the update of a dynamic_update_slice).
 };
 
 /// The moves of an operation that only moves elements. The result is its parts, a later one over an earlier one.
@@ -50,9 +51,9 @@ namespace spmdc {
 
 /// Whether the operation reads only some elements of its first operand, at most as many as its result has: slice,
 /// dynamic_slice, take, take_along.
-inline bool readsRange(mlir::Operation *op) {
+inline bool readsPartOfFirstOperand(mlir::Operation *op) {
   auto ruled = llvm::dyn_cast<ShardingRuleOpInterface>(op);
-  return ruled && ruled.readsRange();
+  return ruled && ruled.readsPartOfFirstOperand();
 }
 
 /// The number of the operand that the operation writes to, or adds to, some elements of its first operand; none for any

@@ -41,7 +41,7 @@ def ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
     InterfaceMethod<[{
         Whether the operation reads only some elements of its first operand, at most as many as its result has: slice,
         dynamic_slice, take, take_along.
-      }], "bool", "readsRange", (ins), "", [{ return false; }]>,
+      }], "bool", "readsPartOfFirstOperand", (ins), "", [{ return false; }]>,
     InterfaceMethod<[{
         For an operation that changes some elements of its first operand, in place where it can: the number of the
         operand that it writes to these elements, or adds to them.

@@ -62,7 +62,7 @@ std::string ShardingRule::str() const {
   printKind(FactorKind::Combined, "combined");
   printKind(FactorKind::Permutation, "permutation");
   printKind(FactorKind::NeedReplication, "need_replication");
-  printKind(FactorKind::Place, "place");
+  printKind(FactorKind::ManualShards, "place");
   return text;
 }
 

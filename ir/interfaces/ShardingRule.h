@@ -29,7 +29,7 @@ enum class FactorKind {
   NeedReplication, ///< The operation needs this factor replicated.
   /// Only on the edges of a manual region: the shards over the region's manual axes. It is the major factor of a
   /// dimension outside of the region; the minor factor is the dimension inside.
-  Place,
+  ManualShards,
 };
 
 struct Factor {

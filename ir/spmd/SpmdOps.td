@@ -116,7 +116,7 @@ def Spmd_ManualYieldOp : Spmd_Op<"yield", [Pure, Terminator, HasParent<"ManualOp
 
 /// Operations on per-device arrays have sharding rules for the automatic axes of a manual region: along these axes the
 /// arrays are global.
-defvar PerDeviceRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface>;
+defvar AutomaticAxesRule = DeclareOpInterfaceMethods<ShardingRuleOpInterface>;
 
 class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnemonic, traits # [Pure,
     DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
@@ -124,7 +124,7 @@ class Spmd_CollectiveOp<string mnemonic, list<Trait> traits = []> : Spmd_Op<mnem
   let hasVerifier = 1;
 }
 
-def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, withLinearOperands,
+def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [AutomaticAxesRule, withLinearOperands,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; every device gets the result";
   let description = [{
@@ -134,7 +134,7 @@ def Spmd_AllReduceOp : Spmd_CollectiveOp<"all_reduce", [PerDeviceRule, withLinea
   let assemblyFormat = "$kind $operand `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, LinearOpInterface,
+def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [AutomaticAxesRule, LinearOpInterface,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Concatenates the shards of a group along a dimension";
   let description = [{
@@ -146,7 +146,7 @@ def Spmd_AllGatherOp : Spmd_CollectiveOp<"all_gather", [PerDeviceRule, LinearOpI
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, LinearOpInterface,
+def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [AutomaticAxesRule, LinearOpInterface,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Each device keeps its own shard: no communication";
   let description = [{
@@ -157,7 +157,7 @@ def Spmd_AllSliceOp : Spmd_CollectiveOp<"all_slice", [PerDeviceRule, LinearOpInt
   let assemblyFormat = "$operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, withLinearOperands,
+def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [AutomaticAxesRule, withLinearOperands,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Combines the operands of a group; each device keeps its own shard";
   let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, Spmd_AxesAttr:$axes,
@@ -165,7 +165,7 @@ def Spmd_ReduceScatterOp : Spmd_CollectiveOp<"reduce_scatter", [PerDeviceRule, w
   let assemblyFormat = "$kind $operand `dim` $dim `over` $axes attr-dict `:` type($operand) `->` type($result)";
 }
 
-def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, LinearOpInterface,
+def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [AutomaticAxesRule, LinearOpInterface,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Splits along one dimension, concatenates along another";
   let description = [{
@@ -179,7 +179,7 @@ def Spmd_AllToAllOp : Spmd_CollectiveOp<"all_to_all", [PerDeviceRule, LinearOpIn
   }];
 }
 
-def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [PerDeviceRule, LinearOpInterface,
+def Spmd_CollectivePermuteOp : Spmd_CollectiveOp<"collective_permute", [AutomaticAxesRule, LinearOpInterface,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "Sends each operand to one other device of the group";
   let description = "`pairs` is [source, target, source, target, ...]; a device that is no target receives zeros.";
@@ -245,7 +245,7 @@ def Spmd_ShardSizeOp : Spmd_CoordinateOp<"shard_size"> {
   let summary = "Number (i32 or i64) of elements of this device's shard of a dimension, without padding";
 }
 
-def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure, PerDeviceRule]> {
+def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Pure, AutomaticAxesRule]> {
   let summary = "This device's position (i32) over the axes, major to minor";
   let arguments = (ins Spmd_AxesAttr:$axes);
   let results = (outs Spmd_ArrayType:$result);

@@ -22,7 +22,7 @@ std::optional<llvm::StringRef> getValueName(mlir::Value value);
 void addValueName(mlir::Value value, ValueName name);
 
 /// Attaches a number to the value, which moves with its names, for code that has to find the value again after passes
-/// (frontend/ProgramIndex.h). Messages and reports ignore it.
+/// (frontend/editor/ProgramIndex.h). Messages and reports ignore it.
 void addValueHandle(mlir::Value value, unsigned handle);
 llvm::SmallVector<unsigned> getValueHandles(mlir::Value value);
 

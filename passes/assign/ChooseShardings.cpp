@@ -1,8 +1,8 @@
 //===- ChooseShardings.cpp - chooses the shardings that send less ---------===//
 
 #include "ir/spmd/DebugTrace.h"
-#include "passes/assign/LocalSearch.h"
 #include "passes/assign/Passes.h"
+#include "passes/assign/ShardingSearch.h"
 #include "passes/partition/Partitioning.h"
 #include "passes/restructure/LookUpFirst.h"
 #include "passes/restructure/SplitProducts.h"
@@ -43,7 +43,7 @@ private:
   struct Version {
     func::FuncOp func;
     SmallVector<std::pair<Location, StringRef>> remarks = {}; ///< A remark for each rewritten operation.
-    std::unique_ptr<LocalSearch> search = nullptr;
+    std::unique_ptr<ShardingSearch> search = nullptr;
     const char *kind = "as it is"; ///< For traces.
   };
 
@@ -98,7 +98,7 @@ private:
   void search(Version &version, ReshardPlanner &planner) const {
     if (version.search)
       return;
-    version.search = std::make_unique<LocalSearch>(version.func, planner, effort);
+    version.search = std::make_unique<ShardingSearch>(version.func, planner, effort);
     version.search->run();
     trace.noteAt(version.func.getLoc(), "searched: ", version.kind, ", ", describe(version.search->getPrice()));
   }

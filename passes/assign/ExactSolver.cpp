@@ -81,9 +81,9 @@ bool ExactSolver::listShardings() {
   return true;
 }
 
-ExactSolver::Place ExactSolver::placeOf(Value value) const {
+ExactSolver::Candidates ExactSolver::candidatesOf(Value value) const {
   std::optional<unsigned> variable = graph.getVariable(value);
-  return variable ? Place{variable, shardings[*variable]} : Place{std::nullopt, {typeOf(value)}};
+  return variable ? Candidates{variable, shardings[*variable]} : Candidates{std::nullopt, {typeOf(value)}};
 }
 
 double ExactSolver::secondsOf(ArrayType from, ArrayType to) {
@@ -127,11 +127,11 @@ double ExactSolver::computeSeconds(ArrayType from, ArrayType to) const {
 }
 
 /// Adds a function of the variables among the places; a place without a variable has one type.
-void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(ArrayRef<ArrayType>)> price) {
+void ExactSolver::addFunction(ArrayRef<Candidates> places, llvm::function_ref<double(ArrayRef<ArrayType>)> price) {
   SmallVector<unsigned> nodes;
   SmallVector<size_t> at(places.size(), 0);
   SmallVector<ArrayType> types;
-  for (const Place &place : places) {
+  for (const Candidates &place : places) {
     if (place.node)
       nodes.push_back(*place.node);
     types.push_back(place.types.front());
@@ -152,22 +152,22 @@ void ExactSolver::addFunction(ArrayRef<Place> places, llvm::function_ref<double(
 
 bool ExactSolver::addOp(Operation *op) {
   double runCount = graph.countRuns(op);
-  auto addEdge = [&](Value from, const Place &to) {
+  auto addEdge = [&](Value from, const Candidates &to) {
     if (isRematerializable(from)) // It is rematerialized in any sharding.
       return;
-    addFunction({placeOf(from), to},
+    addFunction({candidatesOf(from), to},
                 [&](ArrayRef<ArrayType> types) { return runCount * secondsOf(types[0], types[1]); });
   };
   if (graph.getRule(op))
     return addRuled(cast<ShardingRuleOpInterface>(op));
   if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    addEdge(reshard.getOperand(), placeOf(reshard));
+    addEdge(reshard.getOperand(), candidatesOf(reshard));
   } else if (isa<LoopLikeOpInterface>(op)) {
     for (auto [initial, result] : llvm::zip(op->getOperands(), op->getResults()))
-      addEdge(initial, placeOf(result));
+      addEdge(initial, candidatesOf(result));
   } else if (isa<YieldOp>(op)) {
     for (auto [operand, result] : llvm::zip(op->getOperands(), ShardingGraph::getYielded(op)))
-      addEdge(operand, placeOf(result));
+      addEdge(operand, candidatesOf(result));
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
       if (auto wanted = dyn_cast<ArrayType>(type))
@@ -178,9 +178,9 @@ bool ExactSolver::addOp(Operation *op) {
 
 /// The strategies of an operation, computed once for equal operations.
 const ExactSolver::Strategies &ExactSolver::listStrategies(ShardingRuleOpInterface op) {
-  auto [entry, isNew] = strategies.try_emplace(graph.getChoices().getKey(op));
+  auto [entry, isNew] = strategies.try_emplace(graph.getStrategies().getKey(op));
   if (isNew)
-    entry->second = listSolverStrategies(planner, op, graph.getChoices().find(op)->operationRule, kMaxStrategies);
+    entry->second = listSolverStrategies(planner, op, graph.getStrategies().find(op)->operationRule, kMaxStrategies);
   return entry->second;
 }
 
@@ -207,7 +207,7 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   problem.add({node}, own);
   // Adds the reshards between the strategies and a value; a row of the table is a sharding of the value. Many
   // strategies need the same type, which is priced once.
-  auto addTable = [&](const Place &place, llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
+  auto addTable = [&](const Candidates &place, llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
                       llvm::function_ref<double(ArrayType, ArrayType)> price) {
     llvm::SetVector<Type> wanted;
     std::vector<size_t> places;
@@ -236,12 +236,12 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
       continue;
     auto number = static_cast<unsigned>(index);
     addTable(
-        placeOf(operand), [number](const SolverStrategy &strategy) { return strategy.operands[number]; },
+        candidatesOf(operand), [number](const SolverStrategy &strategy) { return strategy.operands[number]; },
         [&, number](ArrayType type, ArrayType wanted) {
           return secondsOf(type, wanted) / getRunsPerReshard(op, number, type, wanted, mesh);
         });
   }
-  Place result = placeOf(op->getResult(0));
+  Candidates result = candidatesOf(op->getResult(0));
   llvm::DenseMap<Type, double> shares;
   for (const SolverStrategy &strategy : *strategies)
     shares.try_emplace(strategy.result, isUnreduced(strategy.result) ? strategy.resultFraction : 1);
@@ -256,13 +256,13 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
 
 /// Adds the bytes of each part's exchange, if the operation is run by exchanges. Operations that share a window send at
 /// least as much together as the largest of them, so at least their mean each. A part without moves is a reshape.
-void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned strategy,
+void ExactSolver::addExchanges(const ArrayMoves &moves, const Candidates &result, unsigned node, unsigned strategy,
                                double runCount) {
   const CostModel &model = planner.getModel();
   for (const ArrayMove &part : moves.parts) {
     if (isRematerializable(part.source))
       continue;
-    const Place source = placeOf(part.source);
+    const Candidates source = candidatesOf(part.source);
     const bool isReshape = part.dims.empty();
     const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
     std::vector<double> values;
@@ -278,7 +278,7 @@ void ExactSolver::addExchanges(const ArrayMoves &moves, const Place &result, uns
       }
     }
     SmallVector<unsigned> nodes;
-    for (const Place *place : {&source, &result})
+    for (const Candidates *place : {&source, &result})
       if (place->node && !llvm::is_contained(nodes, *place->node))
         nodes.push_back(*place->node);
     nodes.push_back(node);

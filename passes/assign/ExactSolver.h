@@ -48,7 +48,7 @@ private:
   static constexpr size_t kMaxShardings = 64, kMaxStrategies = 512, kMaxReshards = 1 << 17;
 
   /// The possible types of a value: those of its variable, or the one type that it keeps.
-  struct Place {
+  struct Candidates {
     std::optional<unsigned> node;
     llvm::SmallVector<ArrayType> types;
   };
@@ -59,9 +59,10 @@ private:
   const Strategies &listStrategies(ShardingRuleOpInterface op);
   bool addOp(mlir::Operation *op);
   bool addRuled(ShardingRuleOpInterface op);
-  void addExchanges(const ArrayMoves &moves, const Place &result, unsigned node, unsigned strategy, double runCount);
-  void addFunction(llvm::ArrayRef<Place> places, llvm::function_ref<double(llvm::ArrayRef<ArrayType>)> price);
-  Place placeOf(mlir::Value value) const;
+  void addExchanges(const ArrayMoves &moves, const Candidates &result, unsigned node, unsigned strategy,
+                    double runCount);
+  void addFunction(llvm::ArrayRef<Candidates> places, llvm::function_ref<double(llvm::ArrayRef<ArrayType>)> price);
+  Candidates candidatesOf(mlir::Value value) const;
   double secondsOf(ArrayType from, ArrayType to);
   double computeSeconds(ArrayType from, ArrayType to) const;
 

@@ -24,7 +24,7 @@ void keepOthers(FactorAxes &axes, const FactorAxes &present) {
 
 ShardingAttr FollowedShardings::find(const OperationFacts &facts, unsigned self, ShardingAttr sharding, unsigned other,
                                      Value value) {
-  ShardingAttr present = facts.takesEach ? ShardingAttr() : cast<ArrayType>(value.getType()).getShardingOrOpen();
+  ShardingAttr present = facts.isPointwise ? ShardingAttr() : cast<ArrayType>(value.getType()).getShardingOrOpen();
   auto [entry, isNew] = known.try_emplace(
       {facts.fixed, self, sharding.getAsOpaquePointer(), other, present.getAsOpaquePointer()}, ShardingAttr());
   if (isNew)

@@ -165,7 +165,7 @@ Price ShardingGraph::priceAll() {
   return total;
 }
 
-Price ShardingGraph::priceTogether() {
+Price ShardingGraph::priceWithSharedReshards() {
   Price total = priceAll();
   std::set<std::tuple<const void *, const void *, Block *>> seenReshards;
   for (Operation *op : ops) {

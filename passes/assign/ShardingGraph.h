@@ -55,7 +55,7 @@ public:
     return facts ? &facts->operationRule.rule : nullptr;
   }
   /// The cached strategies of operations with a sharding rule.
-  const StrategyCache &getChoices() const { return choices; }
+  const StrategyCache &getStrategies() const { return choices; }
   /// The price of the operation, or of the edges of a loop, branch or return, times the iterations of the loops around.
   Price price(mlir::Operation *op);
 
@@ -68,7 +68,7 @@ public:
   Price priceAll();
   /// The sum of the prices of all operations, in which a reshard of one value that several operations share counts
   /// once.
-  Price priceTogether();
+  Price priceWithSharedReshards();
 
   /// The work so far; the unit is one choice of a strategy for an operation.
   double getWork() const {

@@ -57,7 +57,7 @@ void StartingChanges::listAround(ShardingRuleOpInterface op, double limit,
   const std::vector<FactorAxes> suggested = listSuggestedFactorAxes(mesh, rule, operands, result);
   auto assignments = llvm::map_to_vector(suggested, [](const FactorAxes &axes) { return &axes; });
   // If the operation has been priced, its strategies are known.
-  const std::vector<StrategyEntry> &known = *graph.getChoices().find(op)->operationRule.options;
+  const std::vector<StrategyEntry> &known = *graph.getStrategies().find(op)->operationRule.options;
   std::vector<FactorAxes> all;
   if (!known.empty() && canCacheFactorAxes(operands, result)) {
     for (const StrategyEntry &option : known)

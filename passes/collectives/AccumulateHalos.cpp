@@ -13,7 +13,7 @@
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/collectives/HaloAccumulation.h"
 #include "passes/collectives/Passes.h"
-#include "passes/exchange/Conditions.h"
+#include "passes/exchange/Reasons.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -81,13 +81,13 @@ private:
     auto add = [&](Value value) { total = total ? builder.create<AddOp>(op->getLoc(), total, value) : value; };
     for (const HaloAccumulation &part : halos)
       add(part.build(builder, loc, why));
-    for (const OwnTerm &term : sum.own)
+    for (const LocalTerm &term : sum.own)
       add(rebuild(builder, term));
     root.replaceAllUsesWith(total);
     eraseUnused(op);
   }
 
-  static Value rebuild(OpBuilder &builder, const OwnTerm &term) {
+  static Value rebuild(OpBuilder &builder, const LocalTerm &term) {
     Value value = term.local;
     for (Operation *op : llvm::reverse(term.path)) {
       Operation *clone = builder.clone(*op);

@@ -26,10 +26,10 @@ struct State {
 
 class CollectiveMatmulBuilder {
 public:
-  CollectiveMatmulBuilder(const CollectiveMatmul &given, CollectiveMatmulKind way)
+  CollectiveMatmulBuilder(const CollectiveMatmul &given, RingDirections way)
       : ring(given), product(ring.product), b(product), index(b, ring.product.getLoc()), devices(ring.work.devices),
-        forwardHops(way == CollectiveMatmulKind::Both ? devices / 2 : devices - 1),
-        backwardHops(way == CollectiveMatmulKind::Both ? (devices - 1) / 2 : 0) {
+        forwardHops(way == RingDirections::Both ? devices / 2 : devices - 1),
+        backwardHops(way == RingDirections::Both ? (devices - 1) / 2 : 0) {
     position = b.create<AxisIndexOp>(loc(), index.indexType(), ring.collective.getGroupAxes());
     const int64_t size = ring.isScatter() ? typeOf(ring.collective->getResult(0)).getDimSize(scatterDim())
                                           : typeOf(product->getOperand(side())).getDimSize(ring.dim) / devices;
@@ -102,7 +102,7 @@ private:
   /// Sums of f16 and bf16 stay f32 until the last addend is added.
   Type sumType() {
     Type type = product.getType().getElementType();
-    return isNarrowFloat(type) ? b.getF32Type() : type;
+    return isHalfFloat(type) ? b.getF32Type() : type;
   }
   Type partType() { return ring.role == MatmulDimRole::Contracted ? sumType() : product.getType().getElementType(); }
 
@@ -334,7 +334,7 @@ private:
 
 } // namespace
 
-void replaceByCollectiveMatmul(const CollectiveMatmul &ring, CollectiveMatmulKind way) {
+void replaceByCollectiveMatmul(const CollectiveMatmul &ring, RingDirections way) {
   CollectiveMatmulBuilder builder(ring, way);
   Value result = builder.build();
   Operation *collective = ring.collective, *product = ring.product;

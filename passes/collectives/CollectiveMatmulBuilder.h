@@ -15,6 +15,6 @@ namespace spmdc {
 ///
 /// The steps in the middle are a loop with two steps in each iteration, so that a value received in one step is sent in
 /// the next without a copy: the program is as long for 4,096 devices as for eight. Direct transfers are not in a loop.
-void replaceByCollectiveMatmul(const CollectiveMatmul &ring, CollectiveMatmulKind way);
+void replaceByCollectiveMatmul(const CollectiveMatmul &ring, RingDirections way);
 
 } // namespace spmdc

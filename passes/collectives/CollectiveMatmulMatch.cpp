@@ -109,7 +109,7 @@ private:
     auto dim = static_cast<int64_t>(scatter.getDim());
     std::optional<int64_t> devices =
         evenGroup(scatter, scatter.getOperand().getType().getDimSize(dim), scatter.getType().getDimSize(dim));
-    bool isNarrow = isNarrowFloat(scatter.getType().getElementType());
+    bool isNarrow = isHalfFloat(scatter.getType().getElementType());
     if (!devices)
       return skip(scatter, "its shards are uneven, or it has one device");
     if (scatter.getKind() != ReductionKind::sum)
@@ -311,11 +311,10 @@ std::vector<CollectiveMatmul> findCollectiveMatmuls(func::FuncOp func, MeshAttr 
 std::vector<ChosenCollectiveMatmul> chooseCollectiveMatmuls(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   std::vector<ChosenCollectiveMatmul> chosen;
   for (CollectiveMatmul &ring : findCollectiveMatmuls(func, mesh, model)) {
-    ChosenCollectiveMatmul candidate{ring, chooseCollectiveMatmulKind(ring.work)};
-    if (candidate.way == CollectiveMatmulKind::None) {
+    ChosenCollectiveMatmul candidate{ring, chooseRingDirections(ring.work)};
+    if (candidate.way == RingDirections::None) {
       trace.skip(ring.collective, "the collective and then the product (", ring.product, ") take ",
-                 asTime(collectiveMatmulTime(ring.work, CollectiveMatmulKind::None).total()),
-                 ", no longer than in steps");
+                 asTime(collectiveMatmulTime(ring.work, RingDirections::None).total()), ", no longer than in steps");
       continue;
     }
     auto same =

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/ReducePrecision.h"
 #include "passes/cost/CollectiveMatmulCost.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,11 +35,6 @@ enum class MatmulDimRole { Free, Batch, Contracted };
 /// The largest group in which partial sums of f16 and bf16 are sent directly to their devices: the program grows with
 /// the group.
 constexpr int64_t kMaxDirectDevices = 32;
-
-/// f16 and bf16, which are added up in f32 (as isHalfFloat of ir/spmd/ReducePrecision.h).
-inline bool isNarrowFloat(mlir::Type type) {
-  return mlir::isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 32;
-}
 
 struct CollectiveMatmul {
   CollectiveOpInterface collective; ///< An all_gather or a reduce_scatter (of a sum).
@@ -55,7 +51,7 @@ struct CollectiveMatmul {
   bool isScatter() const { return work.isScatter; }
   /// Whether each partial sum is sent directly to the device that adds it, instead of around the ring.
   bool sendsDirectly() const {
-    return isScatter() && isNarrowFloat(mlir::cast<ArrayType>(collective->getResult(0).getType()).getElementType());
+    return isScatter() && isHalfFloat(mlir::cast<ArrayType>(collective->getResult(0).getType()).getElementType());
   }
 };
 
@@ -66,10 +62,9 @@ std::vector<CollectiveMatmul> findCollectiveMatmuls(mlir::func::FuncOp func, Mes
 /// A collective matmul that saves time, with its direction. Each product is in at most one: that which saves most.
 struct ChosenCollectiveMatmul {
   CollectiveMatmul ring;
-  CollectiveMatmulKind way = CollectiveMatmulKind::None;
+  RingDirections way = RingDirections::None;
   double savedSeconds() const {
-    return collectiveMatmulTime(ring.work, CollectiveMatmulKind::None).total() -
-           collectiveMatmulTime(ring.work, way).total();
+    return collectiveMatmulTime(ring.work, RingDirections::None).total() - collectiveMatmulTime(ring.work, way).total();
   }
 };
 std::vector<ChosenCollectiveMatmul> chooseCollectiveMatmuls(mlir::func::FuncOp func, MeshAttr mesh,

@@ -17,7 +17,7 @@ struct ExchangedTerm {
 
 /// A term of a sum that needs no exchange, because each device has its elements: a local value, and the element-moving
 /// operations between it and the sum, the last one first.
-struct OwnTerm {
+struct LocalTerm {
   mlir::Value local;
   llvm::SmallVector<mlir::Operation *> path;
 };
@@ -26,7 +26,7 @@ struct OwnTerm {
 struct ExchangedSum {
   ArrayType type; ///< The global type of the sum, with its sharding.
   std::vector<ExchangedTerm> terms;
-  std::vector<OwnTerm> own;
+  std::vector<LocalTerm> own;
   std::vector<mlir::Operation *> ops; ///< The additions, exchanges and moves between the terms and the sum.
 };
 

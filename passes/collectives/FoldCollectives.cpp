@@ -255,7 +255,7 @@ class FoldCollectivesPass : public impl::FoldCollectivesBase<FoldCollectivesPass
       return collectives;
     };
     // Local types do not tell along which axes devices hold the same data, so the planner must not spread transfers.
-    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).ofChoices(),
+    ReshardPlanner planner(getMesh(getOperation()).toValue(), CostModel::of(getOperation()).forGoal(),
                            /*spreads=*/false);
     CollectiveFolder(getOperation(), planner).visit(list());
     CollectiveFolder::mergeEqual(list());

@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-bool isElementWork(Operation *op) {
+bool isFusible(Operation *op) {
   return isa<ElementwiseOpInterface, BroadcastInDimOp, IotaOp, ConstantOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp>(op);
 }
@@ -22,13 +22,13 @@ bool areUsersKernels(Value value) {
       return false;
     if (auto reshape = dyn_cast<ReshapeOp>(user))
       return areUsersKernels(reshape.getResult());
-    return isElementWork(user) || isa<ReduceOp>(user);
+    return isFusible(user) || isa<ReduceOp>(user);
   });
 }
 
 /// Whether the operation's result needs no memory of its own: it is fused into its users, or aliases its operand.
 bool isComputedWhereNeeded(Operation *op) {
-  return isa<ReshapeOp, ConstantOp>(op) || (isElementWork(op) && areUsersKernels(op->getResult(0)));
+  return isa<ReshapeOp, ConstantOp>(op) || (isFusible(op) && areUsersKernels(op->getResult(0)));
 }
 
 class PeakSearch {

@@ -18,7 +18,7 @@ namespace spmdc {
 
 /// Whether the operation can be fused into the kernel that reads its result: it is element-wise, or only moves
 /// elements.
-bool isElementWork(mlir::Operation *op);
+bool isFusible(mlir::Operation *op);
 
 /// The live ranges of the values of one block. Operations are numbered in program order; the operations in a region
 /// have the number of the block's operation that holds the region.

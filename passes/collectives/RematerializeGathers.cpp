@@ -90,7 +90,7 @@ std::optional<Choice> choose(const MemoryPeak &peak) {
 }
 
 /// Whether a loop may repeat the operation in each iteration.
-bool isCheap(Operation *op) { return isa<AllGatherOp>(op) || isElementWork(op); }
+bool isCheap(Operation *op) { return isa<AllGatherOp>(op) || isFusible(op); }
 
 /// An array that is computed before an operation with regions and used in one of them, away from the peak.
 struct InnerChoice {
@@ -144,7 +144,7 @@ std::optional<InnerChoice> considerInside(Operation *op, Operation *around, Oper
     if (!around->isProperAncestor(user))
       continue;
     // The loop would gather the full array to read a part; fetching the parts sends less (kLowMemoryAttrName).
-    if (!isa<IfOp>(around) && readsRange(user))
+    if (!isa<IfOp>(around) && readsPartOfFirstOperand(user))
       return std::nullopt;
     Operation *use = inner->getBlock()->findAncestorOpInBlock(*user);
     if (!use)

@@ -29,19 +29,19 @@ private:
 
 } // namespace
 
-std::string_view collectiveMatmulKindName(CollectiveMatmulKind way) {
-  return way == CollectiveMatmulKind::One ? "one way" : way == CollectiveMatmulKind::Both ? "both ways" : "";
+std::string_view ringDirectionsName(RingDirections way) {
+  return way == RingDirections::One ? "one way" : way == RingDirections::Both ? "both ways" : "";
 }
 
-CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, CollectiveMatmulKind way) {
+CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, RingDirections way) {
   auto hops = static_cast<double>(work.devices - 1);
-  if (way == CollectiveMatmulKind::None) {
+  if (way == RingDirections::None) {
     double transfer = work.rates.stepSeconds(hops * work.chunkBytes);
     return {work.fullProduct, transfer - work.rates.hiddenSeconds(transfer, work.otherProducts)};
   }
   Timer timer(work);
   timer.time.computation = work.once;
-  if (way == CollectiveMatmulKind::One) {
+  if (way == RingDirections::One) {
     timer.step(1, 1, hops);
     timer.compute(1);
     return timer.time;
@@ -58,12 +58,12 @@ CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, Coll
   return timer.time;
 }
 
-CollectiveMatmulKind chooseCollectiveMatmulKind(const CollectiveMatmulWork &work) {
+RingDirections chooseRingDirections(const CollectiveMatmulWork &work) {
   // Tolerates rounding: two sums of the same times in different orders count as equal.
   constexpr double less = 1 - 1e-9;
-  CollectiveMatmulKind best = CollectiveMatmulKind::None;
-  for (CollectiveMatmulKind way : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both})
-    if (work.devices > (way == CollectiveMatmulKind::Both ? 2 : 1) &&
+  RingDirections best = RingDirections::None;
+  for (RingDirections way : {RingDirections::One, RingDirections::Both})
+    if (work.devices > (way == RingDirections::Both ? 2 : 1) &&
         collectiveMatmulTime(work, way).total() < less * collectiveMatmulTime(work, best).total())
       best = way;
   return best;

@@ -17,10 +17,10 @@
 namespace spmdc {
 
 /// The ring of a collective matmul: none (one collective and one product), one direction, or both directions.
-enum class CollectiveMatmulKind { None, One, Both };
+enum class RingDirections { None, One, Both };
 
 /// `one way`, `both ways`; empty for None.
-std::string_view collectiveMatmulKindName(CollectiveMatmulKind way);
+std::string_view ringDirectionsName(RingDirections way);
 
 /// The parts of a collective matmul, in seconds unless a member says otherwise.
 struct CollectiveMatmulWork {
@@ -43,9 +43,9 @@ struct CollectiveMatmulTime {
 };
 
 /// The time with the given ring. Assumes at least two devices for One, and at least three for Both.
-CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, CollectiveMatmulKind way);
+CollectiveMatmulTime collectiveMatmulTime(const CollectiveMatmulWork &work, RingDirections way);
 
-/// The fastest kind; among equal times the first in the order of `CollectiveMatmulKind`.
-CollectiveMatmulKind chooseCollectiveMatmulKind(const CollectiveMatmulWork &work);
+/// The fastest kind; among equal times the first in the order of `RingDirections`.
+RingDirections chooseRingDirections(const CollectiveMatmulWork &work);
 
 } // namespace spmdc

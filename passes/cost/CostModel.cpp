@@ -33,7 +33,7 @@ CostModel CostModel::ofGpu() {
   return model;
 }
 
-CostModel CostModel::ofChoices() const {
+CostModel CostModel::forGoal() const {
   if (goal == Goal::Time)
     return *this;
   // Nearly free instead of free: among strategies with equal bytes, less work and fewer steps still win.

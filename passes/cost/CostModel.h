@@ -66,7 +66,7 @@ struct CostModel {
 
   /// The model to compare strategies with: this one for Goal::Time; for Goal::Bytes a copy in which work and latency
   /// are nearly free.
-  CostModel ofChoices() const;
+  CostModel forGoal() const;
 
   /// The rates of a collective over these axes: those of the slowest. A part of an axis has the rates of the axis.
   LinkRates ratesOf(const std::vector<std::string> &axisNames) const;

@@ -26,9 +26,6 @@ private:
   mlir::Operation *holder;
 };
 
-/// The type of a value's cotangent (defined in ir/spmd/SpmdTypes.h).
-ArrayType plainTypeOf(mlir::Value value);
-
 mlir::Value createZero(mlir::OpBuilder &builder, mlir::Location loc, ArrayType type);
 
 /// Replaces `op` of the forward pass by `extended`, which has more results and has taken the regions.

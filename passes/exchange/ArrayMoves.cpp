@@ -3,7 +3,7 @@
 #include "passes/exchange/ArrayMoves.h"
 
 #include "ir/array/LocalBuilder.h"
-#include "passes/exchange/Conditions.h"
+#include "passes/exchange/Reasons.h"
 #include "passes/reshard/ExchangeAxes.h"
 #include "passes/sharding/FactorAxes.h"
 
@@ -260,16 +260,16 @@ bool needsExchange(ShardingRuleOpInterface op, const ShardingRule &rule, ArrayRe
   ArrayMoves moves = op.getMoves();
   if (moves.parts.empty())
     return false;
-  auto mayBeReplicated = [&](Value operand) {
+  auto slicesReplicatedLocally = [&](Value operand) {
     return llvm::any_of(moves.parts,
-                        [&](const ArrayMove &part) { return part.source == operand && part.mayBeReplicated; });
+                        [&](const ArrayMove &part) { return part.source == operand && part.slicesReplicatedLocally; });
   };
   spmd::Sharding target = result.getShardingOrOpen().toValue();
   for (auto [index, operand] : llvm::enumerate(operands)) {
     spmd::Sharding source = operand.getShardingOrOpen().toValue();
     for (int64_t d = 0; d < operand.getRank(); ++d) {
       bool isSharded = !source.dims[d].empty(), isOther = rule.operands[index][d] != rule.results[0][d];
-      if (!isSharded && isOther && mayBeReplicated(op->getOperand(index)))
+      if (!isSharded && isOther && slicesReplicatedLocally(op->getOperand(index)))
         continue;
       if (source.dims[d] != target.dims[d] || (isSharded && !canShard(rule.factors[rule.operands[index][d][0]])))
         return true;

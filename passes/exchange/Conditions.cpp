@@ -1,6 +1,6 @@
 //===- Conditions.cpp - values that decide control flow -------------------===//
 
-#include "passes/exchange/Conditions.h"
+#include "passes/exchange/Reasons.h"
 
 #include "ir/array/ArrayOps.h"
 

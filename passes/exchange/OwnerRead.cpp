@@ -4,8 +4,8 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "ir/spmd/CollectiveBroadcast.h"
-#include "passes/exchange/Conditions.h"
 #include "passes/exchange/IndexArithmetic.h"
+#include "passes/exchange/Reasons.h"
 #include "passes/sharding/FactorAxes.h"
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 
 #include "ir/array/LocalBuilder.h"
 #include "passes/exchange/ArrayMoves.h"
-#include "passes/exchange/Conditions.h"
+#include "passes/exchange/Reasons.h"
 
 using namespace mlir;
 
@@ -13,10 +13,10 @@ namespace spmdc {
 Window::Window(Value source, ShardingAttr resultSharding, std::vector<WindowDim> dims)
     : source(source), resultSharding(resultSharding), dims(std::move(dims)) {}
 
-bool Window::canTake(const Window &other) const {
+bool Window::canMerge(const Window &other) const {
   return source == other.source && resultSharding.hasSameAxes(other.resultSharding) &&
          llvm::all_of(llvm::zip(dims, other.dims),
-                      [](auto pair) { return std::get<0>(pair).canTake(std::get<1>(pair)); });
+                      [](auto pair) { return std::get<0>(pair).canMerge(std::get<1>(pair)); });
 }
 
 void Window::add(const Window &other) {

@@ -20,7 +20,7 @@ public:
   const WindowDim &getDim(int64_t dim) const { return dims[dim]; }
 
   /// Whether both can become one window: they are of the same array, and their shards start at the same distances.
-  bool canTake(const Window &other) const;
+  bool canMerge(const Window &other) const;
   /// Extends the windows so that they contain those of `other`.
   void add(const Window &other);
 

@@ -85,7 +85,7 @@ bool WindowDim::canFollowShardsOf(const WindowDim &other) const {
   return true;
 }
 
-bool WindowDim::canTake(const WindowDim &other) const {
+bool WindowDim::canMerge(const WindowDim &other) const {
   return getNumShards() == other.getNumShards() && (canFollowShardsOf(other) || other.canFollowShardsOf(*this));
 }
 

@@ -47,7 +47,7 @@ struct WindowDim {
   spmd::DimMove getMove() const;
 
   /// Whether both can become one window: the windows of both start at the same distances from one another.
-  bool canTake(const WindowDim &other) const;
+  bool canMerge(const WindowDim &other) const;
   /// Whether each shard of this result that reads elements begins at the same element of the array as the same shard of
   /// `other.result`.
   bool canFollowShardsOf(const WindowDim &other) const;

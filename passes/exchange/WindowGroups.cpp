@@ -57,7 +57,7 @@ bool Windows::canShareWindow(const Group &one, const Group &other) {
   auto isSum = [](const Group &group) {
     return llvm::all_of(group.views, [](const View &view) { return isAddend(view.op); });
   };
-  return one.window.canTake(other.window) && !(isSum(one) && isSum(other) && areDisjoint(one.window, other.window));
+  return one.window.canMerge(other.window) && !(isSum(one) && isSum(other) && areDisjoint(one.window, other.window));
 }
 
 void Windows::mergeIntoNearest(std::vector<Group> &list) const {

@@ -11,7 +11,7 @@
 #include "passes/kernel/Clusters.h"
 
 #include "ir/spmd/DebugTrace.h"
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/OpCost.h"
 
 #include <set>

@@ -8,7 +8,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/ScalarEvaluation.h"
 #include "passes/kernel/BlockSizes.h"
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/Shapes.h"
 

@@ -1,7 +1,7 @@
 //===- FormKernels.cpp - outlines fused groups into kernels ---------------===//
 
 #include "passes/kernel/Clusters.h"
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
 
 #include "ir/spmd/DebugTrace.h"

@@ -1,6 +1,6 @@
 //===- NestedBlocks.cpp - blocks of a function and its regions ------------===//
 
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 
 #include "passes/kernel/Clusters.h"
 

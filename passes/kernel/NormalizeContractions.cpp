@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
 
 #include <numeric>

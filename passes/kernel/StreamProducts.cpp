@@ -9,7 +9,7 @@
 #include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
 #include "ir/spmd/ReducePrecision.h"
-#include "passes/kernel/NestedBlocks.h"
+#include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/ResultOrder.h"
 #include "passes/kernel/ScratchEmitter.h"

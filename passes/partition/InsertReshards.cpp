@@ -7,7 +7,7 @@
 
 #include "ir/array/PartialSums.h"
 #include "ir/spmd/DebugTrace.h"
-#include "passes/exchange/Conditions.h"
+#include "passes/exchange/Reasons.h"
 #include "passes/partition/Passes.h"
 #include "passes/strategy/Strategy.h"
 

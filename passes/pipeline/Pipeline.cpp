@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-void addBeforeShardings(OpPassManager &passes, bool remarks) {
+void addRestructuring(OpPassManager &passes, bool remarks) {
   OrderContractionsOptions order;
   order.remarks = remarks;
   passes.addPass(createOrderContractions(order));
@@ -57,7 +57,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     arriveAt(Stage::Propagated);
   }
   if (passesThrough(Stage::Partitioned)) {
-    addBeforeShardings(passes, options.remarks);
+    addRestructuring(passes, options.remarks);
     ChooseShardingsOptions choose;
     choose.remarks = options.remarks;
     passes.addPass(createChooseShardings(choose));
@@ -68,7 +68,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Kernels)) {
     passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
-    bool isGpu = options.backend == Backend::Gpu;
+    bool isGpu = options.backend == KernelTarget::Gpu;
     bool warpgroups = options.gpu.matrixUnit == MatrixUnit::Warpgroup;
     if (isGpu && options.gpu.matrixUnit != MatrixUnit::None)
       passes.addPass(createStreamProducts({options.gpu.sharedBytes, warpgroups}));
@@ -98,12 +98,13 @@ namespace {
 /// While it lives, no pass runs after the caller has cancelled the pipeline.
 class WantedPasses {
 public:
-  WantedPasses(MLIRContext *context, const std::function<bool()> &isWanted) : context(isWanted ? context : nullptr) {
-    if (!isWanted)
+  WantedPasses(MLIRContext *context, const std::function<bool()> &shouldContinue)
+      : context(shouldContinue ? context : nullptr) {
+    if (!shouldContinue)
       return;
-    context->registerActionHandler([this, isWanted](function_ref<void()> execute, const tracing::Action &action) {
+    context->registerActionHandler([this, shouldContinue](function_ref<void()> execute, const tracing::Action &action) {
       if (isa<PassExecutionAction>(action))
-        isAll = isAll && isWanted();
+        isAll = isAll && shouldContinue();
       if (isAll || !isa<PassExecutionAction>(action))
         execute();
     });
@@ -136,7 +137,7 @@ LogicalResult runPipeline(ModuleOp module, Stage from, Stage to, const PipelineO
     // The verifier runs after every pass.
     manager.enableVerifier(true);
     manager.addInstrumentation(std::make_unique<DumpInstrumentation>(options.dumpDirectory, options.dumps, report));
-    WantedPasses wanted(module.getContext(), options.isWanted);
+    WantedPasses wanted(module.getContext(), options.shouldContinue);
     result = failure(failed(manager.run(module)) || !wanted.all());
   } // The destructor of the instrumentation writes the index of the dumped files, which may fail, too.
   if (times)

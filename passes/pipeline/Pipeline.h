@@ -31,11 +31,11 @@ struct PassDump {
 };
 
 /// The machine to which kernels are mapped before Stage::Kernels.
-enum class Backend { Cpu, Gpu };
+enum class KernelTarget { Cpu, Gpu };
 
 struct PipelineOptions {
-  Backend backend = Backend::Cpu;
-  /// Of Backend::Gpu.
+  KernelTarget backend = KernelTarget::Cpu;
+  /// Of KernelTarget::Gpu.
   GpuLimits gpu;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
@@ -54,12 +54,12 @@ struct PipelineOptions {
   PropagationLog *propagationLog = nullptr;
   /// Cancels a compile: called before each pass; once it returns false, no more passes run, and runPipeline fails.
   /// Null: always true.
-  std::function<bool()> isWanted = nullptr;
+  std::function<bool()> shouldContinue = nullptr;
 };
 
 /// Appends the passes of passes/restructure that run after Stage::Propagated, before spmdc-choose-shardings. `remarks`:
 /// they explain their decisions.
-void addBeforeShardings(mlir::OpPassManager &passes, bool remarks = false);
+void addRestructuring(mlir::OpPassManager &passes, bool remarks = false);
 
 /// Appends the passes that lead from one stage to a later one, up to Stage::Plan.
 void buildPipeline(mlir::OpPassManager &passes, Stage from, Stage to, const PipelineOptions &options = {});

@@ -70,24 +70,24 @@ private:
   /// The moves before one step have parallel semantics. A move goes first if no other move still reads its target; if
   /// each target is read by another move (two carries that swap), one source is saved in scratch memory.
   void orderMoves() {
-    ArrayRef<Move> all = storages.getMoves();
+    ArrayRef<PendingCopy> all = storages.getMoves();
     while (!all.empty()) {
       Operation *step = all.front().step;
-      ArrayRef<Move> group = all.take_while([&](const Move &move) { return move.step == step; });
+      ArrayRef<PendingCopy> group = all.take_while([&](const PendingCopy &move) { return move.step == step; });
       all = all.drop_front(group.size());
-      std::vector<Move> pending(group.begin(), group.end());
+      std::vector<PendingCopy> pending(group.begin(), group.end());
       DenseMap<unsigned, size_t> saved; // from operand to the copy that saves it
-      auto readsFrom = [&](const Move &move, size_t target) {
+      auto readsFrom = [&](const PendingCopy &move, size_t target) {
         return !saved.contains(move.operand) && storages.find(step->getOperand(move.operand)) == target;
       };
       while (!pending.empty()) {
-        auto next = llvm::find_if(pending, [&](const Move &move) {
-          return llvm::none_of(pending, [&](const Move &other) {
+        auto next = llvm::find_if(pending, [&](const PendingCopy &move) {
+          return llvm::none_of(pending, [&](const PendingCopy &other) {
             return other.operand != move.operand && readsFrom(other, move.target);
           });
         });
         if (next == pending.end()) {
-          auto reader = llvm::find_if(pending, [&](const Move &other) {
+          auto reader = llvm::find_if(pending, [&](const PendingCopy &other) {
             return other.operand != pending.front().operand && readsFrom(other, pending.front().target);
           });
           int64_t bytes = cast<ArrayType>(step->getOperand(reader->operand).getType()).getBytes();

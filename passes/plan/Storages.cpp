@@ -33,9 +33,9 @@ Storages::Storages(func::FuncOp func, const Liveness &liveness) : liveness(liven
     mergeCarries(op);
   mergeDyingInputs(func);
   // Later merges may have changed the storage of a home.
-  for (Move &move : moves)
+  for (PendingCopy &move : moves)
     move.target = storageOf.at(move.home);
-  llvm::sort(moves, [&](const Move &x, const Move &y) {
+  llvm::sort(moves, [&](const PendingCopy &x, const PendingCopy &y) {
     return liveness.getStep(x.step) != liveness.getStep(y.step) ? liveness.getStep(x.step) < liveness.getStep(y.step)
                                                                 : x.operand < y.operand;
   });

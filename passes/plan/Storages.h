@@ -31,7 +31,7 @@ struct Storage {
 };
 
 /// A copy to insert before `step`: of the step's operand of this number, into a storage.
-struct Move {
+struct PendingCopy {
   mlir::Operation *step;
   unsigned operand;
   mlir::Value home; ///< A value whose storage is the target of the copy.
@@ -48,7 +48,7 @@ public:
   /// The storages in use, in program order.
   std::vector<size_t> list() const;
   /// The values that could not be computed in place: in program order, those of one step together.
-  const std::vector<Move> &getMoves() const { return moves; }
+  const std::vector<PendingCopy> &getMoves() const { return moves; }
   /// Adds memory that belongs to no value.
   size_t addScratch(int64_t bytes, int64_t step);
   /// True if the two are ever in use at the same time.
@@ -71,7 +71,7 @@ private:
   std::vector<Storage> storages;                 ///< Empty entries: merged into another, or scratch.
   llvm::DenseMap<mlir::Value, size_t> storageOf; ///< By root.
   llvm::DenseMap<int64_t, mlir::Operation *> stepAt;
-  std::vector<Move> moves;
+  std::vector<PendingCopy> moves;
   std::vector<size_t> scratch;
   unsigned nextMove = 0;
   llvm::DenseMap<std::pair<mlir::Operation *, mlir::Value>, llvm::DenseMap<unsigned, bool>> overwriteCache;

@@ -72,7 +72,7 @@ void PropagationState::addManualEdges(ManualOp manual) {
     for (auto [size, dim] : llvm::zip(innerShape, written.getDims())) {
       DimFactors factors;
       if (!dim.empty())
-        factors.push_back(rule.addFactor(totalSize(mesh.getParts(dim.getAxes())), FactorKind::Place));
+        factors.push_back(rule.addFactor(totalSize(mesh.getParts(dim.getAxes())), FactorKind::ManualShards));
       innerFactors.push_back({rule.addFactor(size)});
       factors.push_back(innerFactors.back()[0]);
       outerFactors.push_back(factors);

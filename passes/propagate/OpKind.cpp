@@ -19,7 +19,7 @@ llvm::BitVector getFactorsOf(const ShardingRule &rule, llvm::ArrayRef<DimFactors
 int64_t getElements(const ShardingRule &rule, const llvm::BitVector &factors) {
   int64_t elements = 1;
   for (int64_t factor : factors.set_bits())
-    if (rule.factors[factor].kind != FactorKind::Place)
+    if (rule.factors[factor].kind != FactorKind::ManualShards)
       elements *= rule.factors[factor].size;
   return elements;
 }

@@ -31,7 +31,7 @@ struct OpKind {
 ///   2  pass-through factors of all operations (rows and columns of a product, but not its contraction)
 ///   3  all factors
 ///   4  broadcasts also forward: a broadcast is cheap to repeat, so its sharding comes from its uses first
-inline constexpr unsigned kNumStages = 5;
+inline constexpr unsigned kNumPriorities = 5;
 
 /// Properties of the values around an operation that decide in which stage it propagates.
 struct OpSurroundings {

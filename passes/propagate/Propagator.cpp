@@ -9,11 +9,11 @@ namespace spmdc {
 void Propagator::run() {
   for (int64_t priority : state.getPriorities()) {
     state.activate(priority);
-    for (unsigned stage = 0; stage < kNumStages; ++stage)
+    for (unsigned stage = 0; stage < kNumPriorities; ++stage)
       runToFixPoint(stage, strategy == PropagationStrategy::Basic ? PropagationStrategy::Basic
                                                                   : PropagationStrategy::Aggressive);
     if (strategy == PropagationStrategy::Settle) {
-      runToFixPoint(kNumStages - 1, PropagationStrategy::Settle);
+      runToFixPoint(kNumPriorities - 1, PropagationStrategy::Settle);
       displace();
     }
   }
@@ -28,8 +28,8 @@ void Propagator::displace() {
       return llvm::any_of(result, [](const DimFactors &dim) { return dim.size() > 1; });
     };
     if ((llvm::any_of(rule.factors, needsReplication) || llvm::any_of(rule.results, isMerged)) &&
-        step(index, kNumStages - 1, PropagationStrategy::Displace))
-      runToFixPoint(kNumStages - 1, PropagationStrategy::Settle);
+        step(index, kNumPriorities - 1, PropagationStrategy::Displace))
+      runToFixPoint(kNumPriorities - 1, PropagationStrategy::Settle);
   }
 }
 

@@ -74,8 +74,9 @@ void TensorProjection::projectDim(const TensorSharding::Dim &dim, const DimFacto
     FactorSharding &sharding = factorShardings[factor].emplace();
     size *= factors[factor].size;
     sharding.isClosed = dim.isClosed || hasOverflow;
-    sharding.isAlone = llvm::all_of(
-        factorsOfDim, [&](int64_t other) { return other == factor || factors[other].kind == FactorKind::Place; });
+    sharding.isAlone = llvm::all_of(factorsOfDim, [&](int64_t other) {
+      return other == factor || factors[other].kind == FactorKind::ManualShards;
+    });
     sharding.isMajor = factor == factorsOfDim.front();
     if (factor == factorsOfDim.back()) {
       cursor.takeRest(sharding.axes);

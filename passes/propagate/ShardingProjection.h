@@ -41,9 +41,9 @@ struct FactorSharding {
   AxisList axes;
   AxisList overflow;
   bool isClosed = false;
-  /// The dimension has no other factor, except one for the shards of a manual region (FactorKind::Place). Only such a
-  /// factor may be sharded unevenly over any axes: with further factors, the padding would be between elements in
-  /// another array of the operation.
+  /// The dimension has no other factor, except one for the shards of a manual region (FactorKind::ManualShards). Only
+  /// such a factor may be sharded unevenly over any axes: with further factors, the padding would be between elements
+  /// in another array of the operation.
   bool isAlone = true;
   /// The major factor of its dimension. It may be sharded unevenly if no other factor is sharded (isRun).
   bool isMajor = true;

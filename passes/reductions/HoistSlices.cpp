@@ -248,7 +248,7 @@ class HoistSlicesPass : public impl::HoistSlicesBase<HoistSlicesPass> {
     auto &planner = getAnalysis<ReshardPlanner>();
     SmallVector<Operation *> takes;
     getOperation().walk([&](Operation *op) {
-      if (readsRange(op) && !isPerDevice(op))
+      if (readsPartOfFirstOperand(op) && !isPerDevice(op))
         takes.push_back(op);
     });
     for (Operation *take : takes)

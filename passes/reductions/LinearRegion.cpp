@@ -216,8 +216,8 @@ SmallVector<LinearRegion::ReplicatedTerm> LinearRegion::listReplicatedTerms() co
   return replicatedTerms;
 }
 
-SmallVector<LinearRegion::Remat> LinearRegion::listRemats() const {
-  SmallVector<Remat> remats;
+SmallVector<LinearRegion::RematReshard> LinearRegion::listRematReshards() const {
+  SmallVector<RematReshard> remats;
   for (Operation *op : ops)
     for (auto [operand, type] : members.at(op).others)
       if (auto moves = listReshardsToRematerialize(mesh, operand->get(), type))

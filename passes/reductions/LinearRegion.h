@@ -76,11 +76,11 @@ public:
   llvm::SmallVector<ReplicatedTerm> listReplicatedTerms() const;
 
   /// A reshard that is needed to rematerialize another operand in the sharding of the partial sums.
-  struct Remat {
+  struct RematReshard {
     mlir::Block *block;
     ShardingPair move;
   };
-  llvm::SmallVector<Remat> listRemats() const;
+  llvm::SmallVector<RematReshard> listRematReshards() const;
 
   /// A value of the region that a branch needs for another purpose, and so has to reduce.
   struct Escape {

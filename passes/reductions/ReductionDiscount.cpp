@@ -20,7 +20,7 @@ SmallVector<unsigned> listTerms(Operation *op) {
 /// Whether the use is a slice or lookup that leaves fewer elements.
 bool isSlice(OpOperand &use) {
   Operation *user = use.getOwner();
-  return use.getOperandNumber() == 0 && readsRange(user) &&
+  return use.getOperandNumber() == 0 && readsPartOfFirstOperand(user) &&
          typeOf(user->getResult(0)).getNumElements() < typeOf(use.get()).getNumElements();
 }
 

@@ -142,7 +142,7 @@ private:
           region.getShare(entry->getBlock()) * secondsOf(typeOf(entry->getOperand(0)), typeOf(entry->getResult(0)));
     for (const auto &[value, block, type] : region.listReplicatedTerms())
       seconds -= region.getShare(block) * secondsToPartial(value, type);
-    for (const auto &[block, move] : region.listRemats())
+    for (const auto &[block, move] : region.listRematReshards())
       seconds -= region.getShare(block) * secondsOf(move.from, move.to);
     for (const auto &[value, ifBranch] : region.getEscapes())
       seconds -= region.getShare(ifBranch) * secondsOf(region.getPartialType(value), typeOf(value));

@@ -2,7 +2,7 @@
 
 #include "passes/report/Budget.h"
 
-#include "ir/spmd/Budget.h"
+#include "ir/spmd/BudgetAttr.h"
 #include "runtime/support/ByteText.h"
 
 #include "mlir/IR/BuiltinAttributes.h"

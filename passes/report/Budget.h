@@ -1,4 +1,4 @@
-//===- Budget.h - limits on the cost of a program ---------------*- C++ -*-===//
+//===- BudgetAttr.h - limits on the cost of a program ---------------*- C++ -*-===//
 //
 // Limits on the bytes that each device sends, on the number of collectives, and on memory. They come from `--budget` or
 // from `budget` lines of the program (attribute `spmd.budget` of the module). A compile that exceeds a limit fails with

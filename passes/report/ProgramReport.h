@@ -37,9 +37,9 @@ struct CollectiveReport {
   int64_t tripCount = 1;         ///< Number of executions (RunCounts.h).
   int64_t steps = 1;             ///< How often the devices of a group wait for one another.
   double predictedSeconds = 0;   ///< Of one execution.
-  CollectiveMatmulKind ring = CollectiveMatmulKind::None; ///< The directions of the ring, if it becomes part of a
-                                                          ///< collective matmul (spmdc-collective-matmuls).
-  double hiddenSeconds = 0; ///< The part of `predictedSeconds` that then overlaps with the product.
+  RingDirections ring = RingDirections::None; ///< The directions of the ring, if it becomes part of a
+                                              ///< collective matmul (spmdc-collective-matmuls).
+  double hiddenSeconds = 0;                   ///< The part of `predictedSeconds` that then overlaps with the product.
   /// False in the branch of a conditional that does not count (CountedBranches.h).
   bool isCounted = true;
   std::string location, why;

@@ -78,7 +78,7 @@ static bool hasPartlyManualRegion(Operation *module) {
 }
 
 ReshardPlanner::ReshardPlanner(Operation *module)
-    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)).ofChoices(),
+    : ReshardPlanner(spmdc::getMesh(module).toValue(), CostModel::of(cast<ModuleOp>(module)).forGoal(),
                      !hasPartlyManualRegion(module)) {}
 
 std::pair<ArrayType, ArrayType> ReshardPlanner::keyOf(ArrayType source, ArrayType target) {

@@ -2,7 +2,7 @@
 
 #include "passes/reshard/ReshardSearch.h"
 
-#include "passes/reshard/ReshardMoves.h"
+#include "passes/reshard/AtomSteps.h"
 
 #include <algorithm>
 #include <limits>
@@ -27,7 +27,7 @@ using Node = std::pair<const ReshardState, Visit>;
 struct Visit {
   CollectiveCost cost{.linkBytes = std::numeric_limits<double>::infinity()};
   const Node *previous = nullptr;
-  ReshardMove move;
+  AtomStep move;
   bool isDone = false;
   double missing = 0; ///< A lower bound on the bytes that must still be sent.
 };
@@ -57,7 +57,7 @@ public:
       const ReshardSpace::Sizes sizes = space.sizesOf(state);
       const Step step{node, space.isFaithful(state), sizes, localBytes(sizes, !state.getUnreduced().empty())};
       bool isWide = visits.size() < kMaxExplored;
-      moves.visit(state, goal, isWide, [&](const ReshardMove &move) { consider(step, move); });
+      moves.visit(state, goal, isWide, [&](const AtomStep &move) { consider(step, move); });
       if (mayExchange(node))
         considerExchange(node);
     }
@@ -104,7 +104,7 @@ private:
     double heldBytes;
   };
 
-  void consider(const Step &step, const ReshardMove &move) {
+  void consider(const Step &step, const AtomStep &move) {
     const auto &[before, visit] = step.from;
     // The sizes come first, because they need neither a new state nor a look at every device.
     ReshardSpace::Sizes sizes = step.sizes;
@@ -118,7 +118,7 @@ private:
     if (!isPromising(total))
       return;
     bool isReduced = goal.getUnreduced().empty() && !isPartial;
-    double least = isReduced ? std::max(0.0, space.leastBytes(sizes, sizesOfGoal)) : 0;
+    double least = isReduced ? std::max(0.0, space.lowerBoundBytes(sizes, sizesOfGoal)) : 0;
     if (!isPromising(total + CollectiveCost{.linkBytes = leastWeight * least}))
       return;
     ReshardState after = move.apply(before);
@@ -128,7 +128,7 @@ private:
       arrive(step.from, move, std::move(after), total);
   }
 
-  void arrive(const Node &from, const ReshardMove &move, ReshardState after, const CollectiveCost &total) {
+  void arrive(const Node &from, const AtomStep &move, ReshardState after, const CollectiveCost &total) {
     auto known = visits.find(after);
     Node *to = known == visits.end() ? nullptr : &*known;
     if (to && !(total < to->second.cost))
@@ -151,12 +151,12 @@ private:
   void considerExchange(const Node &node) {
     const auto &[state, visit] = node;
     // A lower bound first, because the exact bytes take a look at every device.
-    CollectiveCost least{.linkBytes = leastWeight * space.leastBytes(state, goal), .exchanges = 1, .steps = 1};
+    CollectiveCost least{.linkBytes = leastWeight * space.lowerBoundBytes(state, goal), .exchanges = 1, .steps = 1};
     if (!isPromising(visit.cost + least))
       return;
     ReshardState after = goal;
     after.removeUnreduced(AtomList(goal.getUnreduced()));
-    ReshardMove exchange = moves.exchange(state, after);
+    AtomStep exchange = moves.exchange(state, after);
     CollectiveCost total = visit.cost + moves.priceExchange(exchange, state, after);
     if (isPromising(total))
       arrive(node, exchange, std::move(after), total);
@@ -176,7 +176,7 @@ private:
   }
 
   const ReshardSpace &space;
-  ReshardMoves moves;
+  AtomSteps moves;
   const double partialScale;
   const ReshardState start, goal;
   const ReshardSpace::Sizes sizesOfGoal;
@@ -225,7 +225,7 @@ AtomList findSpread(const ReshardSpace &space, const CostModel &model, const Res
 
 ReshardPlan searchReshard(const ReshardSpace &space, const CostModel &model, double partialScale,
                           const spmd::Sharding &source, const spmd::Sharding &target, bool spreads) {
-  auto planDirectly = [&] { return ReshardMoves(space, model, partialScale).planDirectly(source, target); };
+  auto planDirectly = [&] { return AtomSteps(space, model, partialScale).planDirectly(source, target); };
   if (!space.atoms.exist())
     return planDirectly();
   ReshardState start = ReshardState::of(space.atoms, source), goal = ReshardState::of(space.atoms, target);
@@ -256,7 +256,7 @@ double leastReshardBytes(const ReshardSpace &space, double partialScale, const R
   if (!llvm::all_of(goal.getUnreduced(), [&](Atom atom) { return llvm::is_contained(start.getUnreduced(), atom); }))
     return 0;
   return start.getUnreduced().empty() ? std::max(0.0, space.missingBytes(start, goal))
-                                      : partialScale * space.leastReducedBytes(start, goal);
+                                      : partialScale * space.lowerBoundReducedBytes(start, goal);
 }
 
 } // namespace spmdc

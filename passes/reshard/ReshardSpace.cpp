@@ -215,7 +215,7 @@ static bool isPrefixOfOther(ArrayRef<Atom> x, ArrayRef<Atom> y) {
 }
 
 double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState &goal) const {
-  double least = leastBytes(state, goal);
+  double least = lowerBoundBytes(state, goal);
   if (deviceCount > kManyDevices)
     return std::max(0.0, least);
   // With even shards of which one contains the other, each device holds as much of its target shard as it can.
@@ -239,7 +239,7 @@ double ReshardSpace::missingBytes(const ReshardState &state, const ReshardState 
   return (wanted - held) * (static_cast<double>(deviceCount) / places);
 }
 
-double ReshardSpace::leastBytes(const Sizes &sizes, const Sizes &ofGoal) const {
+double ReshardSpace::lowerBoundBytes(const Sizes &sizes, const Sizes &ofGoal) const {
   double needed = elementBytes, held = elementBytes;
   for (size_t d = 0; d < shape.size(); ++d) {
     auto isEven = [&](const DimSize &size) { return size.largest * size.shards == shape[d]; };
@@ -251,7 +251,7 @@ double ReshardSpace::leastBytes(const Sizes &sizes, const Sizes &ofGoal) const {
   return (needed - held) * static_cast<double>(deviceCount);
 }
 
-double ReshardSpace::leastReducedBytes(const ReshardState &state, const ReshardState &goal) const {
+double ReshardSpace::lowerBoundReducedBytes(const ReshardState &state, const ReshardState &goal) const {
   double bytes = elementBytes, group = 1;
   for (int64_t size : shape)
     bytes *= static_cast<double>(size);

@@ -52,14 +52,14 @@ public:
   double missingBytes(const ReshardState &state, const ReshardState &goal) const;
   /// A lower bound on the bytes of any plan, without a look at every device: of its shard of the goal, a device holds
   /// at most the smaller of both sizes in each dimension. Negative (no bound) if shards are uneven.
-  double leastBytes(const ReshardState &state, const ReshardState &goal) const {
-    return leastBytes(sizesOf(state), sizesOf(goal));
+  double lowerBoundBytes(const ReshardState &state, const ReshardState &goal) const {
+    return lowerBoundBytes(sizesOf(state), sizesOf(goal));
   }
-  double leastBytes(const Sizes &sizes, const Sizes &ofGoal) const;
+  double lowerBoundBytes(const Sizes &sizes, const Sizes &ofGoal) const;
 
   /// A lower bound on the bytes of any plan that reduces partial sums: each element has a partial sum on each device of
   /// its group, and all but one of them are sent.
-  double leastReducedBytes(const ReshardState &state, const ReshardState &goal) const;
+  double lowerBoundReducedBytes(const ReshardState &state, const ReshardState &goal) const;
 
   /// The atoms over which devices must communicate. An atom is not among them if it shards the same dimension, after
   /// major atoms of the same sizes, in both states: then it selects the same elements in both, and a device finds what

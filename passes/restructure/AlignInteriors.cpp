@@ -258,7 +258,7 @@ class AlignInteriorsPass : public impl::AlignInteriorsBase<AlignInteriorsPass> {
     for (ShardingRuleOpInterface op : ops)
       alignInterior(op);
     for (auto func : getOperation().getOps<func::FuncOp>())
-      eraseUnused(func);
+      eraseDeadOps(func);
   }
 };
 

@@ -126,7 +126,7 @@ bool canBuildBefore(Value value, ArrayType before) {
 
 Value buildBefore(OpBuilder &builder, Value value, ArrayType before) { return Builder(builder, before).build(value); }
 
-void eraseUnused(Operation *root) {
+void eraseDeadOps(Operation *root) {
   root->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
     if (isOpTriviallyDead(op))
       op->erase();

@@ -22,6 +22,6 @@ bool canBuildBefore(mlir::Value value, ArrayType before);
 mlir::Value buildBefore(mlir::OpBuilder &builder, mlir::Value value, ArrayType before);
 
 /// Erases the operations inside `root` that have no uses and no effects.
-void eraseUnused(mlir::Operation *root);
+void eraseDeadOps(mlir::Operation *root);
 
 } // namespace spmdc

@@ -284,13 +284,13 @@ private:
 
 class ConcatenateFirstPass : public impl::ConcatenateFirstBase<ConcatenateFirstPass> {
   void runOnOperation() override {
-    CostModel model = CostModel::of(getOperation()).ofChoices();
+    CostModel model = CostModel::of(getOperation()).forGoal();
     SmallVector<ConcatenateOp> ops;
     getOperation().walk([&](ConcatenateOp op) { ops.push_back(op); });
     for (ConcatenateOp op : ops)
       ConcatenationRewriter(op, model).run();
     for (auto func : getOperation().getOps<func::FuncOp>())
-      eraseUnused(func);
+      eraseDeadOps(func);
   }
 };
 

@@ -47,7 +47,7 @@ class DistributeSortsPass : public impl::DistributeSortsBase<DistributeSortsPass
           shardIntoRuns(op, planner.getMesh());
           distributeSort(op, planner);
         }
-      eraseUnused(func);
+      eraseDeadOps(func);
     }
   }
 

@@ -90,7 +90,7 @@ private:
     ArrayType type = typeOf(shards).withElementType(search.positionType);
     MergedPositions::Found found = find(b.create<IotaOp>(loc, type, dim + 1), places);
     Value filler = b.create<ConstantOp>(loc, typeOf(shards), search.filler);
-    return select(found.isValid, take(shards, found.places, dim + 1), filler);
+    return select(found.isValid, take(shards, found.shardIndices, dim + 1), filler);
   }
 
   bool isInOrder() const {

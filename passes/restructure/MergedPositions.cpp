@@ -73,7 +73,7 @@ MergedPositions::Found MergedPositions::find(Value shards, Value ordinals) const
       here = rest(left, size);
       left = over(left, size);
     }
-    found.places = sum(found.places, times(here, inside));
+    found.shardIndices = sum(found.shardIndices, times(here, inside));
     found.positions = sum(found.positions, times(start ? add(here, start) : here, stride));
     inside *= part.getShardSize();
     stride *= part.size;

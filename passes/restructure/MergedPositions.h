@@ -22,9 +22,9 @@ public:
 
   /// The elements of shards by ordinal: `ordinals` counts a shard's elements from 0, without padding.
   struct Found {
-    mlir::Value places;    ///< Indices in the shard.
-    mlir::Value positions; ///< Positions in the merged dimension.
-    mlir::Value isValid;   ///< Whether the shard has so many elements; null if no shard has padding.
+    mlir::Value shardIndices; ///< Indices in the shard.
+    mlir::Value positions;    ///< Positions in the merged dimension.
+    mlir::Value isValid;      ///< Whether the shard has so many elements; null if no shard has padding.
   };
   /// `shards` has the number of the shard for each ordinal.
   Found find(mlir::Value shards, mlir::Value ordinals) const;

@@ -238,7 +238,7 @@ class SkipReshapesPass : public impl::SkipReshapesBase<SkipReshapesPass> {
                        .Default(false);
       if (!changed)
         continue;
-      eraseUnused(func);
+      eraseDeadOps(func);
       // Each rewrite has built its own copy of the operations in front of its reshape.
       IRRewriter rewriter(func.getContext());
       DominanceInfo dominance(func);

@@ -75,7 +75,7 @@ double getRunsPerReshard(Value value, Operation *user) {
   return iterations;
 }
 
-Value AvailableShardings::getRoot(Value value) const {
+Value AvailableShardings::getOriginal(Value value) const {
   auto root = roots.find(value);
   return root == roots.end() ? value : root->second;
 }
@@ -134,7 +134,7 @@ bool AvailableShardings::visitProducer(Value value, ArrayType wanted, ShardingRu
   bool isCheap = isRematerializable(value);
   if (isUnreduced(wanted) || (!isCheap && chainLeft == 0))
     return false;
-  producer = findRematerializableOp(getRoot(value));
+  producer = findRematerializableOp(getOriginal(value));
   std::optional<SmallVector<ArrayType>> types;
   if (!producer || !(types = listOperandTypes(planner.getMesh(), producer, wanted)))
     return false;
@@ -173,7 +173,7 @@ SmallVector<Value, 2> AvailableShardings::getOthers(Value value, Operation *user
       others.push_back(copy);
   };
   // Partial sums are reduced once, for all users, so a root of partial sums is no source.
-  Value root = getRoot(value);
+  Value root = getOriginal(value);
   if (!isUnreduced(root))
     add(root);
   if (auto available = copies.find(root); available != copies.end())
@@ -187,7 +187,7 @@ void AvailableShardings::visitTransposed(Value value, Operation *user,
     for (Value copy : getOthers(other, user))
       visit(copy, transposed(typeOf(copy), perm), perm);
   };
-  Value root = getRoot(value);
+  Value root = getOriginal(value);
   if (auto transpose = root.getDefiningOp<TransposeOp>())
     visitCopies(transpose.getOperand(), transpose.getPerm());
   for (Operation *other : getTransposes(root)) {
@@ -211,7 +211,7 @@ SmallVector<Operation *, 1> &AvailableShardings::getTransposes(Value root) const
 }
 
 Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, StringRef why) {
-  if (Value root = getRoot(value); isUnreduced(wanted) && isZero(root)) {
+  if (Value root = getOriginal(value); isUnreduced(wanted) && isZero(root)) {
     // Every sharding of zeros is zeros.
     OpBuilder builder(findReshardPlace(value, user));
     return keep(root, makeZeros(builder, root, wanted));
@@ -232,10 +232,10 @@ Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, S
   Location loc = getUnannotatedLoc(isa<ShardingRuleOpInterface>(user) ? user->getLoc() : value.getLoc());
   if (!source.perm.empty()) {
     ArrayType type = transposed(typeOf(source.value), source.perm);
-    SmallVector<Operation *, 1> &known = getTransposes(getRoot(source.value));
+    SmallVector<Operation *, 1> &known = getTransposes(getOriginal(source.value));
     source.value = builder.create<TransposeOp>(loc, type, source.value, source.perm);
     known.push_back(source.value.getDefiningOp());
-    keep(getRoot(value), source.value);
+    keep(getOriginal(value), source.value);
   }
   if (isShardedAs(source.value, wanted))
     return source.value;
@@ -261,7 +261,7 @@ Value AvailableShardings::rematerialize(ShardingRuleOpInterface producer, Value 
   Operation *rematerialized = builder.clone(*producer, operands);
   rematerialized->getResult(0).setType(wanted);
   rematerialized->setLoc(getUnannotatedLoc(producer->getLoc()));
-  return keep(getRoot(value), rematerialized->getResult(0));
+  return keep(getOriginal(value), rematerialized->getResult(0));
 }
 
 Value AvailableShardings::keep(Value root, Value copy) {
@@ -284,7 +284,7 @@ void AvailableShardings::addPropagated(Value result, ArrayType propagated, Strin
 Value AvailableShardings::create(OpBuilder &builder, Location loc, Value from, ArrayType to, StringRef why) {
   auto reshard = builder.create<ReshardOp>(loc, to, from, builder.getStringAttr(why));
   reshards.push_back(reshard);
-  return keep(getRoot(from), reshard.getResult());
+  return keep(getOriginal(from), reshard.getResult());
 }
 
 void AvailableShardings::clean() {

@@ -73,7 +73,7 @@ public:
   void addPropagated(mlir::Value result, ArrayType propagated, llvm::StringRef why);
 
   /// The result of the operation that computes `value`, of which `value` is a copy in some sharding.
-  mlir::Value getRoot(mlir::Value value) const;
+  mlir::Value getOriginal(mlir::Value value) const;
 
   /// Removes unused reshards, and merges a reshard with one before it that has no other use.
   void clean();

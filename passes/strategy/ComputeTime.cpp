@@ -15,7 +15,7 @@ bool savesMemory(Operation *op) { return op->getParentOfType<ModuleOp>()->hasAtt
 
 double getRunsPerReshard(Operation *op, unsigned index, ArrayType now, ArrayType wanted, const spmd::MeshShape &mesh) {
   double iterations = getRunsPerReshard(op->getOperand(index), op);
-  bool isPart = index == 0 && readsRange(op);
+  bool isPart = index == 0 && readsPartOfFirstOperand(op);
   if (!isPart || wanted.getLocalBytes(mesh) <= now.getLocalBytes(mesh))
     return iterations;
   return savesMemory(op) ? 1 : std::max(1.0, iterations / kWorthHolding);
@@ -46,7 +46,7 @@ double ComputeTime::atLeast(const FactorAxes &axes) const {
   double written = bytesOf(result, rule.results[0]), bytes = written;
   for (size_t i = 0; i < rule.operands.size(); ++i)
     if (!isCheap[i])
-      bytes += i == 0 && op.readsRange() ? written : bytesOf(typeOf(op->getOperand(i)), rule.operands[i]);
+      bytes += i == 0 && op.readsPartOfFirstOperand() ? written : bytesOf(typeOf(op->getOperand(i)), rule.operands[i]);
   return bytes / model.memoryPerSecond;
 }
 
@@ -75,7 +75,7 @@ double ComputeTime::of(const Strategy &option) const {
   auto written = static_cast<double>(option.result.getLocalBytes(mesh)), bytes = written;
   for (auto [index, type] : llvm::enumerate(option.operands)) {
     // An operation that reads a range of its first operand reads as many elements as it writes, also if rows repeat.
-    bool isTaken = index == 0 && op.readsRange();
+    bool isTaken = index == 0 && op.readsPartOfFirstOperand();
     bytes += isCheap[index] ? 0 : isTaken ? written : static_cast<double>(type.getLocalBytes(mesh));
   }
   return bytes / model.memoryPerSecond;

@@ -43,7 +43,7 @@ public:
     std::vector<spmd::Sharding> operands, roots;
     for (size_t i = 0; i < rule.operands.size(); ++i) {
       operands.push_back(operandType(i).getShardingOrOpen().toValue());
-      roots.push_back(typeOf(available.getRoot(op->getOperand(i))).getShardingOrOpen().toValue());
+      roots.push_back(typeOf(available.getOriginal(op->getOperand(i))).getShardingOrOpen().toValue());
     }
     spmd::Sharding wanted = result.getShardingOrOpen().toValue();
     compare(listSuggestedFactorAxes(mesh, rule, operands, wanted));

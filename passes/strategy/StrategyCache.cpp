@@ -18,9 +18,9 @@ double getWork(const Strategy &strategy) {
 
 const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
 
-/// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `ingredients`
+/// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `rematInputs`
 /// the values that they read.
-void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &ingredients) {
+void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &rematInputs) {
   ShardingRuleOpInterface producer =
       isRematerializable(value) ? findRematerializableOp(value) : ShardingRuleOpInterface();
   recipe.push_back(producer ? producer->getName().getAsOpaquePointer() : nullptr);
@@ -28,8 +28,8 @@ void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImp
     return;
   recipe.push_back(producer->getAttrDictionary().getAsOpaquePointer());
   for (Value operand : producer->getOperands()) {
-    ingredients.push_back(operand);
-    appendRecipe(operand, recipe, ingredients);
+    rematInputs.push_back(operand);
+    appendRecipe(operand, recipe, rematInputs);
   }
 }
 
@@ -47,7 +47,7 @@ const void *StrategyCache::numberOf(std::vector<const void *> parts) {
 void StrategyCache::add(ShardingRuleOpInterface op) {
   OperationFacts facts{OperationRule(op), !op.getMoves().parts.empty()};
   auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
-  facts.takesEach = llvm::all_of(facts.operationRule.rule.factors, isOf(FactorKind::PassThrough));
+  facts.isPointwise = llvm::all_of(facts.operationRule.rule.factors, isOf(FactorKind::PassThrough));
   facts.reduces = llvm::any_of(facts.operationRule.rule.factors, isOf(FactorKind::Reduction));
   const ReductionDiscount &reductionDiscount = facts.operationRule.reductionDiscount;
   std::vector<const void *> fixed = {
@@ -58,16 +58,16 @@ void StrategyCache::add(ShardingRuleOpInterface op) {
   for (int64_t dim : reductionDiscount.fullDims)
     fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
   fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
-  std::vector<const void *> recipes;
+  std::vector<const void *> rematId;
   for (Value operand : op->getOperands()) {
     fixed.push_back(typeOf(operand).withoutSharding().getAsOpaquePointer());
     fixed.push_back(asPart(static_cast<uintptr_t>(getRunsPerReshard(operand, op))));
-    appendRecipe(operand, recipes, facts.ingredients);
+    appendRecipe(operand, rematId, facts.rematInputs);
   }
   facts.fixed = numberOf(std::move(fixed));
-  facts.recipes = numberOf(std::move(recipes));
+  facts.rematId = numberOf(std::move(rematId));
   facts.operationRule.options =
-      options.try_emplace({facts.fixed, facts.recipes}, facts.operationRule.options).first->second;
+      options.try_emplace({facts.fixed, facts.rematId}, facts.operationRule.options).first->second;
   factsByOp.try_emplace(op, std::move(facts));
 }
 
@@ -83,16 +83,16 @@ OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const Oper
   return key;
 }
 
-void StrategyCache::addRecipes(const OperationFacts &facts, OperationKey &key) {
-  key.parts.push_back(facts.recipes);
-  for (Value value : facts.ingredients)
+void StrategyCache::addRematId(const OperationFacts &facts, OperationKey &key) {
+  key.parts.push_back(facts.rematId);
+  for (Value value : facts.rematInputs)
     key.parts.push_back(value.getType().getAsOpaquePointer());
 }
 
 OperationKey StrategyCache::getKey(ShardingRuleOpInterface op) const {
   const OperationFacts &facts = factsByOp.find(op)->second;
   OperationKey key = getKeyOfTypes(op, facts);
-  addRecipes(facts, key);
+  addRematId(facts, key);
   return key;
 }
 
@@ -107,7 +107,7 @@ const Strategy &StrategyCache::choose(ShardingRuleOpInterface op, double &work) 
     return uncached;
   }
   OperationKey ofTypes = getKeyOfTypes(op, facts), key = ofTypes;
-  addRecipes(facts, key);
+  addRematId(facts, key);
   auto [entry, isNew] = strategies.try_emplace(std::move(key));
   if (isNew) {
     entry->second = chooseStrategy(planner, op, facts.operationRule);

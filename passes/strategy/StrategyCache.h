@@ -20,13 +20,13 @@ namespace spmdc {
 struct OperationFacts {
   OperationRule operationRule;
   bool movesElements = false;
-  bool takesEach = false; ///< Whether each element is mapped to one element.
-  bool reduces = false;   ///< Whether several elements are mapped to one.
+  bool isPointwise = false; ///< Whether each element is mapped to one element.
+  bool reduces = false;     ///< Whether several elements are mapped to one.
   /// A number of the operation's sharding rule, attributes and types without shardings; equal for equal operations.
   const void *fixed = nullptr;
-  /// A number of the operations that would rematerialize the operands; `ingredients` are the values that they read.
-  const void *recipes = nullptr;
-  llvm::SmallVector<mlir::Value> ingredients = {};
+  /// A number of the operations that would rematerialize the operands; `rematInputs` are the values that they read.
+  const void *rematId = nullptr;
+  llvm::SmallVector<mlir::Value> rematInputs = {};
 };
 
 /// The key of a strategy and its price, for an operation that moves no elements: the operation and the types around it.
@@ -65,18 +65,18 @@ public:
 private:
   /// A unique number for each list of parts, to be a part of other keys.
   const void *numberOf(std::vector<const void *> parts);
-  /// The parts of a key without `recipes`.
+  /// The parts of a key without `rematId`.
   OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const;
-  static void addRecipes(const OperationFacts &facts, OperationKey &key);
+  static void addRematId(const OperationFacts &facts, OperationKey &key);
 
   ReshardPlanner &planner;
   WindowFamilies &families;
   llvm::DenseMap<mlir::Operation *, OperationFacts> factsByOp;
   std::map<std::vector<const void *>, uintptr_t> numbers;
-  /// By `fixed` and `recipes` of OperationFacts.
+  /// By `fixed` and `rematId` of OperationFacts.
   llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
   std::unordered_map<OperationKey, Strategy, OperationKey::Hash> strategies; ///< Never iterated.
-  /// Keys without `recipes`; never iterated.
+  /// Keys without `rematId`; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;
   Strategy uncached;
 };

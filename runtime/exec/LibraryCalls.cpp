@@ -6,7 +6,7 @@
 
 namespace spmd {
 
-LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
+LibraryCall toLibraryCall(const LibraryStep &step, const Plan &plan) {
   auto typeOf = [&](BufferId id) { return plan.buffers[static_cast<size_t>(id)].dtype; };
   LibraryCall call{step.function, typeOf(step.inputs[0]), step.sizes, {}};
   if (step.function == LibraryFunction::UpdateSlice)
@@ -17,7 +17,7 @@ LibraryCall makeCall(const LibraryStep &step, const Plan &plan) {
   return call;
 }
 
-MatmulShape makeShape(const MatmulStep &step, const Plan &plan) {
+MatmulShape toMatmulShape(const MatmulStep &step, const Plan &plan) {
   auto typeOf = [&](BufferId id) { return plan.buffers[static_cast<size_t>(id)].dtype; };
   MatmulShape shape{step.batch,         step.m, step.n, step.k, step.transposeLhs, step.transposeRhs, typeOf(step.lhs),
                     typeOf(step.result)};

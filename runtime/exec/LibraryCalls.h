@@ -7,9 +7,9 @@
 namespace spmd {
 
 /// The call of a library step, with the element types of the plan's buffers.
-LibraryCall makeCall(const LibraryStep &step, const Plan &plan);
+LibraryCall toLibraryCall(const LibraryStep &step, const Plan &plan);
 /// The shape of a matrix product, with the element type of the plan's buffers. Throws spmd::Error if the operands have
 /// different types.
-MatmulShape makeShape(const MatmulStep &step, const Plan &plan);
+MatmulShape toMatmulShape(const MatmulStep &step, const Plan &plan);
 
 } // namespace spmd

@@ -2,7 +2,7 @@
 
 #include "runtime/sharding/MissingElements.h"
 
-#include "runtime/sharding/PlaceCounts.h"
+#include "runtime/sharding/CountsByCoordinate.h"
 
 #include <algorithm>
 #include <functional>
@@ -74,9 +74,9 @@ private:
 /// Counts for dimensions that share axes, by visiting each combination of coordinates along these axes.
 Counts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
                    const std::vector<DimMove> &moves, const std::vector<size_t> &dims) {
-  std::vector<PlaceCounts> parts;
+  std::vector<CountsByCoordinate> parts;
   for (size_t d : dims) {
-    PlaceCounts &dim = parts.emplace_back(axesOfDim(mesh, source, target, d));
+    CountsByCoordinate &dim = parts.emplace_back(axesOfDim(mesh, source, target, d));
     const DimMove windows = moveOf(moves, source, d);
     ShardedDim blocks(mesh, source.shape[d] / windows.block, axesOf(source, d));
     ShardedDim wanted(mesh, target.shape[d], axesOf(target, d));

@@ -1,7 +1,7 @@
 //===- MissingElements.h - elements that devices receive --------*- C++ -*-===//
 #pragma once
 
-#include "runtime/sharding/PlaceCounts.h"
+#include "runtime/sharding/CountsByCoordinate.h"
 
 #include <functional>
 #include <map>

@@ -31,9 +31,9 @@ std::vector<size_t> axesOfDims(const MeshShape &mesh, const ShardedShape &source
   return numbers;
 }
 
-PlaceCounts countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
-                        const ReshapedDims &dims, const std::vector<size_t> &axes) {
-  PlaceCounts counts{axes, {}};
+CountsByCoordinate countPlaces(const MeshShape &mesh, const ShardedShape &source, const ShardedShape &target,
+                               const ReshapedDims &dims, const std::vector<size_t> &axes) {
+  CountsByCoordinate counts{axes, {}};
   forEachCoordinates(mesh, axes, [&](const std::vector<int64_t> &coordinates) {
     std::vector<ShardRun> has = listRuns(mesh, source, dims.sourceBegin, dims.sourceEnd, coordinates);
     std::vector<ShardRun> needs = listRuns(mesh, target, dims.targetBegin, dims.targetEnd, coordinates);
@@ -64,7 +64,7 @@ double MissingElements::ofReshaped(const ShardedShape &source, const ShardedShap
       });
     }
     return lookUp(std::move(key), [&] {
-      std::vector<PlaceCounts> counts;
+      std::vector<CountsByCoordinate> counts;
       for (size_t i : members)
         counts.push_back(countPlaces(mesh, source, target, groups[i], axes[i]));
       return sumOfProducts(mesh, counts);

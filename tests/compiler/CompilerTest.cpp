@@ -37,7 +37,7 @@ TEST(Compiler, ErrorsHaveTheirRanges) {
 TEST(Compiler, UnwantedPassesDoNotRun) {
   int asked = 0;
   CompileOptions options;
-  options.pipeline.isWanted = [&] { return ++asked <= 3; };
+  options.pipeline.shouldContinue = [&] { return ++asked <= 3; };
   Compiler compiler("t.spmd", program, options);
   EXPECT_TRUE(compiler.module(Stage::Array));
   EXPECT_EQ(asked, 0);

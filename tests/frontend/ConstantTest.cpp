@@ -1,7 +1,7 @@
 //===- ConstantTest.cpp - arithmetic on compile-time numbers --------------===//
 
-#include "frontend/Constant.h"
-#include "frontend/Suggest.h"
+#include "frontend/emit/Constant.h"
+#include "frontend/sema/Suggest.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Builtins.h"
 #include "frontend/Prelude.h"
+#include "frontend/builtins/Builtins.h"
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "passes/differentiate/Passes.h"
 #include "tests/frontend/FrontendTestHelper.h"

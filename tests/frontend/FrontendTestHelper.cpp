@@ -8,7 +8,7 @@
 namespace spmdc::testing {
 
 Compiled::Compiled(const std::string &text, const FrontendOptions &options) {
-  module = compileToArray(text, "t.spmd", options, context, diagnostics);
+  module = importProgram(text, "t.spmd", options, context, diagnostics);
 }
 
 mlir::func::FuncOp Compiled::function() { return *module->getOps<mlir::func::FuncOp>().begin(); }

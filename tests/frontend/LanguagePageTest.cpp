@@ -1,7 +1,7 @@
 //===- LanguagePageTest.cpp - docs/language.md names every function -------===//
 
-#include "frontend/Builtins.h"
 #include "frontend/Prelude.h"
+#include "frontend/builtins/Builtins.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- LeavesTest.cpp - flattening trees of values ------------------------===//
 
-#include "frontend/Leaves.h"
+#include "frontend/emit/Leaves.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Builtins.h"
-#include "frontend/Suggest.h"
+#include "frontend/builtins/Builtins.h"
+#include "frontend/sema/Suggest.h"
 #include "tests/frontend/FrontendTestHelper.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ const Entry kEntries[] = {
 #define ABSENT(name, why, code) {"absent", name, "", why, code},
 #define VALUE(name, code) {"value", name, "", "", code},
 #define MODULE(name) {"module", name, "", "", ""},
-#include "frontend/ForeignNames.def"
+#include "frontend/sema/ForeignNames.def"
 };
 
 const std::string kFunctions = "fn f(v) { return sum(tanh(v)); }\n"

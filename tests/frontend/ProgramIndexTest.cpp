@@ -1,6 +1,6 @@
 //===- ProgramIndexTest.cpp - values of places in a program ---------------===//
 
-#include "frontend/ProgramIndex.h"
+#include "frontend/editor/ProgramIndex.h"
 #include "ir/spmd/ValueNames.h"
 #include "tests/frontend/FrontendTestHelper.h"
 

@@ -1,6 +1,6 @@
 //===- SymbolTableTest.cpp - names of a program and their uses ------------===//
 
-#include "frontend/SymbolTable.h"
+#include "frontend/sema/SymbolTable.h"
 #include "frontend/Prelude.h"
 #include "frontend/syntax/Parser.h"
 

@@ -9,7 +9,7 @@
 #include "tests/frontend/FrontendTestHelper.h"
 #include "tests/frontend/JaxData.h"
 
-#include "frontend/Promotion.h"
+#include "frontend/emit/Promotion.h"
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "ir/spmd/SpmdTypes.h"
 

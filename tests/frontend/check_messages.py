@@ -12,7 +12,7 @@ import re
 import sys
 
 CALLS = re.compile(r"(?:\b(?:fail|failAbout|failExpected|failUnsupported|report|mismatch|expect|expectIdentifier|"
-                   r"commaList|coerce|declaredAs|heldTo|sizeOf|setError)\b|\.(?:error|note)|->note|\berror = )")
+                   r"commaList|coerce|declaredAs|coerceTree|sizeOf|setError)\b|\.(?:error|note)|->note|\berror = )")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 

@@ -74,7 +74,7 @@ class CollectiveMatmulChecks : protected ExactPrograms {
 protected:
   /// Checks every stage and, if `isCompiled`, the compiled program, with a collective matmul for each product that can
   /// be one; returns how many there are. `global` is the same program on global arrays.
-  int check(const std::string &text, const std::string &global, CollectiveMatmulKind kind, bool isCompiled) {
+  int check(const std::string &text, const std::string &global, RingDirections kind, bool isCompiled) {
     Random random(text.size());
     Sample sample = makeSample(global, random);
     auto module = parse(text);
@@ -86,12 +86,12 @@ protected:
     return rings;
   }
 
-  int buildRings(mlir::ModuleOp module, CollectiveMatmulKind kind) {
+  int buildRings(mlir::ModuleOp module, RingDirections kind) {
     double before = sentBytes(module);
     llvm::DenseSet<mlir::Operation *> products;
     for (const CollectiveMatmul &ring : findCollectiveMatmuls(entryOf(module), getMesh(module), CostModel()))
       if (products.insert(ring.product).second)
-        replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? kind : CollectiveMatmulKind::One);
+        replaceByCollectiveMatmul(ring, ring.work.devices > 2 ? kind : RingDirections::One);
     EXPECT_DOUBLE_EQ(sentBytes(module), before);
     return static_cast<int>(products.size());
   }
@@ -103,14 +103,14 @@ class CollectiveMatmulPrograms : public CollectiveMatmulChecks,
 TEST_P(CollectiveMatmulPrograms, GiveTheBitsOfTheUnpartitioned) {
   auto [test, type] = GetParam();
   for (const RingMesh &mesh : kMeshes)
-    for (CollectiveMatmulKind kind : {CollectiveMatmulKind::One, CollectiveMatmulKind::Both}) {
+    for (RingDirections kind : {RingDirections::One, RingDirections::Both}) {
       auto filledIn = [&, type = type](const std::string &text) {
         return replaced(replaced(text, "$A", mesh.axes), "T[", std::string(type) + "[");
       };
       std::string head = "mesh m(" + std::string(mesh.mesh) + ")\n", main = "fn main(" + std::string(test.parameters);
       std::string text = filledIn(head + "fn local(x, w) { return " + test.local + "; }\n" + main +
                                   ") { return shard_map(local, in=" + test.in + ", out=" + test.out + ")(x, w); }\n");
-      SCOPED_TRACE(text + std::string(collectiveMatmulKindName(kind)));
+      SCOPED_TRACE(text + std::string(ringDirectionsName(kind)));
       int rings = check(text, filledIn(head + main + ") { return " + test.global + "; }\n"), kind, /*isCompiled=*/true);
       EXPECT_EQ(rings, 1);
       if (HasFailure())
@@ -120,7 +120,7 @@ TEST_P(CollectiveMatmulPrograms, GiveTheBitsOfTheUnpartitioned) {
 
 /// Sums of 16-bit partial sums, against f64.
 class NarrowSums : public CollectiveMatmulChecks,
-                   public ::testing::TestWithParam<std::tuple<const char *, int, CollectiveMatmulKind>> {
+                   public ::testing::TestWithParam<std::tuple<const char *, int, RingDirections>> {
 protected:
   static constexpr int64_t rows = 16, inner = 64, columns = 24;
 
@@ -154,7 +154,7 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
                      "@_] { return x @ w; }\n";
   auto compile = [&](bool isRing) {
     Diagnostics diagnostics;
-    auto module = compileToArray(text, "sum.spmd", {}, context, diagnostics);
+    auto module = importProgram(text, "sum.spmd", {}, context, diagnostics);
     EXPECT_TRUE(module) << diagnostics.str();
     EXPECT_TRUE(succeeded(runPipeline(*module, Stage::Array, Stage::Partitioned, {})));
     if (isRing)
@@ -192,10 +192,10 @@ TEST_P(NarrowSums, AreRoundedOnceAroundARingToo) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, NarrowSums,
                          ::testing::Combine(::testing::Values("bf16", "f16"), ::testing::Values(2, 4, 8),
-                                            ::testing::Values(CollectiveMatmulKind::One, CollectiveMatmulKind::Both)),
+                                            ::testing::Values(RingDirections::One, RingDirections::Both)),
                          [](const auto &info) {
                            return std::string(std::get<0>(info.param)) + "_" + std::to_string(std::get<1>(info.param)) +
-                                  (std::get<2>(info.param) == CollectiveMatmulKind::One ? "_one_way" : "_both_ways");
+                                  (std::get<2>(info.param) == RingDirections::One ? "_one_way" : "_both_ways");
                          });
 
 /// einsums with random dimensions in random orders and with random shardings: the partitioner creates gathers and
@@ -288,8 +288,8 @@ TEST_P(RandomCollectiveMatmuls, GiveTheBitsOfTheUnpartitioned) {
   for (int i = 0; i < kRandomPerBlock && !HasFailure(); ++i) {
     std::string text = makeText();
     SCOPED_TRACE(text);
-    rings += check(text, text, random.chance(50) ? CollectiveMatmulKind::One : CollectiveMatmulKind::Both,
-                   i % kCompiledEvery == 0) > 0;
+    rings +=
+        check(text, text, random.chance(50) ? RingDirections::One : RingDirections::Both, i % kCompiledEvery == 0) > 0;
   }
   EXPECT_GE(rings, kRandomPerBlock / 4);
 }

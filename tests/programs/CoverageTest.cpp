@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Builtins.h"
 #include "frontend/Prelude.h"
+#include "frontend/builtins/Builtins.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tests/programs/generator/Operations.h"
 #include "tests/programs/support/Case.h"

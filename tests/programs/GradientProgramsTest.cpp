@@ -38,7 +38,7 @@ protected:
 
   mlir::OwningOpRef<mlir::ModuleOp> compile(const std::string &text) {
     Diagnostics diagnostics;
-    auto module = compileToArray(text, "program.spmd", {}, context, diagnostics);
+    auto module = importProgram(text, "program.spmd", {}, context, diagnostics);
     if (module)
       module = differentiated(*module);
     if (!module)

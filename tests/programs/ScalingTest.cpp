@@ -42,7 +42,7 @@ double secondsToPlan(const std::string &text) {
   loadDialects(context);
   Diagnostics diagnostics;
   std::clock_t began = std::clock();
-  auto module = compileToArray(text, "scaling.spmd", {}, context, diagnostics);
+  auto module = importProgram(text, "scaling.spmd", {}, context, diagnostics);
   EXPECT_TRUE(module) << diagnostics.str();
   if (module)
     EXPECT_TRUE(mlir::succeeded(runPipeline(*module, Stage::Array, Stage::Plan, {})));
@@ -79,7 +79,7 @@ TEST(Scaling, RandomNumbersAreNoTrees) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   loadDialects(context);
   Diagnostics diagnostics;
-  auto module = compileToArray(text + "  return v10;\n}\n", "scaling.spmd", {}, context, diagnostics);
+  auto module = importProgram(text + "  return v10;\n}\n", "scaling.spmd", {}, context, diagnostics);
   ASSERT_TRUE(module) << diagnostics.str();
   auto operationsIn = [](mlir::ModuleOp module) {
     size_t count = 0;

@@ -12,9 +12,10 @@ using mlir::lsp::DiagnosticSeverity;
 
 namespace spmdc {
 
-Analysis::Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options, std::function<bool()> isWanted)
+Analysis::Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options,
+                   std::function<bool()> shouldContinue)
     : uri(std::move(uri)), fileName(llvm::sys::path::filename(this->uri.file()).str()), options(std::move(options)),
-      isWanted(std::move(isWanted)), snapshot(std::move(text)) {
+      shouldContinue(std::move(shouldContinue)), snapshot(std::move(text)) {
   if (llvm::StringRef(fileName).ends_with(".mlir"))
     refusal = "this is IR, which `spmd-lsp-server --mlir` serves";
   else if (snapshot.text->str().size() > maxBytes)
@@ -77,7 +78,7 @@ void Analysis::compileTypes() {
   CompileOptions compile;
   compile.frontend = options;
   compile.frontend.index = index.get();
-  compile.pipeline.isWanted = isWanted;
+  compile.pipeline.shouldContinue = shouldContinue;
   compiler.emplace(fileName, snapshot.text->str(), std::move(compile));
   compiler->module(Stage::Array);
   auto symbols = std::make_shared<SymbolTable>(*snapshot.symbols);

@@ -21,8 +21,9 @@ public:
   /// Larger texts are not analysed: they are generated, and would delay the server.
   static constexpr size_t maxBytes = size_t(4) << 20;
 
-  /// `text` has a text, a number and a version. When `isWanted` returns false, steps end early with incomplete results.
-  Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options, std::function<bool()> isWanted);
+  /// `text` has a text, a number and a version. When `shouldContinue` returns false, steps end early with incomplete
+  /// results.
+  Analysis(mlir::lsp::URIForFile uri, Snapshot text, FrontendOptions options, std::function<bool()> shouldContinue);
   ~Analysis();
 
   const mlir::lsp::URIForFile &getUri() const { return uri; }
@@ -48,7 +49,7 @@ private:
   mlir::lsp::URIForFile uri;
   std::string fileName;
   FrontendOptions options;
-  std::function<bool()> isWanted;
+  std::function<bool()> shouldContinue;
   Snapshot snapshot;
   std::string refusal; ///< The reason why the text is not analysed; empty if it is.
   std::string failure; ///< The message of an exception from a step.

@@ -139,11 +139,11 @@ void Analyst::analyseAll() {
     Document &document = next->second;
     document.isWaiting = false;
     isAnalysing = true;
-    auto isWanted = [this, uri = document.uri.uri().str(), number = document.newest->number] {
+    auto shouldContinue = [this, uri = document.uri.uri().str(), number = document.newest->number] {
       std::lock_guard lock(mutex);
       return find(uri, number) != nullptr;
     };
-    auto analysis = std::make_unique<Analysis>(document.uri, *document.newest, options, isWanted);
+    auto analysis = std::make_unique<Analysis>(document.uri, *document.newest, options, shouldContinue);
     lock.unlock();
     analyse(*analysis);
     bool isGood = !analysis->hasErrors();

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "frontend/SymbolTable.h"
+#include "frontend/sema/SymbolTable.h"
 
 #include "mlir/Tools/lsp-server-support/Protocol.h"
 

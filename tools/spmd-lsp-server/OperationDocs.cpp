@@ -2,8 +2,8 @@
 
 #include "tools/spmd-lsp-server/OperationDocs.h"
 
-#include "frontend/Builtins.h"
 #include "frontend/Prelude.h"
+#include "frontend/builtins/Builtins.h"
 #include "frontend/syntax/Parser.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "frontend/ProgramIndex.h"
+#include "frontend/editor/ProgramIndex.h"
 #include "tools/spmd-lsp-server/DocumentText.h"
 
 #include <memory>

@@ -1,6 +1,7 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
 #include "compiler/inspection/InspectionHtml.h"
+#include "compiler/inspection/InspectionJson.h"
 #include "compiler/inspection/InspectionText.h"
 #include "runtime/io/ShardingDrawing.h"
 #include "runtime/support/Error.h"

@@ -78,7 +78,7 @@ struct CpuProgram::Library final : PreparedStep {
   std::vector<const void *> addresses;
 
   Library(CpuProgram &program, const LibraryStep &step)
-      : program(program), call(makeCall(step, program.plan)), inputs(step.inputs), result(step.result),
+      : program(program), call(toLibraryCall(step, program.plan)), inputs(step.inputs), result(step.result),
         addresses(step.inputs.size()) {}
   void run() override {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -123,7 +123,7 @@ std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const LaunchStep &step) {
 }
 
 std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const MatmulStep &step, const SourceLocation &location) {
-  MatmulShape shape = makeShape(step, plan);
+  MatmulShape shape = toMatmulShape(step, plan);
   std::shared_ptr<Matmul> &matmul = matmuls[shape];
   if (!matmul)
     matmul = Matmul::create(shape, code.dnnl, device.getThreadCount());

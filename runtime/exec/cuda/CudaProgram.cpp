@@ -65,7 +65,7 @@ struct CudaProgram::Library final : PreparedStep {
   std::vector<cuda::DevicePointer> addresses;
 
   Library(CudaProgram &program, const LibraryStep &step)
-      : program(program), call(makeCall(step, program.plan)), inputs(step.inputs), result(step.result),
+      : program(program), call(toLibraryCall(step, program.plan)), inputs(step.inputs), result(step.result),
         addresses(step.inputs.size()) {}
   void run() override {
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -205,7 +205,7 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LaunchStep &step) {
 }
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, const SourceLocation &location) {
-  MatmulShape shape = makeShape(step, plan);
+  MatmulShape shape = toMatmulShape(step, plan);
   if (!hasLookedForBlas) {
     hasLookedForBlas = true;
     if (driver.isSystems())

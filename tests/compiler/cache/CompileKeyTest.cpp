@@ -1,7 +1,7 @@
 #include "compiler/cache/CompileKey.h"
 
 #include "compiler/cache/CompilerIdentity.h"
-#include "frontend/ProgramIndex.h"
+#include "frontend/editor/ProgramIndex.h"
 #include "passes/propagate/AxisProvenance.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ const std::map<std::string, Change> &changes() {
       {"set borders", [](CompileOptions &o) { o.frontend.sets = {{"N1", ""}}; }},
       {"mesh", [](CompileOptions &o) { o.frontend.meshOverride = "a=4"; }},
       {"function", [](CompileOptions &o) { o.frontend.function = "other"; }},
-      {"backend", [](CompileOptions &o) { o.pipeline.backend = Backend::Gpu; }},
+      {"backend", [](CompileOptions &o) { o.pipeline.backend = KernelTarget::Gpu; }},
       {"shared memory", [](CompileOptions &o) { o.pipeline.gpu.sharedBytes = 1; }},
       {"clusters", [](CompileOptions &o) { o.pipeline.gpu.clusterBlocks = 2; }},
       {"matrix units", [](CompileOptions &o) { o.pipeline.gpu.matrixUnit = MatrixUnit::Warp; }},

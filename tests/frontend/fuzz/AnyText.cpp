@@ -35,7 +35,7 @@ static std::string check(std::string_view text, mlir::MLIRContext &context) {
   llvm::StringRef ref(text.data(), text.size());
   Diagnostics ofTree, diagnostics;
   dumpAst(ref, "t.spmd", ofTree);
-  mlir::OwningOpRef<mlir::ModuleOp> module = compileToArray(ref, "t.spmd", {}, context, diagnostics);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importProgram(ref, "t.spmd", {}, context, diagnostics);
   if (bool(module) == diagnostics.hasErrors())
     return module ? "a module and errors" : "neither a module nor an error";
   for (const Diagnostics *all : {&ofTree, &diagnostics}) {

@@ -42,7 +42,7 @@ std::string firstError(const std::string &text) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   EXPECT_EQ(checkAnyText(text, context), "");
   Diagnostics diagnostics;
-  compileToArray(text, "t.spmd", {}, context, diagnostics);
+  importProgram(text, "t.spmd", {}, context, diagnostics);
   if (!diagnostics.hasErrors())
     return "";
   const Diagnostic error = diagnostics.getErrors().front();

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/assign/ShardingSearch.h"
 #include "passes/assign/ExactSolver.h"
-#include "passes/assign/LocalSearch.h"
 #include "passes/assign/StartingChanges.h"
 #include "tests/passes/reshard/Shardings.h"
 #include "tests/passes/support/ParsedFunction.h"
@@ -141,7 +141,7 @@ TEST_F(ShardingSearchTest, SolverAndSearchAgainstAllShardings) {
     ASSERT_TRUE(solver.build());
     EXPECT_LE(solver.solve(1, true).leastSeconds, least * (1 + 1e-9));
   }
-  LocalSearch search(function(), *planner, /*effort=*/10000);
+  ShardingSearch search(function(), *planner, /*effort=*/10000);
   search.run();
   Price found = search.getPrice();
   EXPECT_FALSE(propagated.isBetterThan(found));
@@ -201,7 +201,7 @@ TEST_F(ShardingSearchTest, ShardingsThatFollow) {
   FollowedShardings followed(planner->getMesh());
   auto find = [&](Operation *op, unsigned self, const spmd::Sharding &sharding, unsigned other) {
     Value value = other < op->getNumOperands() ? op->getOperand(other) : op->getResult(0);
-    ShardingAttr found = followed.find(*graph.getChoices().find(op), self, attr(sharding), other, value);
+    ShardingAttr found = followed.find(*graph.getStrategies().find(op), self, attr(sharding), other, value);
     return found ? std::optional(found.toValue().dims) : std::nullopt;
   };
   using Dims = std::vector<AxisRefs>;

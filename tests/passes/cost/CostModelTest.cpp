@@ -73,9 +73,9 @@ TEST(CostModel, OneOfAGpuIsReadAsItIsWritten) {
 
 TEST(CostModel, WhereBytesAreMinimizedWorkWeighsNothing) {
   CostModel model = parsed(kTwoLinks);
-  EXPECT_EQ(model.ofChoices(), model);
+  EXPECT_EQ(model.forGoal(), model);
   model.goal = Goal::Bytes;
-  CostModel choices = model.ofChoices();
+  CostModel choices = model.forGoal();
   // A terabyte through memory, and a thousand steps, against one byte on a link.
   EXPECT_LT(choices.computeSeconds(1e15, 1e12), 1 / model.link.bytesPerSecond);
   EXPECT_LT(choices.ratesOf({"half"}).stepSeconds(0) * 1e3, 1 / model.link.bytesPerSecond);

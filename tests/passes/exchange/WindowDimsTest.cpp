@@ -115,7 +115,7 @@ TEST(WindowDims, UnitedWindowsContainBoth) {
     WindowDim dim = makeStencil(size, axes, step, first, first + pick(random, 0, 3));
     WindowDim other =
         makeStencil(std::max<int64_t>(1, size - pick(random, 0, 1)), axes, step, second, second + pick(random, 0, 3));
-    if (!dim.canTake(other))
+    if (!dim.canMerge(other))
       continue;
     ++united;
     WindowDim both = dim;
@@ -133,8 +133,8 @@ TEST(WindowDims, UnitedWindowsContainBoth) {
   }
   EXPECT_GT(united, 500u);
   // Shards at other distances.
-  EXPECT_FALSE(makeStencil(16, {4}, 1, 0, 1).canTake(makeStencil(8, {4}, 1, 0, 1)));
-  EXPECT_FALSE(makeStencil(16, {4}, 1, 0, 1).canTake(makeStencil(16, {2}, 1, 0, 1)));
+  EXPECT_FALSE(makeStencil(16, {4}, 1, 0, 1).canMerge(makeStencil(8, {4}, 1, 0, 1)));
+  EXPECT_FALSE(makeStencil(16, {4}, 1, 0, 1).canMerge(makeStencil(16, {2}, 1, 0, 1)));
 }
 
 } // namespace

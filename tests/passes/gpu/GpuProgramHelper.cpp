@@ -15,7 +15,7 @@ namespace spmdc {
 
 static PipelineOptions optionsFor(const std::string &chip) {
   PipelineOptions options;
-  options.backend = Backend::Gpu;
+  options.backend = KernelTarget::Gpu;
   options.gpu = GpuTarget{chip, ""}.getLimits();
   return options;
 }

@@ -254,7 +254,7 @@ TEST(OpKindTest, EachStageLetsMoreThrough) {
   EXPECT_EQ(getDirection(other, pass, {}, 2), Direction::Both);
   EXPECT_EQ(getDirection(other, reduction, {}, 2), Direction::None);
   EXPECT_EQ(getDirection(other, reduction, {}, 3), Direction::Both);
-  EXPECT_EQ(getDirection(other, whole, {}, kNumStages - 1), Direction::None);
+  EXPECT_EQ(getDirection(other, whole, {}, kNumPriorities - 1), Direction::None);
 
   OpKind broadcast = other;
   broadcast.isBroadcast = true;

@@ -64,7 +64,7 @@ protected:
 
   OwningOpRef<ModuleOp> parse(const ShardyCase &test) {
     Diagnostics diagnostics;
-    OwningOpRef<ModuleOp> module = compileToArray(test.program, test.name + ".spmd", {}, context, diagnostics);
+    OwningOpRef<ModuleOp> module = importProgram(test.program, test.name + ".spmd", {}, context, diagnostics);
     if (!module) {
       ADD_FAILURE() << diagnostics.str();
       return {};

@@ -36,7 +36,7 @@ TEST_F(AvailableShardingsTest, ACopyIsMadeOnce) {
   EXPECT_EQ(bytes(argument(0), "f32[64@_]", first), kGather);
   Value copy = available->take(argument(0), type("f32[64@_]"), first, "test");
   EXPECT_EQ(copy.getType(), type("f32[64@_]"));
-  EXPECT_EQ(available->getRoot(copy), argument(0));
+  EXPECT_EQ(available->getOriginal(copy), argument(0));
   EXPECT_EQ(bytes(argument(0), "f32[64@_]", second), 0);
   EXPECT_EQ(available->take(argument(0), type("f32[64@_]"), second, "test"), copy);
   // The value itself needs no copy.
@@ -99,7 +99,7 @@ TEST_F(AvailableShardingsTest, UsersShareTheReshardOfAResult) {
   Operation *first = get<SinOp>(0), *second = get<SinOp>(1);
   Value copy = first->getOperand(0);
   EXPECT_EQ(copy.getType(), type("f32[64@_]"));
-  EXPECT_EQ(available->getRoot(copy), made);
+  EXPECT_EQ(available->getOriginal(copy), made);
   EXPECT_EQ(available->getUnpaidCost(copy, first).wireBytes, kGather / 2);
   EXPECT_EQ(bytes(copy, "f32[64@_]", first), kGather / 2);
   EXPECT_EQ(bytes(copy, "f32[64@a]", first), 0); // As computed.

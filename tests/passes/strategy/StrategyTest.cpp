@@ -123,7 +123,7 @@ TEST_F(StrategyTest, GoalOfBytes) {
   model.flopsPerSecond = 1;
   EXPECT_EQ(choose(op).price.linkBytes, 4 * kGatherResult);
   model.goal = Goal::Bytes;
-  model = model.ofChoices();
+  model = model.forGoal();
   EXPECT_EQ(choose(op).price.linkBytes, 4 * kGatherOperand);
 }
 

@@ -2,7 +2,7 @@
 
 #include "tests/programs/generator/ProgramBuilder.h"
 
-#include "frontend/Promotion.h"
+#include "frontend/emit/Promotion.h"
 
 #include "llvm/ADT/STLExtras.h"
 

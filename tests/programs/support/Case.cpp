@@ -122,7 +122,7 @@ FailureOr<Subject> makeSubject(MLIRContext &context, const Case &test, std::stri
   subject.fileName = "program.spmd";
   subject.text = test.program.str();
   Diagnostics diagnostics;
-  subject.module = compileToArray(subject.text, subject.fileName, {}, context, diagnostics);
+  subject.module = importProgram(subject.text, subject.fileName, {}, context, diagnostics);
   if (!subject.module) {
     error = "refused:\n" + diagnostics.str();
     return failure();

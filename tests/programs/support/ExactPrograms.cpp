@@ -43,7 +43,7 @@ ExactPrograms::ExactPrograms() { loadDialects(context); }
 
 mlir::OwningOpRef<mlir::ModuleOp> ExactPrograms::parse(const std::string &text) {
   Diagnostics diagnostics;
-  auto module = compileToArray(text, "exact.spmd", {}, context, diagnostics);
+  auto module = importProgram(text, "exact.spmd", {}, context, diagnostics);
   EXPECT_TRUE(module) << diagnostics.str();
   return module;
 }

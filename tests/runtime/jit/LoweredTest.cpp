@@ -166,7 +166,7 @@ TEST(LoweredPlans, rings_send_what_the_report_says) {
                            options);
   std::optional<spmdc::Inspection> inspection = spmdc::inspectProgram(compiler);
   ASSERT_TRUE(inspection) << compiler.errors();
-  ASSERT_NE(inspection->report.functions[0].collectives[0].ring, spmdc::CollectiveMatmulKind::None);
+  ASSERT_NE(inspection->report.functions[0].collectives[0].ring, spmdc::RingDirections::None);
   EXPECT_EQ(wireBytesPerDevice(compiler.plan()->plan), totalsOf(*inspection).wireBytes);
 }
 

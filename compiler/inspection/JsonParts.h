@@ -1,0 +1,24 @@
+//===- JsonParts.h - shared parts of the JSON reports ------*- C++ -*-===//
+#pragma once
+
+#include "compiler/inspection/InspectionText.h"
+
+#include <nlohmann/json.hpp>
+
+namespace spmdc {
+
+using Json = nlohmann::ordered_json;
+
+/// Writes a number without fraction as an integer, because scripts compare bytes and FLOP counts with ==.
+Json number(double value);
+
+/// Seconds as microseconds, rounded to the nanosecond: more digits than that are below the accuracy of the model.
+Json microseconds(double seconds);
+
+/// `[{"axis": "a", "size": 4}]`.
+Json meshJson(const spmd::MeshShape &mesh);
+
+/// One entry of the list `collectives`.
+Json collectiveJson(const CollectiveReport &collective);
+
+} // namespace spmdc
