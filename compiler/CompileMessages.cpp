@@ -40,7 +40,8 @@ LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
       general += "note: " + note.str() + "\n";
     return success();
   }
-  spmdc::Diagnostic &error = diagnostics.error(placeOf(diagnostic.getLocation()), diagnostic.str());
+  spmdc::Diagnostic &error =
+      diagnostics.error(placeOf(diagnostic.getLocation()), messageAt(diagnostic.getLocation(), diagnostic.str()));
   noteCalls(error, diagnostic.getLocation());
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     error.note(placeOf(note.getLocation()), note.str());
@@ -67,10 +68,18 @@ void CompileMessages::noteCalls(spmdc::Diagnostic &error, Location loc) {
 Range CompileMessages::rangeOf(const SourcePosition &first, const SourcePosition &last) {
   if (!source)
     source = &diagnostics.addSource(fileName, text);
-  if (first.file != fileName)
+  const Source *of = first.file == fileName ? source : otherSources.find(first.file);
+  if (!of)
     return {source, 0, 0};
-  Range begin = rangeAt(*source, first), end = last == first ? begin : rangeAt(*source, last);
-  return {source, begin.begin, std::max(begin.end, end.end)};
+  Range begin = rangeAt(*of, first), end = last == first ? begin : rangeAt(*of, last);
+  return {of, begin.begin, std::max(begin.end, end.end)};
+}
+
+std::string CompileMessages::messageAt(Location loc, std::string message) {
+  std::optional<SourcePosition> place = getSourcePosition(loc);
+  if (place && place->file != fileName && !otherSources.find(place->file))
+    message += " (" + place->str() + ")";
+  return message;
 }
 
 Range CompileMessages::placeOf(StringRef place) {

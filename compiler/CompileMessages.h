@@ -1,6 +1,7 @@
 //===- CompileMessages.h - errors, warnings and remarks of a compile -*- C++ -*-===//
 #pragma once
 
+#include "compiler/OtherSources.h"
 #include "frontend/syntax/Diagnostics.h"
 #include "ir/spmd/Location.h"
 
@@ -39,9 +40,12 @@ struct CompileMessages {
 
 private:
   Range rangeOf(const SourcePosition &first, const SourcePosition &last);
+  /// The message, with the place if no source shows it.
+  std::string messageAt(mlir::Location loc, std::string message);
   void noteCalls(Diagnostic &error, mlir::Location loc);
 
   const Source *source = nullptr;
+  OtherSources otherSources;
 };
 
 } // namespace spmdc

@@ -43,7 +43,7 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
 struct Compiler::State : CompileMessages {
   State(std::string fileName, std::string text, CompileOptions options)
       : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
-        importer(importerOf(this->fileName)), context(registry(), MLIRContext::Threading::DISABLED),
+        importer(importerOf(this->fileName, this->text)), context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
     if (this->options.cache) // Before the code below changes options: the key covers the options as given.
       cacheKey = compileKey(this->fileName, this->text, this->options);

@@ -2,6 +2,8 @@
 
 #include "compiler/Importer.h"
 
+#include "frontend/stablehlo/Import.h"
+
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -23,6 +25,14 @@ class LanguageImporter : public Importer {
   }
 };
 
+/// A program exported from JAX (docs/jax.md).
+class StablehloImporter : public Importer {
+  OwningOpRef<ModuleOp> import(llvm::StringRef text, llvm::StringRef fileName, const FrontendOptions &options,
+                               MLIRContext &context, Diagnostics &diagnostics) const override {
+    return importStablehlo(text, fileName, options, context, diagnostics);
+  }
+};
+
 /// IR of any stage, as `--emit` and `--dump-ir` write it.
 class IrImporter : public Importer {
   OwningOpRef<ModuleOp> import(llvm::StringRef text, llvm::StringRef fileName, const FrontendOptions &,
@@ -36,18 +46,13 @@ class IrImporter : public Importer {
 
 } // namespace
 
-const Importer &importerOf(llvm::StringRef fileName) {
+const Importer &importerOf(llvm::StringRef fileName, llvm::StringRef text) {
   static const LanguageImporter language;
   static const IrImporter ir;
-  struct Entry {
-    llvm::StringLiteral ending;
-    const Importer &importer;
-  };
-  static const Entry entries[] = {{".mlir", ir}};
-  for (const Entry &entry : entries)
-    if (fileName.ends_with(entry.ending))
-      return entry.importer;
-  return language;
+  static const StablehloImporter stablehlo;
+  if (!fileName.ends_with(".mlir"))
+    return language;
+  return isStablehlo(text) ? static_cast<const Importer &>(stablehlo) : ir;
 }
 
 } // namespace spmdc

@@ -32,7 +32,8 @@ public:
   virtual bool readsOperations() const { return false; }
 };
 
-/// The importer of the file. Every name has one: a name without a known ending is a program of the array language.
-const Importer &importerOf(llvm::StringRef fileName);
+/// The importer of the file. Every name has one: a name without a known ending is a program of the array language. A
+/// `.mlir` file is IR of this compiler, or a program exported from JAX; the text tells them apart.
+const Importer &importerOf(llvm::StringRef fileName, llvm::StringRef text);
 
 } // namespace spmdc

@@ -2,7 +2,12 @@
 
 #include "compiler/explain/AnnotatedProgram.h"
 
+#include "frontend/stablehlo/Import.h"
+#include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/syntax/Parser.h"
+
+#include <cctype>
+#include <utility>
 
 namespace spmdc {
 
@@ -11,18 +16,69 @@ AnnotatedProgram::AnnotatedProgram(std::string fileName, std::string text, const
   if (!source.getName().ends_with(".mlir")) {
     ast = parse(source, diagnostics);
     annotations = listAnnotations(*ast, entry);
+  } else if (isStablehlo(source.getText())) {
+    stablehlo::ShardingTexts texts = stablehlo::findShardings(source, entry);
+    for (auto &list : {texts.arguments, texts.constraints, texts.results})
+      for (const std::optional<Annotation> &annotation : list)
+        if (annotation)
+          annotations.push_back(*annotation);
   } else {
     ir = std::make_unique<IrAnnotations>(source, entry);
     annotations = ir->get();
   }
 }
 
+std::string_view AnnotatedProgram::lineOf(const std::string &location) const {
+  std::string_view line = source.lineOf(location);
+  return line.empty() ? otherSources.lineOf(location) : line;
+}
+
 AnnotationEdit AnnotatedProgram::spell(const AnnotationEdit &edit) const {
-  return ast ? edit : IrAnnotations::spell(edit);
+  return ast ? edit : ir ? IrAnnotations::spell(edit) : spellForJax(edit);
+}
+
+/// `('a', 'b')?` of an edit is the axes and whether the dimension is open.
+static AnnotatedDim readEditedDim(const AnnotatedDim &old, std::string_view text) {
+  AnnotatedDim dim = old;
+  dim.axes.clear();
+  dim.isOpen = text.find('?') != std::string_view::npos;
+  std::string name;
+  for (char letter : text.substr(0, text.find_first_of("?!"))) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) || letter == '_') {
+      name += letter;
+      continue;
+    }
+    if (!name.empty())
+      dim.axes.push_back(std::exchange(name, ""));
+  }
+  if (!name.empty() && name != "_")
+    dim.axes.push_back(name);
+  return dim;
+}
+
+AnnotationEdit AnnotatedProgram::spellForJax(AnnotationEdit edit) const {
+  for (const Annotation &annotation : annotations) {
+    std::vector<AnnotatedDim> dims = annotation.dims;
+    std::vector<DimEdit *> changed;
+    for (AnnotatedDim &dim : dims)
+      for (DimEdit &one : edit)
+        if (one.suffix == dim.suffix) {
+          dim = readEditedDim(dim, one.text);
+          one.text = stablehlo::writeShardyDim(dim.axes, dim.isOpen, dim.priority);
+          changed.push_back(&one);
+        }
+    for (DimEdit *one : changed) {
+      one->from = stablehlo::writePartitionSpec(annotation.dims);
+      one->to = stablehlo::writePartitionSpec(dims);
+      one->place = annotation.range.str();
+      one->label = annotation.label;
+    }
+  }
+  return edit;
 }
 
 std::string AnnotatedProgram::apply(const AnnotationEdit &edit) const {
-  return ast ? applyEdit(source.getText(), edit) : ir->apply(edit);
+  return ir ? ir->apply(edit) : applyEdit(source.getText(), edit);
 }
 
 std::string AnnotatedProgram::moved(const std::string &location, const AnnotationEdit &edit) const {
@@ -43,6 +99,8 @@ ForcingAnnotationText AnnotatedProgram::describe(const ForcingAnnotation &cause)
   for (const Annotation &annotation : annotations)
     if (annotation.range.str() == cause.annotationPlace && cause.dim < annotation.dims.size()) {
       const AnnotatedDim &dim = annotation.dims[cause.dim];
+      if (!ast && !ir)
+        return {cause, stablehlo::writePartitionSpec(annotation.dims), annotation.range.str()};
       return {cause, std::string(dim.whole.text()), dim.whole.str()};
     }
   return {cause, "", cause.annotationPlace};

@@ -1,6 +1,7 @@
 //===- AnnotatedProgram.h - a program and its annotations -------*- C++ -*-===//
 #pragma once
 
+#include "compiler/OtherSources.h"
 #include "compiler/explain/AnnotationEdits.h"
 #include "compiler/explain/IrAnnotations.h"
 
@@ -17,18 +18,24 @@ struct ForcingAnnotationText {
   std::string place;   ///< The dimension's source position if it is known, else the annotation's.
 };
 
-/// The text of a program (.spmd) or of IR (.mlir), with its annotations. Applies edits of annotations to the text.
+/// The text of a program (.spmd), of an exported program or of IR (.mlir), with its annotations. Applies edits of
+/// annotations to the text.
 class AnnotatedProgram {
 public:
   AnnotatedProgram(std::string fileName, std::string text, const std::string &entry);
 
   const std::string &getFileName() const { return source.getName(); }
-  const Source &getSource() const { return source; }
+  /// The line that a location names, without its indentation, in this text or in one that its locations name; empty if
+  /// there is none.
+  std::string_view lineOf(const std::string &location) const;
   const std::vector<Annotation> &getAnnotations() const { return annotations; }
-  /// Null for IR.
+  /// Null for IR and exported programs.
   const Ast *getAst() const { return ast.get(); }
+  /// Whether an edit moves the annotations behind it; edited IR keeps its locations.
+  bool isEditedInPlace() const { return !ir; }
 
-  /// The edit in the syntax of this text (the language's or the IR's).
+  /// The edit in the syntax of this text (the language's or the IR's). For an exported program, what is shown is JAX's
+  /// P(...), and what is replaced Shardy's text of a dimension.
   AnnotationEdit spell(const AnnotationEdit &edit) const;
   /// The text after an edit.
   std::string apply(const AnnotationEdit &edit) const;
@@ -40,9 +47,12 @@ public:
 private:
   Diagnostics diagnostics;
   const Source &source;
-  std::unique_ptr<Ast> ast;          ///< Null for IR.
-  std::unique_ptr<IrAnnotations> ir; ///< Null for a program.
+  AnnotationEdit spellForJax(AnnotationEdit edit) const;
+
+  std::unique_ptr<Ast> ast;          ///< Null for IR and exported programs.
+  std::unique_ptr<IrAnnotations> ir; ///< Null for programs.
   std::vector<Annotation> annotations;
+  mutable OtherSources otherSources;
 };
 
 } // namespace spmdc

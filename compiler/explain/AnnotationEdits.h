@@ -16,11 +16,12 @@ namespace spmdc {
 
 /// A new sharding for one dimension: `2048@b` becomes `2048@_`.
 struct DimEdit {
-  Range suffix;      ///< The text to replace.
-  std::string place; ///< `mlp.spmd:3:12`, where the dimension begins.
-  std::string from;  ///< `2048@b`; empty if the edit adds a type where the program has none.
-  std::string to;    ///< `2048@_`.
-  std::string text;  ///< The replacement of `suffix`.
+  Range suffix;           ///< The text to replace.
+  std::string place;      ///< `mlp.spmd:3:12`, where the dimension begins.
+  std::string from;       ///< `2048@b`; empty if the edit adds a type where the program has none.
+  std::string to;         ///< `2048@_`.
+  std::string text;       ///< The replacement of `suffix`.
+  std::string label = {}; ///< In an exported program, the parameter of jax.jit that says it: `in_shardings of x`.
 };
 
 /// Changes that are made together: of one dimension, of two between which an axis moves, or of all dimensions from

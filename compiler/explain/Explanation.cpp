@@ -33,11 +33,11 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
     for (const CollectiveReport &collective : function.collectives) {
       CollectiveExplanation &entry = explanation->collectives.emplace_back();
       entry.collective = &collective;
-      entry.sourceLine = program.getSource().lineOf(collective.location);
+      entry.sourceLine = program.lineOf(collective.location);
       std::set<std::string> shown = {lineOf(collective.location)};
       for (const std::string &place : collective.places)
         if (shown.insert(lineOf(place)).second)
-          entry.otherLines.emplace_back(place, program.getSource().lineOf(place));
+          entry.otherLines.emplace_back(place, program.lineOf(place));
       wanted.push_back({&collective, findForcedAxes(log, collective), findProvenance(log, collective), {}});
       // A cause is listed once, even if several paths lead from it to the collective.
       std::set<std::tuple<std::string, unsigned, std::string, bool>> described;

@@ -55,9 +55,12 @@ std::string causeText(const ForcingAnnotationText &entry) {
 
 std::string editText(const AnnotationEdit &edit) {
   std::string text;
+  std::set<std::string> said; // A P(...) of which two dimensions change is one change.
   for (const DimEdit &dim : edit)
-    text += (text.empty() ? "'" : " and '") + dim.to + "'" +
-            (dim.from.empty() ? "" : " instead of '" + dim.from + "'") + " at " + dim.place;
+    if (std::string one = "'" + dim.to + "'" + (dim.from.empty() ? "" : " instead of '" + dim.from + "'") +
+                          (dim.label.empty() ? " at " + dim.place : " in " + dim.label);
+        said.insert(one).second)
+      text += (text.empty() ? "" : " and ") + one;
   return text;
 }
 
@@ -131,8 +134,11 @@ Json totalsJson(const ProgramTotals &totals) {
 
 Json fixItJson(const FixIt &removal) {
   Json edits = Json::array();
-  for (const DimEdit &dim : removal.edit)
+  for (const DimEdit &dim : removal.edit) {
     edits.push_back({{"loc", dim.place}, {"from", dim.from}, {"to", dim.to}});
+    if (!dim.label.empty())
+      edits.back()["of"] = dim.label;
+  }
   Json json = {{"edits", std::move(edits)}};
   json.update(totalsJson(removal.totals));
   json["faster"] = removal.isFaster;

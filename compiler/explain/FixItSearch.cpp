@@ -210,8 +210,7 @@ void FixItSearch::removeAxes(WantedFixIt &wanted) {
       wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
       return;
     }
-    // The edit shifts the places of a program's annotations; edited IR keeps its locations.
-    if (program.getAst())
+    if (program.isEditedInPlace())
       changed =
           std::make_unique<AnnotatedProgram>(program.getFileName(), program.apply(edit), options.frontend.function);
     causes = findProvenance(outcome->log, *left);

@@ -1,5 +1,6 @@
 //===- EmitProgram.cpp - mesh, consts, and the entry ----------------------===//
 
+#include "frontend/MeshOverride.h"
 #include "frontend/emit/Emitter.h"
 #include "frontend/emit/FrameScope.h"
 #include "frontend/emit/Leaves.h"
@@ -173,8 +174,10 @@ void Emitter::evaluateMesh() {
         meshAxes.push_back({std::string(axis.name.text), isGood ? size.constant.i : 1});
     }
   }
-  if (!options.meshOverride.empty())
-    overrideMesh(meshAxes);
+  if (!options.meshOverride.empty()) {
+    overrideMesh(options, meshAxes, hasMesh ? program.meshes.front().range : Range(), diagnostics);
+    hasMesh = true;
+  }
   if (!program.meshes.empty())
     for (auto [axis, size] : llvm::zip(program.meshes.front().axes, meshAxes))
       note(axis.name.range, Value::ofConstant(Constant::ofInt(size.size), axis.name.range));
@@ -185,46 +188,6 @@ void Emitter::evaluateMesh() {
       diagnostics.error(where, "the mesh has more than 1048576 devices");
       return;
     }
-}
-
-/// `--mesh a=8,b=1`: replaces sizes, or declares the mesh if the program has none.
-void Emitter::overrideMesh(std::vector<spmd::MeshAxis> &axes) {
-  const Source &source = diagnostics.addSource(options.meshOption, options.meshOverride);
-  std::string_view text = source.getText();
-  bool declares = !hasMesh;
-  hasMesh = true;
-  std::map<std::string_view, Range> seen;
-  for (size_t begin = 0; begin <= text.size();) {
-    size_t end = std::min(text.find(',', begin), text.size());
-    std::string_view item = text.substr(begin, end - begin);
-    Range range{&source, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-    begin = end + 1;
-    size_t equal = item.find('=');
-    int64_t size = 0;
-    const char *digits = item.data() + std::min(equal + 1, item.size()), *itemEnd = item.data() + item.size();
-    auto [rest, error] = std::from_chars(digits, itemEnd, size);
-    if (equal == std::string_view::npos || equal == 0 || error != std::errc() || rest != itemEnd || size < 1) {
-      diagnostics.error(range, "expected NAME=SIZE with a positive size");
-      continue;
-    }
-    std::string name(item.substr(0, equal));
-    if (auto [first, isNew] = seen.emplace(item.substr(0, equal), range); !isNew) {
-      diagnostics.error(range, "axis '" + name + "' is named twice").note(first->second, "first here");
-      continue;
-    }
-    auto known = llvm::find_if(axes, [&](const spmd::MeshAxis &axis) { return axis.name == name; });
-    if (declares) {
-      axes.push_back({name, size});
-    } else if (known == axes.end()) {
-      std::string list;
-      for (const spmd::MeshAxis &axis : axes)
-        list += (list.empty() ? "" : ", ") + axis.name;
-      diagnostics.error(range, "unknown axis '" + name + "'; the mesh has " + list)
-          .note(program.meshes.front().range, "declared here");
-    } else {
-      known->size = size;
-    }
-  }
 }
 
 //===----------------------------------------------------------------------===//

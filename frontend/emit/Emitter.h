@@ -240,7 +240,6 @@ private:
   void declare();
   void noteBudget();
   void evaluateMesh();
-  void overrideMesh(std::vector<spmd::MeshAxis> &axes);
   void applySets();
   Value constant(const ConstDecl &decl);
   void emitEntry(const FnDecl &fn);

@@ -27,6 +27,8 @@ struct Annotation {
   bool isSignature = false; ///< Part of a parameter or a result of the entry.
   bool isParameter = false; ///< Part of a parameter of the entry.
   std::vector<AnnotatedDim> dims;
+  /// In an exported program, the parameter of jax.jit that says it: `in_shardings of x`.
+  std::string label = {};
 };
 
 /// Lists the annotations in text order.

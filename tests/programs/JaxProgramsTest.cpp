@@ -11,7 +11,6 @@
 
 #include "gtest/gtest.h"
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -19,25 +18,6 @@
 using namespace spmdc;
 
 namespace {
-
-/// Returns where two results differ by more than `tolerance` times the largest expected element; otherwise "".
-std::string compare(const Tensor &expected, const Tensor &actual, double tolerance) {
-  if (expected.shape != actual.shape || expected.elementType != actual.elementType)
-    return "another type";
-  double largest = 0;
-  for (const Scalar &element : expected.elements)
-    if (std::isfinite(element.f))
-      largest = std::max(largest, std::fabs(element.f));
-  for (size_t i = 0; i < expected.elements.size(); ++i) {
-    Scalar want = expected.elements[i], have = actual.elements[i];
-    bool isSame = want.i == have.i && (want.f == have.f || (std::isnan(want.f) && std::isnan(have.f)) ||
-                                       std::fabs(want.f - have.f) <= tolerance * largest);
-    if (!isSame)
-      return "element " + std::to_string(i) + " is " + std::to_string(have.f) + " or " + std::to_string(have.i) +
-             ", JAX has " + std::to_string(want.f) + " or " + std::to_string(want.i);
-  }
-  return "";
-}
 
 std::vector<std::string> listFiles() {
   std::vector<std::string> files;
@@ -74,7 +54,7 @@ TEST_P(JaxPrograms, Agree) {
     }
     ASSERT_EQ(results->size(), test["results"].size());
     for (auto [index, result] : llvm::enumerate(*results))
-      EXPECT_EQ(compare(readTensor(test["results"][index], context), result, test["tolerance"]), "")
+      EXPECT_EQ(compareWithJax(readTensor(test["results"][index], context), result, test["tolerance"]), "")
           << "result " << index;
   }
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/Target.h"
 #include "compiler/cache/CompileCache.h"
+#include "frontend/stablehlo/Import.h"
 #include "ir/spmd/DebugTrace.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/LocalGpu.h"
@@ -109,19 +110,32 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   return fileOption;
 }
 
+/// Whether the begin of a file is of a program exported from JAX.
+static bool isExportedFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string begin(size_t(1) << 20, '\0'); // Every export has an operation or attribute of its dialects by then.
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
+  return isStablehlo(begin);
+}
+
 bool CompileFlags::checkSource(std::ostream &messages) const {
   const CompileFlags defaults;
   bool isIr = file.ends_with(".mlir"), isArtifact = !isIr && isArtifactFile(file);
-  const char *ofSource = !mesh.empty()                   ? meshOption.c_str()
-                         : !sets.empty()                 ? "--set"
-                         : function != defaults.function ? "--fn"
-                                                         : nullptr;
+  bool isExported = isIr && isExportedFile(file);
+  const char *ofSource = !mesh.empty() && !isExported                   ? meshOption.c_str()
+                         : !sets.empty()                                ? "--set"
+                         : function != defaults.function && !isExported ? "--fn"
+                                                                        : nullptr;
   const char *ofCompiling = optimizationLevel != defaults.optimizationLevel ? "-O"
                             : target != defaults.target                     ? "--target"
                                                                             : nullptr;
   if ((isIr || isArtifact) && ofSource)
     messages << "spmdc: error: " << ofSource << " is for the source of a program (.spmd); '" << file << "' is "
-             << (isIr ? "IR" : "an artifact, compiled already") << "\n";
+             << (isExported ? "exported from JAX"
+                 : isIr     ? "IR"
+                            : "an artifact, compiled already")
+             << "\n";
   else if (isArtifact && ofCompiling)
     messages << "spmdc: error: " << ofCompiling << " is for a program; '" << file
              << "' is an artifact, compiled already\n";

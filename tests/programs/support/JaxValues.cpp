@@ -5,6 +5,9 @@
 #include "ir/spmd/SpmdTypes.h"
 #include "runtime/support/DType.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace spmdc {
 
 Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context) {
@@ -17,6 +20,24 @@ Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context) {
   for (Scalar &element : tensor.elements)
     element = roundTo(element, tensor.elementType); // Texts are the shortest that round to the value of the type.
   return tensor;
+}
+
+std::string compareWithJax(const Tensor &expected, const Tensor &actual, double tolerance) {
+  if (expected.shape != actual.shape || expected.elementType != actual.elementType)
+    return "another type";
+  double largest = 0;
+  for (const Scalar &element : expected.elements)
+    if (std::isfinite(element.f))
+      largest = std::max(largest, std::fabs(element.f));
+  for (size_t i = 0; i < expected.elements.size(); ++i) {
+    Scalar want = expected.elements[i], have = actual.elements[i];
+    bool isSame = want.i == have.i && (want.f == have.f || (std::isnan(want.f) && std::isnan(have.f)) ||
+                                       std::fabs(want.f - have.f) <= tolerance * largest);
+    if (!isSame)
+      return "element " + std::to_string(i) + " is " + std::to_string(have.f) + " or " + std::to_string(have.i) +
+             ", JAX has " + std::to_string(want.f) + " or " + std::to_string(want.i);
+  }
+  return "";
 }
 
 } // namespace spmdc

@@ -4,11 +4,15 @@
 #include "ir/interfaces/Tensor.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 namespace spmdc {
 
 /// Reads {"dtype": "f32", "shape": [2], "values": [1.5, "nan"]}: JSON has no NaN, no infinity and no -0.0, so they are
 /// strings.
 Tensor readTensor(const nlohmann::json &json, mlir::MLIRContext &context);
+
+/// Returns where two results differ by more than `tolerance` times the largest expected element; otherwise "".
+std::string compareWithJax(const Tensor &expected, const Tensor &actual, double tolerance);
 
 } // namespace spmdc

@@ -1,0 +1,52 @@
+//===- Evaluation.cpp - what a region computes ----------------------------===//
+
+#include "frontend/stablehlo/Evaluation.h"
+
+#include "ir/evaluate/GlobalEvaluator.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+/// Whether all operands of the region's operations are made in it.
+static bool isClosed(Region &body) {
+  return !body.walk([&](Operation *op) {
+                bool isInside = llvm::all_of(op->getOperands(),
+                                             [&](Value operand) { return body.isAncestor(operand.getParentRegion()); });
+                return isInside ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body, ArrayRef<Points> arguments) {
+  if (arguments.empty() || body.getNumArguments() != arguments.size() || !isClosed(body))
+    return failure();
+  MLIRContext *context = t.b.getContext();
+  // A region that is not of the expected form is no error of the program: the caller goes on to its other forms.
+  ScopedDiagnosticHandler silence(context, [](Diagnostic &) { return success(); });
+  OpBuilder builder(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder.getUnknownLoc());
+  builder.setInsertionPointToEnd(module->getBody());
+  auto size = static_cast<int64_t>(arguments.front().values.size());
+  SmallVector<Type> types;
+  SmallVector<Tensor> values;
+  for (const Points &points : arguments) {
+    types.push_back(ArrayType::get({size}, points.elementType));
+    Tensor &tensor = values.emplace_back(ArrayRef<int64_t>{size}, points.elementType);
+    tensor.elements = points.values;
+  }
+  auto function = builder.create<func::FuncOp>(builder.getUnknownLoc(), "region", builder.getFunctionType(types, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  Translation inner(t.source, builder, t.mesh);
+  Results results = inner.applyElementwise(body, llvm::to_vector_of<Value>(function.getArguments()));
+  if (failed(results))
+    return failure();
+  builder.create<func::ReturnOp>(builder.getUnknownLoc(), *results);
+  function.setType(
+      builder.getFunctionType(types, llvm::map_to_vector(*results, [](Value value) { return value.getType(); })));
+  return evaluateGlobal(function, values);
+}
+
+} // namespace spmdc::stablehlo

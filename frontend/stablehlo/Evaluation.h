@@ -1,0 +1,21 @@
+//===- Evaluation.h - what a region computes --------------------*- C++ -*-===//
+#pragma once
+
+#include "frontend/stablehlo/Translation.h"
+
+#include "ir/interfaces/Tensor.h"
+
+namespace spmdc::stablehlo {
+
+/// Values of one block argument.
+struct Points {
+  mlir::Type elementType;
+  std::vector<Scalar> values;
+};
+
+/// The results of a region of scalars for each tuple of values of its arguments, which are as many for each. Fails
+/// without a message if the region has operations that are not element-wise, or values from outside.
+mlir::FailureOr<llvm::SmallVector<Tensor>> evaluateElementwise(Translation &t, mlir::Region &body,
+                                                               llvm::ArrayRef<Points> arguments);
+
+} // namespace spmdc::stablehlo

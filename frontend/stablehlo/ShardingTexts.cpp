@@ -1,0 +1,197 @@
+//===- ShardingTexts.cpp - shardings in an exported text ------------------===//
+
+#include "frontend/stablehlo/ShardingTexts.h"
+
+#include <charconv>
+
+namespace spmdc::stablehlo {
+
+namespace {
+
+/// Walks over a text, and over strings in one step.
+class Scanner {
+public:
+  Scanner(const Source &source, size_t offset) : source(source), text(source.getText()), at(offset) {}
+
+  bool isAtEnd() const { return at >= text.size(); }
+  bool take(std::string_view word) {
+    if (!text.substr(at).starts_with(word))
+      return false;
+    at += word.size();
+    return true;
+  }
+  void skipSpaces() {
+    while (!isAtEnd() && (text[at] == ' ' || text[at] == '\n'))
+      ++at;
+  }
+  /// Takes one character, or a whole string.
+  void skip() {
+    if (text[at++] != '"')
+      return;
+    while (!isAtEnd() && text[at] != '"')
+      at += text[at] == '\\' ? 2 : 1;
+    at = std::min(at + 1, text.size());
+  }
+  std::optional<std::string> takeString() {
+    if (isAtEnd() || text[at] != '"')
+      return std::nullopt;
+    size_t begin = at + 1;
+    skip();
+    return std::string(text.substr(begin, at - 1 - begin));
+  }
+  Range rangeFrom(size_t begin) const { return {&source, static_cast<uint32_t>(begin), static_cast<uint32_t>(at)}; }
+
+  const Source &source;
+  std::string_view text;
+  size_t at;
+};
+
+/// `{"a", ?}p1`; nullopt for anything else.
+std::optional<AnnotatedDim> takeDim(Scanner &scanner) {
+  AnnotatedDim dim;
+  size_t begin = scanner.at;
+  dim.isOpen = false;
+  if (!scanner.take("{"))
+    return std::nullopt;
+  while (!scanner.take("}")) {
+    if (scanner.take("?"))
+      dim.isOpen = true;
+    else if (std::optional<std::string> axis = scanner.takeString())
+      dim.axes.push_back(std::move(*axis));
+    else
+      return std::nullopt;
+    scanner.take(", ");
+  }
+  if (scanner.take("p")) {
+    std::string_view digits = scanner.text.substr(scanner.at);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), dim.priority);
+    if (error != std::errc())
+      return std::nullopt;
+    scanner.at += static_cast<size_t>(end - digits.data());
+  }
+  dim.whole = dim.suffix = scanner.rangeFrom(begin);
+  return dim;
+}
+
+/// `<@mesh, [{"a"}, {}]...`.
+std::optional<Annotation> takeSharding(Scanner &scanner) {
+  Annotation annotation;
+  size_t begin = scanner.at;
+  size_t list = scanner.text.find(", [", begin);
+  if (!scanner.take("<@") || list == std::string_view::npos)
+    return std::nullopt;
+  scanner.at = list + 3;
+  while (!scanner.take("]")) {
+    std::optional<AnnotatedDim> dim = takeDim(scanner);
+    if (!dim)
+      return std::nullopt;
+    annotation.dims.push_back(std::move(*dim));
+    scanner.take(", ");
+  }
+  annotation.range = scanner.rangeFrom(begin);
+  annotation.isPartition = true;
+  return annotation.dims.empty() ? std::nullopt : std::optional(annotation);
+}
+
+/// JAX's path of the argument or result whose text begins at an offset: of its location, or of its `jax.result_info`.
+std::string pathIn(const Scanner &scanner, size_t begin) {
+  std::string_view text = scanner.text.substr(begin, scanner.at - begin);
+  for (std::string_view word : {"jax.result_info = \"", "loc(\""})
+    if (size_t found = text.find(word); found != std::string_view::npos) {
+      std::string_view path = text.substr(found + word.size());
+      return std::string(path.substr(0, path.find('"')));
+    }
+  return std::string(text.substr(0, text.find(':')));
+}
+
+/// The shardings of a list of arguments or results in parentheses.
+std::vector<std::optional<Annotation>> takeList(Scanner &scanner, bool isParameter) {
+  std::vector<std::optional<Annotation>> list(1);
+  int depth = 0;
+  size_t begin = scanner.at;
+  while (!scanner.isAtEnd()) {
+    char letter = scanner.text[scanner.at];
+    if (scanner.take("sdy.sharding = #sdy.sharding")) {
+      size_t sharding = scanner.at;
+      std::optional<Annotation> annotation = takeSharding(scanner);
+      if (!annotation) {
+        scanner.at = sharding;
+        continue;
+      }
+      ++depth; // The bracket that is still open.
+      annotation->isSignature = true;
+      annotation->isParameter = isParameter;
+      list.back() = std::move(annotation);
+      continue;
+    }
+    if (scanner.take("->"))
+      continue;
+    scanner.skip();
+    depth += letter == '(' || letter == '{' || letter == '[' || letter == '<';
+    depth -= letter == ')' || letter == '}' || letter == ']' || letter == '>';
+    bool isEnd = depth == 0 || (letter == ',' && depth == 1);
+    if (isEnd && list.back())
+      list.back()->label = (isParameter ? "in_shardings of " : "out_shardings of ") + pathIn(scanner, begin);
+    if (depth == 0)
+      break;
+    if (isEnd) {
+      list.emplace_back();
+      begin = scanner.at;
+    }
+  }
+  return list;
+}
+
+} // namespace
+
+ShardingTexts findShardings(const Source &source, std::string_view entry) {
+  ShardingTexts texts;
+  std::string_view text = source.getText();
+  std::string name = "@" + std::string(entry) + "(";
+  for (size_t line = text.find("func.func "); line != std::string_view::npos;
+       line = text.find("func.func ", line + 1)) {
+    size_t end = text.find('(', line), begin = text.find(name, line);
+    if (begin == std::string_view::npos || begin + name.size() - 1 != end)
+      continue;
+    Scanner scanner(source, end);
+    texts.arguments = takeList(scanner, /*isParameter=*/true);
+    if (scanner.take(" -> ") && scanner.text.substr(scanner.at).starts_with("("))
+      texts.results = takeList(scanner, /*isParameter=*/false);
+    break;
+  }
+  constexpr std::string_view kConstraint = "= sdy.sharding_constraint ";
+  for (size_t begin = text.find(kConstraint); begin != std::string_view::npos;
+       begin = text.find(kConstraint, begin + 1)) {
+    Scanner scanner(source, std::min(text.find('<', begin), text.size()));
+    texts.constraints.push_back(takeSharding(scanner));
+    if (texts.constraints.back())
+      texts.constraints.back()->label = "with_sharding_constraint";
+  }
+  return texts;
+}
+
+std::string writeShardyDim(const std::vector<std::string> &axes, bool isOpen, int64_t priority) {
+  std::string text;
+  for (const std::string &axis : axes)
+    text += (text.empty() ? "\"" : ", \"") + axis + "\"";
+  if (isOpen)
+    text += text.empty() ? "?" : ", ?";
+  return "{" + text + "}" + (priority >= 0 ? "p" + std::to_string(priority) : "");
+}
+
+std::string writePartitionSpec(const std::vector<AnnotatedDim> &dims) {
+  std::string text;
+  for (const AnnotatedDim &dim : dims) {
+    std::string entry;
+    for (const std::string &axis : dim.axes)
+      entry += (entry.empty() ? "'" : ", '") + axis + "'";
+    if (dim.axes.size() > 1)
+      entry = "(" + entry + ")";
+    else if (dim.axes.empty())
+      entry = dim.isOpen ? "P.UNCONSTRAINED" : "None";
+    text += (text.empty() ? "" : ", ") + entry;
+  }
+  return "P(" + text + ")";
+}
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,263 @@
+//===- TranslateControl.cpp - calls, loops, branches ----------------------===//
+//
+// A `while` that counts is a `for`: JAX writes scan and fori_loop as counters that are compared with a constant. A
+// carry that every iteration passes on is a value from outside instead. Costs, gradients' reductions and explain depend
+// on both.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/stablehlo/Translation.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+namespace {
+
+/// An integer that is known: a constant, or a carry that passes on a constant.
+std::optional<int64_t> constantOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto number = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!number || !number.isSplat() || number.getElementType().getIntOrFloatBitWidth() > 64)
+    return std::nullopt;
+  APInt bits = number.getSplatValue<APInt>();
+  return isUnsigned(number.getElementType()) ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue();
+}
+
+/// A loop with its carries taken apart.
+class Loop {
+public:
+  Loop(WhileOp op) : op(op), condition(op.getCond().front()), body(op.getBody().front()) {}
+
+  bool isValid() {
+    auto fits = [&](Block &block) { return llvm::equal(block.getArgumentTypes(), op.getOperandTypes()); };
+    return fits(condition) && fits(body) && llvm::equal(op.getResultTypes(), op.getOperandTypes()) &&
+           llvm::equal(body.getTerminator()->getOperandTypes(), op.getOperandTypes()) &&
+           condition.getTerminator()->getNumOperands() == 1;
+  }
+
+  /// Whether every iteration passes the carry on.
+  bool isPassedOn(unsigned carry) { return body.getTerminator()->getOperand(carry) == body.getArgument(carry); }
+
+  /// The constant that a value of a region has in each iteration.
+  std::optional<int64_t> constantIn(Value value) {
+    if (auto argument = llvm::dyn_cast<BlockArgument>(value); argument && isPassedOn(argument.getArgNumber()))
+      return constantOf(op.getOperand(argument.getArgNumber()));
+    return constantOf(value);
+  }
+
+  /// Finds the counter: compared with a constant, increased by a constant. False if the loop does not count.
+  bool findCounter() {
+    auto compare = condition.getTerminator()->getOperand(0).getDefiningOp<CompareOp>();
+    if (!compare || compare->getBlock() != &condition)
+      return false;
+    StringRef direction = compare.getComparisonDirection().getValue();
+    Value left = compare.getLhs(), right = compare.getRhs();
+    if (direction == "GT" || direction == "GE") {
+      std::swap(left, right);
+      direction = direction == "GT" ? "LT" : "LE";
+    }
+    auto argument = llvm::dyn_cast<BlockArgument>(left);
+    std::optional<int64_t> limit = constantIn(right);
+    if (!argument || argument.getOwner() != &condition || !limit || (direction != "LT" && direction != "LE"))
+      return false;
+    counter = argument.getArgNumber();
+    auto add = body.getTerminator()->getOperand(counter).getDefiningOp<AddOp>();
+    std::optional<int64_t> first = constantOf(op.getOperand(counter)), by;
+    if (add && add.getLhs() == body.getArgument(counter))
+      by = constantIn(add.getRhs());
+    else if (add && add.getRhs() == body.getArgument(counter))
+      by = constantIn(add.getLhs());
+    constexpr int64_t kMax = std::numeric_limits<int32_t>::max(); // array.for counts in i32.
+    if (!first || !by || *by < 1 || *by > kMax || *first < -kMax || *first > kMax || *limit < -kMax || *limit >= kMax)
+      return false;
+    start = *first;
+    step = *by;
+    int64_t end = *limit + (direction == "LE" ? 1 : 0);
+    count = end > start ? (end - start + step - 1) / step : 0;
+    return true;
+  }
+
+  WhileOp op;
+  Block &condition, &body;
+  unsigned counter = 0;
+  int64_t start = 0, step = 1, count = 0;
+};
+
+/// Sets the carries in a region of the new loop, and in the old one those that are passed on.
+void setCarries(Translation &t, Loop &loop, Block &old, ArrayRef<unsigned> carries, ValueRange arguments) {
+  for (unsigned i = 0; i < loop.op.getNumOperands(); ++i)
+    if (loop.isPassedOn(i))
+      t.set(old.getArgument(i), t.get(loop.op.getOperand(i)));
+  for (auto [carry, argument] : llvm::zip_equal(carries, arguments))
+    t.set(old.getArgument(carry), argument);
+}
+
+SmallVector<Location> locsOf(Translation &t, size_t count) { return SmallVector<Location>(count, t.loc); }
+
+/// The carries' next values.
+LogicalResult yieldCarries(Translation &t, Loop &loop, ArrayRef<unsigned> carries) {
+  Location loc = t.loc;
+  Results next = t.translate(loop.body);
+  if (failed(next))
+    return failure();
+  t.loc = loc;
+  t.create<YieldOp>(llvm::map_to_vector(carries, [&](unsigned carry) { return (*next)[carry]; }));
+  return success();
+}
+
+FailureOr<Operation *> countedLoop(Translation &t, Loop &loop, ArrayRef<unsigned> carries, ArrayRef<Type> types,
+                                   ArrayRef<Value> initials) {
+  auto op = t.create<ForOp>(types, 0, loop.count, initials);
+  SmallVector<Type> arguments{ArrayType::get({}, t.b.getI32Type())};
+  llvm::append_range(arguments, types);
+  Block &block = op.getBody().emplaceBlock();
+  block.addArguments(arguments, locsOf(t, arguments.size()));
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(&block);
+  setCarries(t, loop, loop.body, carries, block.getArguments().drop_front());
+  Value position = block.getArgument(0);
+  if (loop.step != 1)
+    position = t.create<spmdc::MultiplyOp>(position, t.splatLike(position, static_cast<double>(loop.step)));
+  if (loop.start != 0)
+    position = t.create<spmdc::AddOp>(position, t.splatLike(position, static_cast<double>(loop.start)));
+  Type type = Translation::typeOf(loop.op.getOperand(loop.counter).getType()).getElementType();
+  t.set(loop.body.getArgument(loop.counter), t.convert(position, type));
+  if (failed(yieldCarries(t, loop, carries)))
+    return failure();
+  return op.getOperation();
+}
+
+FailureOr<Operation *> conditionalLoop(Translation &t, Loop &loop, ArrayRef<unsigned> carries, ArrayRef<Type> types,
+                                       ArrayRef<Value> initials) {
+  auto op = t.create<spmdc::WhileOp>(types, initials);
+  Location loc = t.loc;
+  OpBuilder::InsertionGuard guard(t.b);
+  for (auto [region, old] : {std::pair(&op.getCondition(), &loop.condition), {&op.getBody(), &loop.body}}) {
+    Block &block = region->emplaceBlock();
+    block.addArguments(types, locsOf(t, types.size()));
+    t.b.setInsertionPointToStart(&block);
+    t.loc = loc;
+    setCarries(t, loop, *old, carries, block.getArguments());
+    if (old == &loop.body) {
+      if (failed(yieldCarries(t, loop, carries)))
+        return failure();
+      continue;
+    }
+    Results holds = t.translate(*old);
+    if (failed(holds))
+      return failure();
+    t.create<YieldOp>(*holds);
+  }
+  return op.getOperation();
+}
+
+Results whileLoop(Translation &t, WhileOp op) {
+  Loop loop(op);
+  if (!loop.isValid())
+    return refuse(op, "has regions that do not fit its operands");
+  bool counts = loop.findCounter();
+  SmallVector<unsigned> carries;
+  for (unsigned i = 0; i < op.getNumOperands(); ++i)
+    if (!loop.isPassedOn(i) && !(counts && i == loop.counter))
+      carries.push_back(i);
+  SmallVector<Value> initials = llvm::map_to_vector(carries, [&](unsigned i) { return t.get(op.getOperand(i)); });
+  SmallVector<Type> types = llvm::map_to_vector(initials, [](Value value) -> Type { return plainTypeOf(value); });
+  Location loc = t.loc;
+  FailureOr<Operation *> made =
+      counts ? countedLoop(t, loop, carries, types, initials) : conditionalLoop(t, loop, carries, types, initials);
+  if (failed(made))
+    return failure();
+  t.loc = loc;
+  SmallVector<Value> results = t.get(op.getOperands());
+  for (auto [carry, result] : llvm::zip_equal(carries, (*made)->getResults()))
+    results[carry] = result;
+  if (counts)
+    results[loop.counter] =
+        t.splatLike(results[loop.counter], static_cast<double>(loop.start + loop.count * loop.step));
+  return results;
+}
+
+//===- Branches -----------------------------------------------------------===//
+
+/// The blocks of the branches, of which the last is taken by every other index.
+Results chooseBranch(Translation &t, Operation *op, Value index, ArrayRef<Block *> branches, int64_t number = 0) {
+  if (branches.size() == 1)
+    return t.translate(*branches.front());
+  Location loc = t.loc;
+  SmallVector<Type> types =
+      llvm::map_to_vector(op->getResultTypes(), [](Type type) -> Type { return Translation::typeOf(type); });
+  Value isFirst =
+      spmdc::typeOf(index).getElementType().isInteger(1)
+          ? index
+          : t.compare(index, spmdc::ComparisonDirection::eq, t.splatLike(index, static_cast<double>(number)));
+  auto made = t.create<spmdc::IfOp>(types, isFirst);
+  OpBuilder::InsertionGuard guard(t.b);
+  for (auto [region, rest] :
+       {std::pair(&made.getThenRegion(), branches.take_front()), {&made.getElseRegion(), branches.drop_front()}}) {
+    t.b.setInsertionPointToStart(&region->emplaceBlock());
+    t.loc = loc;
+    Results values = chooseBranch(t, op, index, rest, number + 1);
+    if (failed(values))
+      return failure();
+    t.loc = loc;
+    t.create<YieldOp>(*values);
+  }
+  return llvm::to_vector_of<Value>(made.getOutputs());
+}
+
+Results branch(Translation &t, Operation *op, Value index, ArrayRef<Block *> branches) {
+  for (Block *block : branches)
+    if (block->getNumArguments() || !llvm::equal(block->getTerminator()->getOperandTypes(), op->getResultTypes()))
+      return refuse(op, "has branches that do not fit its results");
+  if (!shapeOf(index).empty() || branches.empty())
+    return refuse(op, "chooses by an array, or has no branch");
+  return chooseBranch(t, op, index, branches);
+}
+
+Results ifOp(Translation &t, IfOp op) {
+  return branch(t, op, t.get(op.getPred()), {&op.getTrueBranch().front(), &op.getFalseBranch().front()});
+}
+
+Results caseOp(Translation &t, CaseOp op) {
+  SmallVector<Block *> branches = llvm::map_to_vector(op.getBranches(), [](Region &region) { return &region.front(); });
+  return branch(t, op, t.get(op.getIndex()), branches);
+}
+
+//===- Calls --------------------------------------------------------------===//
+
+Results call(Translation &t, func::CallOp op) { return t.call(op, op.getCallee(), t.get(op.getOperands())); }
+
+Results composite(Translation &t, CompositeOp op) { return t.call(op, op.getDecomposition(), t.get(op.getInputs())); }
+
+Results barrier(Translation &t, OptimizationBarrierOp op) {
+  return llvm::map_to_vector(t.get(op.getOperands()), [&](Value value) -> Value {
+    return t.create<spmdc::OptimizationBarrierOp>(value).getResult();
+  });
+}
+
+Results customCall(Translation &t, CustomCallOp op) {
+  if (op.getCallTargetName() == "Sharding" || op.getCallTargetName().starts_with("SPMD"))
+    return refuse(op, "'" + op.getCallTargetName() +
+                          "' is a sharding in the form of GSPMD; export with Shardy: "
+                          "jax.config.update('jax_use_shardy_partitioner', True)");
+  return refuse(op, "calls '" + op.getCallTargetName() +
+                        "', code of JAX's runtime that an export does not contain; "
+                        "compute it outside of the exported function");
+}
+
+} // namespace
+
+void addControlRules(Rules &rules) {
+  rules.addMany<WhileOp>(whileLoop);
+  rules.addMany<IfOp>(ifOp);
+  rules.addMany<CaseOp>(caseOp);
+  rules.addMany<func::CallOp>(call);
+  rules.addMany<CompositeOp>(composite);
+  rules.addMany<OptimizationBarrierOp>(barrier);
+  rules.addMany<CustomCallOp>(customCall);
+}
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,244 @@
+//===- TranslateElementwise.cpp - one element at a time -------------------===//
+
+#include "frontend/stablehlo/TotalOrder.h"
+
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+using One = FailureOr<Value>;
+
+namespace {
+
+template <typename From, typename To> One translateUnary(Translation &t, From op) {
+  return t.create<To>(t.get(op.getOperand())).getResult();
+}
+template <typename From, typename To> One translateBinary(Translation &t, From op) {
+  return t.create<To>(t.get(op.getLhs()), t.get(op.getRhs())).getResult();
+}
+
+Type elementOf(Value array) { return typeOf(array).getElementType(); }
+
+One convert(Translation &t, ConvertOp op) {
+  return t.convert(t.get(op.getOperand()), Translation::typeOf(op.getType()).getElementType());
+}
+
+One bitcast(Translation &t, BitcastConvertOp op) {
+  ArrayType from = spmdc::typeOf(t.get(op.getOperand()));
+  Type to = Translation::typeOf(op.getType()).getElementType();
+  if (from.getElementType().getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return refuse(op, "changes the width of elements, which is not supported; use types of the same width");
+  return t.create<spmdc::BitcastConvertOp>(from.withElementType(to).withoutSharding(), t.get(op.getOperand()))
+      .getResult();
+}
+
+One reshape(Translation &t, ReshapeOp op) {
+  ArrayType type = Translation::typeOf(op.getType());
+  if (type.getNumElements() != spmdc::typeOf(t.get(op.getOperand())).getNumElements())
+    return refuse(op, "changes the number of elements");
+  return t.reshape(t.get(op.getOperand()), type.getShape());
+}
+
+One isFinite(Translation &t, IsFiniteOp op) {
+  Value x = t.get(op.getOperand());
+  return t.create<spmdc::IsFiniteOp>(plainTypeOf(x).withElementType(t.b.getI1Type()), x).getResult();
+}
+
+/// Halves are rounded away from zero. Exact: the difference to the floor is exact for every float.
+One roundAwayFromZero(Translation &t, RoundNearestAfzOp op) {
+  Value x = t.get(op.getOperand());
+  Value size = t.create<spmdc::AbsOp>(x), low = t.create<spmdc::FloorOp>(size);
+  Value rest = t.create<spmdc::SubtractOp>(size, low);
+  Value isUp = t.compare(rest, ComparisonDirection::ge, t.splatLike(x, 0.5));
+  Value rounded = t.select(isUp, t.create<spmdc::AddOp>(low, t.splatLike(x, 1)), low);
+  Value isNegative = t.compare(x, ComparisonDirection::lt, t.splatLike(x, 0));
+  return t.select(isNegative, t.create<spmdc::NegateOp>(rounded), rounded);
+}
+
+/// The bits below the highest one are set, and the zeros counted.
+One countLeadingZeros(Translation &t, CountLeadingZerosOp op) {
+  Value x = t.get(op.getOperand());
+  int64_t bits = elementOf(x).getIntOrFloatBitWidth();
+  for (int64_t distance = 1; distance < bits; distance *= 2)
+    x = t.create<spmdc::OrOp>(x,
+                              t.create<spmdc::ShiftRightLogicalOp>(x, t.splatLike(x, static_cast<double>(distance))));
+  return t.create<spmdc::PopcntOp>(t.create<spmdc::NotOp>(x)).getResult();
+}
+
+One compare(Translation &t, CompareOp op) {
+  auto direction = symbolizeComparisonDirection(op.getComparisonDirection().getValue().lower());
+  if (!direction)
+    return refuse(op, "has no direction '" + op.getComparisonDirection().getValue() + "'");
+  Value x = t.get(op.getLhs()), y = t.get(op.getRhs());
+  bool isTotal = op.getCompareType() && op.getCompareType()->getValue() == "TOTALORDER";
+  if (isTotal && llvm::isa<FloatType>(elementOf(x))) {
+    x = toTotalOrder(t, x);
+    y = toTotalOrder(t, y);
+  }
+  if (Translation::isWide(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType())) {
+    // With its highest bit turned, an unsigned number orders as a signed one.
+    Value sign = t.create<spmdc::ShiftLeftOp>(t.splatLike(x, 1), t.splatLike(x, 63));
+    x = t.create<spmdc::XorOp>(x, sign);
+    y = t.create<spmdc::XorOp>(y, sign);
+  }
+  return t.compare(x, *direction, y);
+}
+
+One select(Translation &t, SelectOp op) {
+  return t.select(t.get(op.getPred()), t.get(op.getOnTrue()), t.get(op.getOnFalse()));
+}
+
+One clamp(Translation &t, ClampOp op) {
+  Value x = t.get(op.getOperand());
+  ArrayRef<int64_t> shape = shapeOf(x);
+  auto wide = [&](Value bound) {
+    Value array = t.get(bound);
+    return shapeOf(array).empty() ? t.broadcast(array, shape) : array;
+  };
+  Value low = wide(op.getMin()), high = wide(op.getMax());
+  return t.create<spmdc::ClampOp>(plainTypeOf(x), low, x, high).getResult();
+}
+
+/// Rounds to bf16 or f16 and back; other formats have no type here.
+One reducePrecision(Translation &t, ReducePrecisionOp op) {
+  Value x = t.get(op.getOperand());
+  Type type = elementOf(x);
+  auto floatType = llvm::cast<FloatType>(type);
+  unsigned exponent = op.getExponentBits(), mantissa = op.getMantissaBits();
+  auto holds = [&](FloatType format) {
+    unsigned fraction = format.getFPMantissaWidth() - 1;
+    return exponent == format.getWidth() - 1 - fraction && mantissa == fraction;
+  };
+  if (holds(floatType))
+    return x;
+  for (FloatType format : {FloatType(t.b.getBF16Type()), FloatType(t.b.getF16Type()), FloatType(t.b.getF32Type())})
+    if (holds(format) && format.getWidth() < floatType.getWidth())
+      return t.convert(t.convert(x, format), type);
+  return refuse(op, "rounds to " + Twine(exponent) + " bits of exponent and " + Twine(mantissa) +
+                        " of mantissa; bfloat16 (8, 7), float16 (5, 10) and float32 (8, 23) are supported");
+}
+
+//===- CHLO ---------------------------------------------------------------===//
+
+One square(Translation &t, chlo::SquareOp op) {
+  Value x = t.get(op.getOperand());
+  return t.create<spmdc::MultiplyOp>(x, x).getResult();
+}
+
+Value log1p(Translation &t, Value x) { return t.create<spmdc::Log1pOp>(x); }
+Value add(Translation &t, Value x, Value y) { return t.create<spmdc::AddOp>(x, y); }
+Value multiply(Translation &t, Value x, Value y) { return t.create<spmdc::MultiplyOp>(x, y); }
+
+/// From this size on, x^2 would overflow or 1 is lost beside it: asinh(x) = log(2) + log(x), and acosh alike.
+double largeOf(Type type) { return type.isF16() ? 200.0 : type.isF64() ? 1e100 : 1e18; }
+
+/// sign(x) log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))): no cancellation near zero.
+One asinh(Translation &t, chlo::AsinhOp op) {
+  Value x = t.get(op.getOperand()), size = t.create<spmdc::AbsOp>(x), one = t.splatLike(x, 1);
+  Value isLarge = t.compare(size, ComparisonDirection::gt, t.splatLike(x, largeOf(elementOf(x))));
+  Value safe = t.select(isLarge, one, size), squared = multiply(t, safe, safe);
+  Value root = t.create<spmdc::SqrtOp>(add(t, squared, one));
+  Value near = log1p(t, add(t, safe, t.create<spmdc::DivideOp>(squared, add(t, one, root))));
+  Value far = add(t, t.create<spmdc::LogOp>(size), t.splatLike(x, std::numbers::ln2));
+  Value result = t.select(isLarge, far, near);
+  Value isNegative = t.compare(x, ComparisonDirection::lt, t.splatLike(x, 0));
+  return t.select(isNegative, t.create<spmdc::NegateOp>(result), result);
+}
+
+/// log1p((x - 1) + sqrt((x - 1) (x + 1))); NaN below 1.
+One acosh(Translation &t, chlo::AcoshOp op) {
+  Value x = t.get(op.getOperand()), one = t.splatLike(x, 1);
+  Value isLarge = t.compare(x, ComparisonDirection::gt, t.splatLike(x, largeOf(elementOf(x))));
+  Value safe = t.select(isLarge, one, x), less = t.create<spmdc::SubtractOp>(safe, one);
+  Value near = log1p(t, add(t, less, t.create<spmdc::SqrtOp>(multiply(t, less, add(t, safe, one)))));
+  Value far = add(t, t.create<spmdc::LogOp>(x), t.splatLike(x, std::numbers::ln2));
+  return t.select(isLarge, far, near);
+}
+
+/// (log1p(x) - log1p(-x)) / 2.
+One atanh(Translation &t, chlo::AtanhOp op) {
+  Value x = t.get(op.getOperand());
+  Value difference = t.create<spmdc::SubtractOp>(log1p(t, x), log1p(t, t.create<spmdc::NegateOp>(x)));
+  return multiply(t, difference, t.splatLike(x, 0.5));
+}
+
+template <typename Op> One equalsInfinity(Translation &t, Op op) {
+  Value x = t.get(op.getOperand());
+  bool isNegative = std::is_same_v<Op, chlo::IsNegInfOp>;
+  if (std::is_same_v<Op, chlo::IsInfOp>)
+    x = t.create<spmdc::AbsOp>(x);
+  return t.compare(x, ComparisonDirection::eq, t.splatLike(x, isNegative ? -INFINITY : INFINITY));
+}
+
+/// Adds rules for pairs of operations that mean the same.
+template <typename From, typename To> void addUnary(Rules &rules) { rules.add<From>(translateUnary<From, To>); }
+template <typename From, typename To> void addBinary(Rules &rules) { rules.add<From>(translateBinary<From, To>); }
+
+} // namespace
+
+void addElementwiseRules(Rules &rules) {
+  addUnary<AbsOp, spmdc::AbsOp>(rules);
+  addUnary<CbrtOp, spmdc::CbrtOp>(rules);
+  addUnary<CeilOp, spmdc::CeilOp>(rules);
+  addUnary<CosineOp, spmdc::CosOp>(rules);
+  addUnary<ExponentialOp, spmdc::ExpOp>(rules);
+  addUnary<ExponentialMinusOneOp, spmdc::Expm1Op>(rules);
+  addUnary<FloorOp, spmdc::FloorOp>(rules);
+  addUnary<LogOp, spmdc::LogOp>(rules);
+  addUnary<LogPlusOneOp, spmdc::Log1pOp>(rules);
+  addUnary<LogisticOp, spmdc::LogisticOp>(rules);
+  addUnary<NegateOp, spmdc::NegateOp>(rules);
+  addUnary<NotOp, spmdc::NotOp>(rules);
+  addUnary<PopcntOp, spmdc::PopcntOp>(rules);
+  addUnary<RoundNearestEvenOp, spmdc::RoundNearestEvenOp>(rules);
+  addUnary<RsqrtOp, spmdc::RsqrtOp>(rules);
+  addUnary<SignOp, spmdc::SignOp>(rules);
+  addUnary<SineOp, spmdc::SinOp>(rules);
+  addUnary<SqrtOp, spmdc::SqrtOp>(rules);
+  addUnary<TanOp, spmdc::TanOp>(rules);
+  addUnary<TanhOp, spmdc::TanhOp>(rules);
+  addUnary<chlo::AcosOp, spmdc::AcosOp>(rules);
+  addUnary<chlo::AsinOp, spmdc::AsinOp>(rules);
+  addUnary<chlo::AtanOp, spmdc::AtanOp>(rules);
+  addUnary<chlo::CoshOp, spmdc::CoshOp>(rules);
+  addUnary<chlo::ErfOp, spmdc::ErfOp>(rules);
+  addUnary<chlo::ErfInvOp, spmdc::ErfInvOp>(rules);
+  addUnary<chlo::SinhOp, spmdc::SinhOp>(rules);
+  addUnary<chlo::TanOp, spmdc::TanOp>(rules);
+  addBinary<AddOp, spmdc::AddOp>(rules);
+  addBinary<AndOp, spmdc::AndOp>(rules);
+  addBinary<Atan2Op, spmdc::Atan2Op>(rules);
+  addBinary<DivideOp, spmdc::DivideOp>(rules);
+  addBinary<MaximumOp, spmdc::MaximumOp>(rules);
+  addBinary<MinimumOp, spmdc::MinimumOp>(rules);
+  addBinary<MultiplyOp, spmdc::MultiplyOp>(rules);
+  addBinary<OrOp, spmdc::OrOp>(rules);
+  addBinary<PowerOp, spmdc::PowerOp>(rules);
+  addBinary<ShiftLeftOp, spmdc::ShiftLeftOp>(rules);
+  addBinary<ShiftRightArithmeticOp, spmdc::ShiftRightArithmeticOp>(rules);
+  addBinary<ShiftRightLogicalOp, spmdc::ShiftRightLogicalOp>(rules);
+  addBinary<SubtractOp, spmdc::SubtractOp>(rules);
+  addBinary<XorOp, spmdc::XorOp>(rules);
+  rules.add<ConvertOp>(convert);
+  rules.add<BitcastConvertOp>(bitcast);
+  rules.add<ReshapeOp>(reshape);
+  rules.add<IsFiniteOp>(isFinite);
+  rules.add<RoundNearestAfzOp>(roundAwayFromZero);
+  rules.add<CountLeadingZerosOp>(countLeadingZeros);
+  rules.add<CompareOp>(compare);
+  rules.add<SelectOp>(select);
+  rules.add<ClampOp>(clamp);
+  rules.add<ReducePrecisionOp>(reducePrecision);
+  rules.add<chlo::SquareOp>(square);
+  rules.add<chlo::AsinhOp>(asinh);
+  rules.add<chlo::AcoshOp>(acosh);
+  rules.add<chlo::AtanhOp>(atanh);
+  rules.add<chlo::IsInfOp>(equalsInfinity<chlo::IsInfOp>);
+  rules.add<chlo::IsPosInfOp>(equalsInfinity<chlo::IsPosInfOp>);
+  rules.add<chlo::IsNegInfOp>(equalsInfinity<chlo::IsNegInfOp>);
+}
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,159 @@
+//===- TranslateManual.cpp - shard_map and annotations --------------------===//
+//
+// A manual computation is a region for one device (spmd.manual).
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/stablehlo/Translation.h"
+
+#include "ir/spmd/Location.h"
+#include "ir/spmd/VaryingAxes.h"
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+using One = FailureOr<Value>;
+
+namespace {
+
+int64_t sizeOf(const spmd::MeshShape &mesh, StringRef name) {
+  auto axis = llvm::find_if(mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == name; });
+  return axis == mesh.axes.end() ? 1 : axis->size;
+}
+
+//===- Regions ------------------------------------------------------------===//
+
+/// A sharding in a manual region's signature, and what is left of it in the region.
+struct Signature {
+  ArrayType global, local;
+};
+
+/// The axes of `own` divide the shape, and the others shard the parts.
+FailureOr<Signature> signatureOf(Translation &t, sdy::ManualComputationOp op, sdy::TensorShardingAttr annotation,
+                                 ArrayType global, ArrayType local, ArrayRef<std::string> own, bool hasAutomatic) {
+  FailureOr<ShardingAttr> sharding = t.shardingOf(op, annotation, global.getShape());
+  if (failed(sharding))
+    return failure();
+  SmallVector<DimShardingAttr> dims, inner;
+  for (auto [dim, part] : llvm::enumerate(sharding->getDims())) {
+    SmallVector<AxisRefAttr> rest;
+    int64_t shards = 1;
+    for (AxisRefAttr axis : part.getAxes()) {
+      if (!llvm::is_contained(own, axis.getName())) {
+        rest.push_back(axis);
+        continue;
+      }
+      if (!rest.empty())
+        return refuse(op, "shards a dimension over an axis of its own behind one that is not");
+      shards *= axis.isFullAxis() ? sizeOf(t.mesh, axis.getName()) : axis.getSize();
+    }
+    if (global.getDimSize(dim) % shards || global.getDimSize(dim) / shards != local.getDimSize(dim))
+      return refuse(op, "divides a dimension of " + Twine(global.getDimSize(dim)) + " elements over " + Twine(shards) +
+                            " devices, but its region has " + Twine(local.getDimSize(dim)));
+    dims.push_back(DimShardingAttr::get(t.b.getContext(), part.getAxes(), !hasAutomatic));
+    inner.push_back(DimShardingAttr::get(t.b.getContext(), rest, false));
+  }
+  return Signature{global.withSharding(ShardingAttr::get(t.b.getContext(), dims, {})),
+                   local.withSharding(ShardingAttr::get(t.b.getContext(), inner, {}))};
+}
+
+Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
+  SmallVector<std::string> own;
+  for (StringAttr axis : op.getManualAxes().getAxes()) {
+    if (llvm::none_of(t.mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == axis.getValue(); }) ||
+        llvm::is_contained(t.manualAxes, axis.getValue()) || llvm::is_contained(own, axis.getValue()))
+      return refuse(op,
+                    "names the axis '" + axis.getValue() + "', which the mesh does not have or a region around has");
+    own.push_back(axis.str());
+  }
+  Block &body = op.getBody().front();
+  ArrayRef<sdy::TensorShardingAttr> ins = op.getInShardings().getShardings(),
+                                    outs = op.getOutShardings().getShardings();
+  if (ins.size() != op.getNumOperands() || outs.size() != op.getNumResults() ||
+      body.getNumArguments() != op.getNumOperands() || body.getTerminator()->getNumOperands() != op.getNumResults())
+    return refuse(op, "has another number of shardings than operands and results");
+  bool hasAutomatic = own.size() + t.manualAxes.size() != t.mesh.axes.size();
+  SmallVector<Value> inputs;
+  SmallVector<VaryingAxes::Axes> shardingAxes;
+  SmallVector<Type> locals;
+  for (auto [operand, annotation, argument] : llvm::zip_equal(op.getOperands(), ins, body.getArguments())) {
+    auto local = llvm::dyn_cast<RankedTensorType>(argument.getType());
+    Value array = t.get(operand);
+    if (!local || local.getRank() != static_cast<int64_t>(shapeOf(array).size()))
+      return refuse(op, "has an operand of another rank than its region");
+    FailureOr<Signature> signature =
+        signatureOf(t, op, annotation, plainTypeOf(array), Translation::typeOf(local), own, hasAutomatic);
+    if (failed(signature))
+      return failure();
+    inputs.push_back(signature->global.getSharding() ? t.create<ConstraintOp>(signature->global, array, false) : array);
+    locals.push_back(signature->local);
+    shardingAxes.push_back(VaryingAxes::getShardingAxes(signature->global));
+  }
+
+  Location loc = t.loc;
+  Region region;
+  Block &block = region.emplaceBlock();
+  block.addArguments(locals, SmallVector<Location>(locals.size(), loc));
+  for (auto [parameter, argument] : llvm::zip_equal(body.getArguments(), block.getArguments()))
+    t.set(parameter, argument);
+  SmallVector<Type> types;
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPointToStart(&block);
+    size_t around = t.manualAxes.size();
+    t.manualAxes.append(own);
+    Results results = t.translate(body);
+    t.manualAxes.truncate(around);
+    if (failed(results))
+      return failure();
+    t.loc = loc;
+    VaryingAxes varying(block, shardingAxes);
+    for (auto [result, value, annotation] : llvm::zip_equal(op.getResults(), *results, outs)) {
+      FailureOr<Signature> signature =
+          signatureOf(t, op, annotation, Translation::typeOf(result.getType()), plainTypeOf(value), own, hasAutomatic);
+      if (failed(signature))
+        return failure();
+      VaryingAxes::Axes named = VaryingAxes::getShardingAxes(signature->global);
+      for (const std::string &axis : varying.of(value))
+        if (llvm::is_contained(own, axis) && !named.count(axis))
+          return refuse(op, "has a result that differs along the axis '" + axis +
+                                "', which its out_specs leave out; reduce "
+                                "it with psum or pmean, or name the axis in out_specs");
+      types.push_back(signature->global);
+    }
+    t.create<ManualYieldOp>(*results);
+  }
+  AxesAttr named = own.size() == t.mesh.axes.size() ? AxesAttr() : t.axesOf(own);
+  auto manual = t.create<ManualOp>(types, inputs, named);
+  manual.getBody().takeBody(region);
+  return llvm::to_vector_of<Value>(manual.getOutputs());
+}
+
+//===- Annotations --------------------------------------------------------===//
+
+template <typename Op> One constraint(Translation &t, Op op) {
+  Value array = t.get(op.getInput());
+  FailureOr<ShardingAttr> sharding = t.shardingOf(op, op.getSharding(), shapeOf(array));
+  if (failed(sharding))
+    return failure();
+  if (auto place = t.shardingPlaces.find(op); place != t.shardingPlaces.end())
+    t.loc = getAnnotatedLoc(t.loc, place->second);
+  return t.constrain(array, *sharding);
+}
+
+Results shardingGroup(Translation &t, sdy::ShardingGroupOp op) {
+  t.create<spmdc::ShardingGroupOp>(t.get(op.getInput()), op.getGroupId());
+  return SmallVector<Value>();
+}
+
+} // namespace
+
+void addManualRules(Rules &rules) {
+  rules.addMany<sdy::ManualComputationOp>(manualComputation);
+  rules.add<sdy::ShardingConstraintOp>(constraint<sdy::ShardingConstraintOp>);
+  rules.add<sdy::ReshardOp>(constraint<sdy::ReshardOp>);
+  rules.addMany<sdy::ShardingGroupOp>(shardingGroup);
+}
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,214 @@
+//===- Translation.cpp - from StableHLO to array operations ---------------===//
+
+#include "frontend/stablehlo/Translation.h"
+
+#include "ir/spmd/Location.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+SmallVector<Value> Translation::get(ValueRange range) const {
+  return llvm::map_to_vector(range, [&](Value value) { return get(value); });
+}
+
+ArrayType Translation::typeOf(Type tensor) {
+  auto ranked = llvm::cast<RankedTensorType>(tensor);
+  Type element = ranked.getElementType();
+  return ArrayType::get(ranked.getShape(), isWide(element) ? IntegerType::get(element.getContext(), 64) : element);
+}
+
+bool Translation::isWide(Type element) { return element.isUnsignedInteger(64); }
+
+//===- Operations ---------------------------------------------------------===//
+
+Results Translation::translate(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(translate(&op)))
+      return failure();
+  return get(block.getTerminator()->getOperands());
+}
+
+/// Whether an operation does the same with u64 as with i64, or has a translation for u64.
+static bool isSignAgnostic(Operation *op) {
+  if (auto convert = llvm::dyn_cast<ConvertOp>(op))
+    return llvm::isa<IntegerType>(llvm::cast<RankedTensorType>(convert.getType()).getElementType());
+  return isa<AddOp, AndOp, BroadcastInDimOp, CaseOp, CompareOp, CompositeOp, ConcatenateOp, CountLeadingZerosOp,
+             DynamicSliceOp, DynamicUpdateSliceOp, func::CallOp, GatherOp, IfOp, MultiplyOp, NotOp,
+             OptimizationBarrierOp, OrOp, PadOp, PopcntOp, ReshapeOp, ReturnOp, ReverseOp, SelectOp, ShiftLeftOp,
+             ShiftRightLogicalOp, SliceOp, SubtractOp, TransposeOp, WhileOp, XorOp>(op);
+}
+
+LogicalResult Translation::translate(Operation *op) {
+  bool hasWide = llvm::any_of(op->getOperandTypes(), [](Type type) { return isWide(getElementTypeOrSelf(type)); });
+  if (hasWide && !isSignAgnostic(op))
+    return refuse(op, "takes u64, whose sign would matter; use u32 or i64");
+  loc = locOf(op);
+  const Rules::Rule *rule = Rules::get().find(op->getName().getStringRef());
+  if (!rule)
+    return refuse(op, "has no translation yet; write it with other operations of jax.numpy or jax.lax");
+  Results results = (*rule)(*this, op);
+  if (failed(results))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(op->getResults(), *results)) {
+    if (!elementwiseShape && shapeOf(result) != llvm::cast<RankedTensorType>(value.getType()).getShape())
+      return refuse(op, "has the result ") << value.getType() << ", but its operands give " << typeOf(result).str();
+    set(value, result);
+  }
+  return constrainResults(op);
+}
+
+/// The shardings that an operation carries as an attribute.
+LogicalResult Translation::constrainResults(Operation *op) {
+  Attribute attribute = op->getAttr("sdy.sharding");
+  if (!attribute || elementwiseShape)
+    return success();
+  auto shardings = llvm::dyn_cast<sdy::TensorShardingsAttr>(attribute);
+  if (!shardings || shardings.getShardings().size() != op->getNumResults())
+    return refuse(op, "has no sharding for each of its results");
+  for (auto [value, annotation] : llvm::zip_equal(op->getResults(), shardings.getShardings())) {
+    Value array = get(value);
+    FailureOr<ShardingAttr> sharding = shardingOf(op, annotation, shapeOf(array));
+    if (failed(sharding))
+      return failure();
+    set(value, constrain(array, *sharding));
+  }
+  return success();
+}
+
+Location Translation::locOf(Operation *op) const {
+  Location own = toArrayLoc(op->getLoc());
+  return getSourcePosition(own) ? own : callLoc;
+}
+
+Results Translation::call(Operation *op, StringRef name, ArrayRef<Value> arguments) {
+  auto function = source.lookupSymbol<func::FuncOp>(name);
+  if (!function || function.isExternal())
+    return refuse(op, "names the function '" + name + "', which the module does not define");
+  if (llvm::is_contained(calls, name))
+    return refuse(op, "calls '" + name + "', which calls itself");
+  Block &entry = function.getBody().front();
+  if (entry.getNumArguments() != arguments.size() || !llvm::hasSingleElement(function.getBody()))
+    return refuse(op, "has other operands than '" + name + "'");
+  for (auto [parameter, argument] : llvm::zip_equal(entry.getArguments(), arguments)) {
+    if (shapeOf(argument) != llvm::cast<RankedTensorType>(parameter.getType()).getShape())
+      return refuse(op, "has other operands than '" + name + "'");
+    set(parameter, argument);
+  }
+  Location around = callLoc;
+  callLoc = loc;
+  calls.push_back(name);
+  Results results = translate(entry);
+  calls.pop_back();
+  callLoc = around;
+  return results;
+}
+
+Results Translation::applyElementwise(Region &body, ArrayRef<Value> arguments) {
+  Block &block = body.front();
+  for (auto [parameter, argument] : llvm::zip_equal(block.getArguments(), arguments))
+    set(parameter, argument);
+  std::optional<SmallVector<int64_t>> around = std::move(elementwiseShape);
+  elementwiseShape.emplace(shapeOf(arguments.front()));
+  Results results = failure();
+  for (Operation &op : block.without_terminator()) {
+    if (auto constant = llvm::dyn_cast<ConstantOp>(op); constant && failed(translate(&op)))
+      return results;
+    else if (constant)
+      set(constant, broadcast(get(constant.getResult()), *elementwiseShape));
+    else if (failed(translate(&op)))
+      return results;
+  }
+  results = get(block.getTerminator()->getOperands());
+  elementwiseShape = std::move(around);
+  return results;
+}
+
+std::optional<ReductionKind> Translation::getReductionKind(Region &body) {
+  Block &block = body.front();
+  Operation *end = block.getTerminator();
+  if (block.getNumArguments() != 2 || end->getNumOperands() != 1)
+    return std::nullopt;
+  Value result = end->getOperand(0);
+  while (auto constraint = result.getDefiningOp<sdy::ShardingConstraintOp>()) // Of a scalar: it says nothing.
+    result = constraint.getInput();
+  Operation *combine = result.getDefiningOp();
+  return combine ? getReductionKind(combine, block.getArgument(0), block.getArgument(1)) : std::nullopt;
+}
+
+std::optional<ReductionKind> Translation::getReductionKind(Operation *combine, Value x, Value y) {
+  bool takesBoth = combine->getNumOperands() == 2 && combine->getNumResults() == 1 &&
+                   ((combine->getOperand(0) == x && combine->getOperand(1) == y) ||
+                    (combine->getOperand(0) == y && combine->getOperand(1) == x));
+  if (!takesBoth)
+    return std::nullopt;
+  bool isBool = llvm::cast<RankedTensorType>(x.getType()).getElementType().isInteger(1);
+  if (isa<AddOp>(combine))
+    return isBool ? ReductionKind::or_ : ReductionKind::sum;
+  if (isa<MultiplyOp>(combine))
+    return isBool ? ReductionKind::and_ : ReductionKind::prod;
+  if (isa<MaximumOp>(combine))
+    return isBool ? ReductionKind::or_ : ReductionKind::max;
+  if (isa<MinimumOp>(combine))
+    return isBool ? ReductionKind::and_ : ReductionKind::min;
+  if (isa<AndOp>(combine) && isBool)
+    return ReductionKind::and_;
+  if (isa<OrOp>(combine) && isBool)
+    return ReductionKind::or_;
+  return std::nullopt;
+}
+
+bool Translation::isIota(Value array, int64_t dim) {
+  if (auto broadcast = array.getDefiningOp<BroadcastInDimOp>()) {
+    ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
+    const int64_t *place = llvm::find(dims, dim);
+    return place != dims.end() && isIota(broadcast.getOperand(), place - dims.begin());
+  }
+  auto iota = array.getDefiningOp<IotaOp>();
+  return iota && static_cast<int64_t>(iota.getIotaDimension()) == dim;
+}
+
+//===- Rules --------------------------------------------------------------===//
+
+const Rules::Rule *Rules::find(StringRef name) const {
+  auto it = rules.find(name);
+  return it == rules.end() ? nullptr : &it->second;
+}
+
+const Rules &Rules::get() {
+  static const Rules all = [] {
+    Rules rules;
+    addElementwiseRules(rules);
+    addSpecialRules(rules);
+    addMovementRules(rules);
+    addContractionRules(rules);
+    addReductionRules(rules);
+    addWindowRules(rules);
+    addIndexRules(rules);
+    addScatterRules(rules);
+    addSortRules(rules);
+    addControlRules(rules);
+    addManualRules(rules);
+    addCollectiveRules(rules);
+    return rules;
+  }();
+  return all;
+}
+
+//===- Locations ----------------------------------------------------------===//
+
+Location toArrayLoc(Location loc) {
+  if (auto named = llvm::dyn_cast<NameLoc>(loc))
+    return toArrayLoc(named.getChildLoc());
+  if (auto site = llvm::dyn_cast<CallSiteLoc>(loc))
+    return CallSiteLoc::get(toArrayLoc(site.getCallee()), toArrayLoc(site.getCaller()));
+  auto fused = llvm::dyn_cast<FusedLoc>(loc);
+  if (!fused || fused.getMetadata()) // A range (Location.h) has metadata.
+    return loc;
+  return fuseLocs(loc.getContext(), llvm::map_to_vector(fused.getLocations(), toArrayLoc));
+}
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,62 @@
+//===- ExportedTest.cpp - exported programs give JAX's values -------------===//
+//
+// Each exported/NAME.mlir is a program as JAX exports it; NAME.json has arguments and JAX's results (make_exported.py).
+// Every program goes through every stage and runs on the devices of its mesh; padding is poison.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tests/programs/support/Case.h"
+#include "tests/programs/support/CompiledRun.h"
+#include "tests/programs/support/JaxValues.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+using namespace spmdc;
+
+namespace {
+
+const std::string kFolder = SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/exported/";
+
+std::string readText(const std::string &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> listPrograms() {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(kFolder))
+    if (entry.path().extension() == ".mlir")
+      names.push_back(entry.path().stem());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class Exported : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Exported, HasJaxValues) {
+  nlohmann::json test = nlohmann::json::parse(readText(kFolder + GetParam() + ".json"));
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  std::vector<Tensor> arguments;
+  for (const nlohmann::json &argument : test["arguments"])
+    arguments.push_back(readTensor(argument, context));
+  std::string error;
+  auto artifact =
+      compileText(GetParam() + ".mlir", readText(kFolder + GetParam() + ".mlir"), /*optimizationLevel=*/2, error);
+  ASSERT_TRUE(artifact) << error;
+  auto results = CompiledProgram(artifact).run(context, arguments, Poison::Nan, error);
+  ASSERT_TRUE(mlir::succeeded(results)) << error;
+  ASSERT_EQ(results->size(), test["results"].size());
+  for (auto [index, result] : llvm::enumerate(*results))
+    EXPECT_EQ(compareWithJax(readTensor(test["results"][index], context), result, test["tolerance"]), "")
+        << "result " << index;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Exported, ::testing::ValuesIn(listPrograms()),
+                         [](const auto &info) { return info.param; });
+
+} // namespace

@@ -1,0 +1,482 @@
+//===- RefusalsTest.cpp - messages about exported programs ----------------===//
+//
+// Each program is one that cannot be imported, with the message: the operation, the cause, and a remedy where one
+// exists.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/stablehlo/Import.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace spmdc;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// All messages of an import; empty if it succeeds.
+std::string importErrors(const std::string &text, const FrontendOptions &options = {}) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  std::string errors;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    errors += diagnostic.str() + "\n";
+    return mlir::success();
+  });
+  Diagnostics diagnostics;
+  auto module = importStablehlo(text, "f.mlir", options, context, diagnostics);
+  errors += diagnostics.str();
+  EXPECT_EQ(module.get() == nullptr, !errors.empty()) << errors;
+  return errors;
+}
+
+/// A program of one function with these lines; %x is f32[8], %y is f32[8, 4], %n is i32[].
+std::string program(const std::string &lines, const std::string &before = "") {
+  return before + "func.func @main(%x: tensor<8xf32>, %y: tensor<8x4xf32>, %n: tensor<i32>) -> tensor<8xf32> {\n" +
+         lines + "\nreturn %x : tensor<8xf32>\n}\n";
+}
+
+TEST(Refusals, AProgramIsImported) {
+  EXPECT_EQ(importErrors(program("%0 = stablehlo.add %x, %x : tensor<8xf32>")), "");
+}
+
+TEST(Refusals, TypesThatNoArrayHas) {
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xi16>")),
+              HasSubstr("'stablehlo.convert' has elements of type 'i16', which is not supported; use f64, f32, bf16, "
+                        "f16, i64, i32, i8, u32, u8 or bool"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @f(%x) : (tensor<8xf32>) -> vector<8xf32>")),
+              HasSubstr("has a value of type 'vector<8xf32>'; only arrays are supported"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f32>>")),
+              HasSubstr("has elements of type 'complex<f32>'"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<?xf32>")),
+              HasSubstr("has the dynamic shape 'tensor<?xf32>'; export with concrete shapes"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> "
+                                   "tensor<4294967296x4294967296xi32>")),
+              HasSubstr("has an array that is too large: "));
+  EXPECT_THAT(
+      importErrors("func.func @main(%x: tensor<8xui64>) -> tensor<8xui64> { \"stablehlo.return\"() : () -> () }"),
+      HasSubstr("has elements of type 'ui64'"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.iota dim = 0 : tensor<4xui64>\n"
+                                   "%1 = stablehlo.divide %0, %0 : tensor<4xui64>")),
+              HasSubstr("'stablehlo.divide' takes u64, whose sign would matter; use u32 or i64"));
+}
+
+TEST(Refusals, OperationsWithoutTranslation) {
+  EXPECT_THAT(
+      importErrors(program("%0 = stablehlo.replica_id : tensor<ui32>")),
+      HasSubstr(
+          "'stablehlo.replica_id' has no translation yet; write it with other operations of jax.numpy or jax.lax"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @lapack_spotrf(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("calls 'lapack_spotrf', code of JAX's runtime that an export does not contain; compute it "
+                        "outside of the exported function"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @Sharding(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("'Sharding' is a sharding in the form of GSPMD; export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.frobnicate %x : tensor<8xf32>")), HasSubstr("stablehlo.frobnicate"));
+}
+
+struct Wrong {
+  const char *lines, *message;
+};
+
+TEST(Refusals, ShapesThatDoNotFit) {
+  for (auto [lines, message] : std::vector<Wrong>{
+           {"%0 = stablehlo.reshape %x : (tensor<8xf32>) -> tensor<9xf32>", "changes the number of elements"},
+           {"%0 = stablehlo.transpose %y, dims = [0, 0] : (tensor<8x4xf32>) -> tensor<8x8xf32>",
+            "has no permutation of its operand's dimensions"},
+           {"%0 = stablehlo.transpose %y, dims = [1] : (tensor<8x4xf32>) -> tensor<4xf32>",
+            "has no permutation of its operand's dimensions"},
+           {"%0 = stablehlo.transpose %y, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "has the result 'tensor<8x4xf32>', but its operands give f32[4, 8]"},
+           {"%0 = stablehlo.reverse %y, dims = [2] : tensor<8x4xf32>", "names other dimensions than its operand has"},
+           {"%0 = stablehlo.broadcast_in_dim %x, dims = [7] : (tensor<8xf32>) -> tensor<8x4xf32>",
+            "names other dimensions than its types have"},
+           {"%0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<8x4xf32>",
+            "repeats a dimension of 8 elements to 4"},
+           {"%0 = stablehlo.slice %x [2:9] : (tensor<8xf32>) -> tensor<7xf32>", "takes 2 to 9 of 8 elements"},
+           {"%0 = stablehlo.slice %x [4:2] : (tensor<8xf32>) -> tensor<2xf32>", "takes 4 to 2 of 8 elements"},
+           {"%0 = stablehlo.slice %x [2:4, 0:1] : (tensor<8xf32>) -> tensor<2xf32>",
+            "has another number of ranges than its operand has dimensions"},
+           {"%0 = stablehlo.iota dim = 3 : tensor<8xf32>", "counts along a dimension that its result does not have"},
+           {"%0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<8xf32>, tensor<8x4xf32>) -> tensor<8xf32>",
+            "has operands of different shapes"},
+           {"%0 = stablehlo.concatenate %x, dim = 4 : (tensor<8xf32>) -> tensor<8xf32>",
+            "has no operands, or no such dimension"},
+           {"%0 = stablehlo.dynamic_slice %y, %n, sizes = [1, 1] : (tensor<8x4xf32>, tensor<i32>) -> tensor<1x1xf32>",
+            "has other starts or sizes than its operand has dimensions"},
+           {"%0 = stablehlo.dynamic_slice %x, %n, sizes = [9] : (tensor<8xf32>, tensor<i32>) -> tensor<9xf32>",
+            "has other starts or sizes than its operand has dimensions"},
+           {"%0 = stablehlo.dynamic_update_slice %x, %y, %n : (tensor<8xf32>, tensor<8x4xf32>, tensor<i32>) -> "
+            "tensor<8xf32>",
+            "has an update or starts that do not fit its operand"},
+           {"%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [1] : (tensor<8xf32>, tensor<8x4xf32>) -> "
+            "tensor<8xf32>",
+            "pairs dimensions of 8 and 4 elements"},
+           {"%0 = stablehlo.dot_general %x, %y, contracting_dims = [5] x [0] : (tensor<8xf32>, tensor<8x4xf32>) -> "
+            "tensor<4xf32>",
+            "names other dimensions than its operands have"},
+           {"%0 = stablehlo.dot_general %x, %y, contracting_dims = [0] x [0] : (tensor<8xf32>, tensor<8x4xf32>) -> "
+            "tensor<5xf32>",
+            "but its operands give f32[4]"},
+           {"%0 = stablehlo.reduce(%y init: %x) applies stablehlo.add across dimensions = [0] : (tensor<8x4xf32>, "
+            "tensor<8xf32>) -> tensor<4xf32>",
+            "has dimensions or a region that do not fit its operands"},
+           {"%0 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [2] : (tensor<8x4xf32>, "
+            "tensor<f32>) -> tensor<4xf32>",
+            "has dimensions or a region that do not fit its operands"},
+           {"%0 = stablehlo.reduce(%y init: %z) applies stablehlo.subtract across dimensions = [0] : (tensor<8x4xf32>, "
+            "tensor<f32>) -> tensor<4xf32>",
+            "combines elements by a region that is neither a sum, product, maximum, minimum, and, or, nor argmax or "
+            "argmin; write it as a loop (jax.lax.fori_loop) or by those"},
+           {"%0 = stablehlo.pad %x, %z, low = [1, 1], high = [0, 0], interior = [0, 0] : (tensor<8xf32>, tensor<f32>) "
+            "-> tensor<9xf32>",
+            "has other paddings than its operand has dimensions"},
+           {"%0 = stablehlo.pad %x, %z, low = [1], high = [0], interior = [-1] : (tensor<8xf32>, tensor<f32>) -> "
+            "tensor<9xf32>",
+            "has other paddings than its operand has dimensions"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} : "
+            "(tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "has layouts or window entries that do not fit its operands"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, f]x[i, i]->[b, f], window = {} : (tensor<8x4xf32>, "
+            "tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "has layouts or window entries that do not fit its operands"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {} : (tensor<8x4xf32>, "
+            "tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "has channels or groups that do not fit its operands"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [0]} "
+            ": (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "has a stride or dilation below 1"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {} : "
+            "(tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "has more than 4096 taps; write it as a product of Fourier transforms or of patches"},
+           {"%0 = stablehlo.reduce_precision %x, format = e4m3 : tensor<8xf32>",
+            "rounds to 4 bits of exponent and 3 of mantissa; bfloat16 (8, 7), float16 (5, 10) and float32 (8, 23) are "
+            "supported"},
+           {"%0 = stablehlo.bitcast_convert %x : (tensor<8xf32>) -> tensor<8xf64>",
+            "changes the width of elements, which is not supported; use types of the same width"},
+           {"%0 = stablehlo.compare XX, %x, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>",
+            "has no direction 'XX'"},
+           {"%0 = chlo.erfc %n : tensor<i32> -> tensor<i32>", "takes floats"},
+           {"%v, %i = chlo.top_k(%x, k = 9) : tensor<8xf32> -> (tensor<9xf32>, tensor<9xi32>)",
+            "takes more elements than its last dimension has"},
+           {"%0 = func.call @missing(%x) : (tensor<8xf32>) -> tensor<8xf32>", "'missing'"},
+           {"%0 = \"stablehlo.sort\"(%x) <{dimension = 1 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = "
+            "stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : "
+            "tensor<i1>\n}) : (tensor<8xf32>) -> tensor<8xf32>",
+            "sorts along a dimension that its operands do not have"},
+           {"%0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n^bb0(%a: tensor<f32>):\n%c = stablehlo.compare "
+            "LT, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n}) : "
+            "(tensor<8xf32>) -> tensor<8xf32>",
+            "has operands of different shapes, or a comparator that does not fit them"},
+           {"%0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%s = "
+            "stablehlo.sine %a : tensor<f32>\n%c = stablehlo.compare LT, %s, %b : (tensor<f32>, tensor<f32>) -> "
+            "tensor<i1>\nstablehlo.return %c : tensor<i1>\n}) : (tensor<8xf32>) -> tensor<8xf32>",
+            "has a comparator that is no order of its operands, one after the other; sort by jnp.sort, jnp.argsort or "
+            "jax.lax.sort"},
+           {"%0 = \"stablehlo.reduce_window\"(%x, %z) <{window_dimensions = array<i64: 2, 2>}> ({\n^bb0(%a: "
+            "tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %c : "
+            "tensor<f32>\n}) : (tensor<8xf32>, tensor<f32>) -> tensor<7xf32>",
+            "has several arrays, or a window that does not fit its operand; reduce one array at a time"},
+           {"%0 = \"stablehlo.reduce_window\"(%x, %z) <{window_dimensions = array<i64: 2>}> ({\n^bb0(%a: tensor<f32>, "
+            "%b: tensor<f32>):\n%c = stablehlo.subtract %a, %b : tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) : "
+            "(tensor<8xf32>, tensor<f32>) -> tensor<7xf32>",
+            "combines elements by a region that is neither a sum, product, maximum, minimum, and, nor or"},
+           {"%0 = \"stablehlo.case\"(%x) ({\nstablehlo.return %x : tensor<8xf32>\n}) : (tensor<8xf32>) -> "
+            "tensor<8xf32>",
+            "chooses by an array, or has no branch"},
+           {"%0 = \"stablehlo.case\"(%n) ({\nstablehlo.return %n : tensor<i32>\n}) : (tensor<i32>) -> tensor<8xf32>",
+            "has branches that do not fit its results"},
+           {"%0 = stablehlo.while(%c = %x) : tensor<8xf32> cond {\nstablehlo.return %c, %c : tensor<8xf32>, "
+            "tensor<8xf32>\n} do {\nstablehlo.return %c : tensor<8xf32>\n}",
+            "has regions that do not fit its operands"},
+       })
+    EXPECT_THAT(
+        importErrors(program(
+            std::string("%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                        "%w = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<1x8000x1xf32>\n") +
+            lines)),
+        HasSubstr(message))
+        << lines;
+}
+
+TEST(Refusals, CallsThatDoNotFit) {
+  EXPECT_THAT(importErrors(program(
+                  "%0 = stablehlo.composite \"f\" %x {decomposition = @missing} : (tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("names the function 'missing', which the module does not define"));
+  EXPECT_THAT(importErrors(program(
+                  "%0 = stablehlo.composite \"f\" %x {decomposition = @main} : (tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("has other operands than 'main'"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.constant dense_resource<blob> : tensor<8xf32>")),
+              HasSubstr("has no dense value in the text; export with the constants written out"));
+}
+
+/// A gather of rows of %y, whose indices are %i: i32[3, 1].
+std::string gather(const std::string &dims, const std::string &sizes, const std::string &indices = "%i") {
+  return importErrors(
+      program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%f = stablehlo.iota dim = 0 : tensor<3x1xf32>\n"
+              "%0 = \"stablehlo.gather\"(%y, " +
+              indices + ") <{dimension_numbers = #stablehlo.gather<" + dims + ">, slice_sizes = array<i64: " + sizes +
+              ">}> : (tensor<8x4xf32>, tensor<3x1x" + (indices == "%f" ? "f32" : "i32") + ">) -> tensor<3x4xf32>"));
+}
+
+TEST(Refusals, Gathers) {
+  std::string good = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1";
+  EXPECT_EQ(gather(good, "1, 4"), "");
+  EXPECT_THAT(gather(good, "1, 4", "%f"), HasSubstr("has indices that are not integers"));
+  std::string wrong = "has dimension numbers or slice sizes that do not fit its operands and its result";
+  EXPECT_THAT(gather(good, "2, 4"), HasSubstr(wrong));
+  EXPECT_THAT(gather(good, "1"), HasSubstr(wrong));
+  for (const char *dims :
+       {"offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [2], index_vector_dim = 1",
+        "offset_dims = [7], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
+        "offset_dims = [1], collapsed_slice_dims = [1], start_index_map = [0], index_vector_dim = 1",
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 5",
+        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1",
+        "offset_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], "
+        "index_vector_dim = 1"})
+    EXPECT_THAT(gather(dims, "1, 4"), HasSubstr(wrong)) << dims;
+  EXPECT_THAT(
+      importErrors(program(
+          "%n0 = stablehlo.slice %y [0:0, 0:4] : (tensor<8x4xf32>) -> tensor<0x4xf32>\n%i = stablehlo.iota dim = 0 : "
+          "tensor<3x1xi32>\n"
+          "%0 = \"stablehlo.gather\"(%n0, %i) <{dimension_numbers = #stablehlo.gather<" +
+          good + ">, slice_sizes = array<i64: 1, 4>}> : (tensor<0x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>")),
+      HasSubstr("takes windows from a dimension without elements"));
+}
+
+/// A scatter of rows into %y.
+std::string scatter(const std::string &dims, const std::string &combine, const std::string &returned = "%c") {
+  return importErrors(
+      program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3x4xf32>\n"
+              "%0 = \"stablehlo.scatter\"(%y, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<" +
+              dims + ">}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo." + combine +
+              " %a, %b : tensor<f32>\nstablehlo.return " + returned +
+              " : tensor<f32>\n}) : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>"));
+}
+
+TEST(Refusals, Scatters) {
+  std::string good =
+      "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1";
+  EXPECT_EQ(scatter(good, "add"), "");
+  EXPECT_EQ(scatter(good, "add", "%b"), "");
+  EXPECT_EQ(scatter(good, "maximum"), "");
+  EXPECT_THAT(scatter(good, "multiply"),
+              HasSubstr("combines by a region that is neither set, add, max nor min; use one of those, or segment the "
+                        "updates by jnp.sort and multiply them in a loop"));
+  EXPECT_THAT(scatter("update_window_dims = [7], inserted_window_dims = [1], scatter_dims_to_operand_dims = [0], "
+                      "index_vector_dim = 1",
+                      "add"),
+              HasSubstr("has dimension numbers or types that do not fit its operands"));
+  EXPECT_THAT(importErrors(program(
+                  "%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3x4xf32>\n"
+                  "%0:2 = \"stablehlo.scatter\"(%y, %y, %i, %u, %u) <{scatter_dimension_numbers = #stablehlo.scatter<" +
+                  good +
+                  ">}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):\nstablehlo.return "
+                  "%a, %b : tensor<f32>, "
+                  "tensor<f32>\n}) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>, "
+                  "tensor<3x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)")),
+              HasSubstr("updates several arrays at once, which is not supported; update one after the other"));
+}
+
+TEST(Refusals, Assembly) {
+  for (auto [lines, message] : std::vector<Wrong>{
+           {"%0 = stablehlo.add %x, %x : (tensor<8xf32>) -> tensor<8xf32>",
+            "the type has 1 operands and 1 results; expected 2 and 1"},
+           {"%0 = stablehlo.select %x, %x, %x : (tensor<8xf32>) -> tensor<8xf32>",
+            "select has three operands and one result"},
+           {"%0 = stablehlo.reduce_precision %x, format = m7 : tensor<8xf32>", "a format is written e8m7"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, 12]x[i, o]->[b, f], window = {} : (tensor<8x4xf32>, "
+            "tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "a position is 0 to 9"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, q]x[i, o]->[b, f], window = {} : (tensor<8x4xf32>, "
+            "tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "a dimension is b, f, i, o or a number"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {size = [1]} : "
+            "(tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "unknown entry 'size' of a window"},
+           {"%0 = stablehlo.convolution(%y, %y) dim_numbers = [b, f]x[i, o]->[b, f], window = {reverse = [maybe]} : "
+            "(tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "'true' or 'false' is expected here"},
+           {"%0 = stablehlo.dot_general %x, %x, reducing_dims = [0] x [0] : (tensor<8xf32>, tensor<8xf32>) -> "
+            "tensor<f32>",
+            "unknown entry 'reducing_dims' of dot_general"},
+           {"%0 = stablehlo.while(%c = %x) : tensor<8xf32>, tensor<8xf32> cond {\n} do {\n}",
+            "the loop carries 1 values, but names 2 types"},
+           {"%0 = stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, "
+            "tensor<i32>) -> i32",
+            "the result of reduce must be a ranked tensor"},
+           {"%0 = stablehlo.reduce(%x init: %n) applies stablehlo.sum across dimensions = [0] : (tensor<8xf32>, "
+            "tensor<i32>) -> tensor<i32>",
+            "'applies' names an operation of two elements, for one reduced array"},
+           {"%0 = stablehlo.reduce(%x init: %n) applies stablehlo.add across dimensions = [0] : (tensor<8xf32>, "
+            "tensor<i32>) -> (tensor<i32>, tensor<i32>)",
+            "reduce has 1 arrays, but 2 results"},
+           {"%0 = sdy.sharding_constraint %x <@mesh, [{?, \"a\"}]> : tensor<8xf32>", "'?' ends a dimension's axes"},
+           {"%0 = sdy.sharding_constraint %x <@mesh, [{\"a\"}q1]> : tensor<8xf32>",
+            "a priority is written p0, p1, ..."},
+           {"%0 = sdy.sharding_constraint %x <@mesh, [{\"a\"}], reduced={}> : tensor<8xf32>",
+            "'replicated' or 'unreduced' is expected here"},
+           {"%0 = \"stablehlo.gather\"(%y, %n) <{dimension_numbers = #stablehlo.gather<offsets = [1]>, slice_sizes = "
+            "array<i64: 1>}> : (tensor<8x4xf32>, tensor<i32>) -> tensor<1xf32>",
+            "unknown entry 'offsets'"},
+       })
+    EXPECT_THAT(importErrors(program(lines)), HasSubstr(message)) << lines;
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=0]>\n")),
+              HasSubstr("the size of an axis is at least 1"));
+}
+
+/// select_and_scatter of windows of two elements.
+std::string selectAndScatter(const std::string &attributes, const std::string &direction, const std::string &combine) {
+  return importErrors(program("%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                              "%s = stablehlo.slice %x [0:4] : (tensor<8xf32>) -> tensor<4xf32>\n"
+                              "%0 = \"stablehlo.select_and_scatter\"(%x, %s, %z) <{" +
+                              attributes + "}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.compare " +
+                              direction +
+                              ", %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : "
+                              "tensor<i1>\n}, {\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo." +
+                              combine +
+                              " %a, %b : tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) : (tensor<8xf32>, "
+                              "tensor<4xf32>, tensor<f32>) -> tensor<8xf32>"));
+}
+
+TEST(Refusals, SelectAndScatter) {
+  EXPECT_EQ(selectAndScatter("window_dimensions = array<i64: 2>, window_strides = array<i64: 2>", "GE", "add"), "");
+  EXPECT_THAT(selectAndScatter("window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 2>", "GE", "add"),
+              HasSubstr("has a window that does not fit its operand"));
+  EXPECT_THAT(selectAndScatter("window_dimensions = array<i64: 2>, window_strides = array<i64: 2>", "GE", "multiply"),
+              HasSubstr("is supported where a comparison selects and the scattered values are added, as in the "
+                        "gradient of jax.lax.reduce_window"));
+  EXPECT_THAT(selectAndScatter("window_dimensions = array<i64: 2>, window_strides = array<i64: 1>", "GE", "add"),
+              HasSubstr("has a source of another shape than its windows"));
+}
+
+TEST(Refusals, FunctionsThatCallThemselves) {
+  EXPECT_THAT(
+      importErrors("func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> { %0 = func.call @f(%x) : (tensor<8xf32>) "
+                   "-> tensor<8xf32>\nreturn %0 : tensor<8xf32> }\n" +
+                   program("%0 = func.call @f(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
+      HasSubstr("calls 'f', which calls itself"));
+}
+
+TEST(Refusals, AnotherEntry) {
+  FrontendOptions options;
+  options.function = "step";
+  EXPECT_THAT(importErrors(program(""), options),
+              HasSubstr("the program has no function 'step'; an export has one of the name 'main'"));
+}
+
+TEST(Refusals, Meshes) {
+  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
+  auto constraint = [&](const std::string &sharding) {
+    return importErrors(program("%0 = sdy.sharding_constraint %x " + sharding + " : tensor<8xf32>", mesh));
+  };
+  EXPECT_EQ(constraint("<@mesh, [{\"a\"}]>"), "");
+  EXPECT_EQ(constraint("<@mesh, [{\"a\":(2)2, ?}]>"), "");
+  EXPECT_THAT(constraint("<@mesh, [{\"z\"}]>"), HasSubstr("names the axis 'z', which the mesh does not have"));
+  EXPECT_THAT(constraint("<@mesh, [{\"a\"}, {}]>"), HasSubstr("has a sharding of 2 dimensions for an array of 1"));
+  EXPECT_THAT(constraint("<@mesh, [{\"a\":(1)3}]>"), HasSubstr("names the part a:(1)3 of an axis of size 4"));
+  EXPECT_THAT(
+      constraint("<@mesh, [{?}], replicated={\"a\"}>"),
+      HasSubstr("keeps an axis from its open dimensions ('replicated'), which is not supported; close the dimensions"));
+  EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"a\"}>"),
+              HasSubstr("has an unreduced sharding, which is not supported; reduce the value first"));
+  EXPECT_NE(constraint("<@mesh, [{\"a\", \"a\"}]>"), "");
+  EXPECT_THAT(importErrors(program("", mesh + "sdy.mesh @other = <[\"c\"=8]>\n")),
+              HasSubstr("is a second mesh of other axes; a program has one mesh"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2], device_ids=[1, 0]>\n")),
+              HasSubstr("orders its devices by 'device_ids', which is not supported; use a mesh of devices in order"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=1000000, \"b\"=1000000]>\n")),
+              HasSubstr("the mesh has more than 1048576 devices"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2, \"a\"=2]>\n")),
+              HasSubstr("has two axes of one name, or one without a name"));
+  EXPECT_THAT(importErrors("func.func @main(%x: tensor<8xf32> {mhlo.sharding = \"{replicated}\"}) -> tensor<8xf32> "
+                           "{\nreturn %x : tensor<8xf32>\n}"),
+              HasSubstr("has a sharding in the form of GSPMD (mhlo.sharding); export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+  EXPECT_THAT(importErrors("func.func private @main(tensor<8xf32>) -> tensor<8xf32> // stablehlo."),
+              HasSubstr("has no body of one block"));
+  EXPECT_THAT(importErrors(program(
+                  "%0 = stablehlo.add %x, %x {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : tensor<8xf32>", mesh)),
+              HasSubstr("has no sharding for each of its results"));
+  EXPECT_NE(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=0]>\n")), "");
+  EXPECT_EQ(importErrors(program("", "sdy.mesh @empty_mesh = <[]>\n" + mesh)), "");
+}
+
+TEST(Refusals, Regions) {
+  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
+  auto manual = [&](const std::string &in, const std::string &out, const std::string &axes, const std::string &local,
+                    const std::string &body, const std::string &yielded) {
+    std::string size = body.find("concatenate") != std::string::npos ? "8" : "2";
+    return importErrors(program("%0 = sdy.manual_computation(%x) in_shardings=[" + in + "] out_shardings=[" + out +
+                                    "] manual_axes={" + axes + "} (%s: tensor<" + local + "xf32>) {\n" + body +
+                                    "\nsdy.return " + yielded + " : tensor<" + size +
+                                    "xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+                                mesh));
+  };
+  std::string onA = "<@mesh, [{\"a\"}]>", both = "\"a\", \"b\"";
+  EXPECT_EQ(manual(onA, onA, both, "2", "", "%s"), "");
+  EXPECT_THAT(manual(onA, onA, both, "3", "%t = stablehlo.slice %s [0:2] : (tensor<3xf32>) -> tensor<2xf32>", "%t"),
+              HasSubstr("divides a dimension of 8 elements over 4 devices, but its region has 3"));
+  EXPECT_THAT(manual("<@mesh, [{\"z\"}]>", onA, both, "2", "", "%s"), HasSubstr("names the axis 'z'"));
+  EXPECT_THAT(manual(onA, onA, "\"z\"", "2", "", "%s"),
+              HasSubstr("names the axis 'z', which the mesh does not have or a region around has"));
+  EXPECT_THAT(manual("<@mesh, [{\"b\", \"a\"}]>", onA, "\"a\"", "2", "", "%s"),
+              HasSubstr("shards a dimension over an axis of its own behind one that is not"));
+  EXPECT_THAT(manual(onA, onA, both, "2x1", "%t = stablehlo.reshape %s : (tensor<2x1xf32>) -> tensor<2xf32>", "%t"),
+              HasSubstr("has an operand of another rank than its region"));
+  EXPECT_THAT(manual(onA, "<@mesh, [{}]>", both, "2",
+                     "%t = stablehlo.concatenate %s, %s, %s, %s, dim = 0 : (tensor<2xf32>, tensor<2xf32>, "
+                     "tensor<2xf32>, tensor<2xf32>) -> tensor<8xf32>",
+                     "%t"),
+              HasSubstr("has a result that differs along the axis 'a', which its out_specs leave out; reduce it with "
+                        "psum or pmean, or name the axis in out_specs"));
+  EXPECT_THAT(manual(onA + ", " + onA, onA, both, "2", "", "%s"),
+              HasSubstr("has another number of shardings than operands and results"));
+  EXPECT_THAT(manual(onA, "<@mesh, [{\"b\"}]>", both, "2", "", "%s"), HasSubstr("'sdy.manual_computation'"));
+  std::string groups = "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], "
+                       "[4, 6], [1, 3], [5, 7]]> : "
+                       "tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>";
+  EXPECT_THAT(manual(onA, onA, both, "2", groups, "%s"),
+              HasSubstr("has groups of devices (axis_index_groups) that are no axes of the mesh, which is not "
+                        "supported; split the axis of the mesh"));
+  auto collective = [&](const std::string &operation) { return manual(onA, onA, both, "2", operation, "%s"); };
+  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.subtract %a, %b : "
+                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
+  std::string all = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>",
+              types = ": (tensor<2xf32>) -> tensor<2xf32>";
+  EXPECT_THAT(collective("%r = \"stablehlo.all_reduce\"(%s) <{" + all + "}> " + region + types),
+              HasSubstr("combines by a region that is neither a sum, product, maximum, minimum, and, nor or"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 1 : i64, " + all + "}> " + types),
+              HasSubstr("gathers along a dimension that its operand does not have"));
+  EXPECT_THAT(
+      collective(
+          "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1xi64>}> " +
+          types),
+      HasSubstr("has no groups of devices"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_to_all\"(%s) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, "
+                         "split_count = 2 : i64, " +
+                         all + "}> " + types),
+              HasSubstr("exchanges along dimensions that its operand does not have"));
+  EXPECT_THAT(
+      collective(
+          "%r = \"stablehlo.collective_permute\"(%s) <{source_target_pairs = dense<[[0, 8]]> : tensor<1x2xi64>}> " +
+          types),
+      HasSubstr("names a device that the mesh does not have"));
+  std::string sum = region;
+  sum.replace(sum.find("subtract"), 8, "add");
+  EXPECT_THAT(
+      collective("%r = \"stablehlo.reduce_scatter\"(%s) <{scatter_dimension = 1 : i64, " + all + "}> " + sum + types),
+      HasSubstr("scatters along a dimension that its operand does not have"));
+  EXPECT_THAT(importErrors(program("%r = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = "
+                                   "dense<0> : tensor<1x1xi64>}> : "
+                                   "(tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("is not in a shard_map; name the devices by the axes of a mesh"));
+}
+
+TEST(Refusals, NotMlir) {
+  EXPECT_NE(importErrors("stablehlo. this is not MLIR"), "");
+  EXPECT_NE(importErrors("func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { stablehlo.return"), "");
+  EXPECT_NE(importErrors("func.func private @main(tensor<8xf32>) -> tensor<8xf32> // stablehlo."), "");
+}
+
+} // namespace

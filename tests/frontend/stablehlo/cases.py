@@ -1,0 +1,37 @@
+"""The list of exported programs, and what they are written with."""
+
+import dataclasses
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+
+CASES = []
+MESH = jax.make_mesh((4, 2), ("a", "b"), axis_types=(AxisType.Auto, AxisType.Auto))
+rng = np.random.default_rng(7)
+
+
+@dataclasses.dataclass
+class Case:
+    name: str
+    function: object
+    arguments: tuple
+    options: dict
+    tolerance: float
+
+
+def P(*axes):
+    return NamedSharding(MESH, PartitionSpec(*axes))
+
+
+def case(name, function, *arguments, tolerance=2e-6, **options):
+    """`tolerance` is relative to the largest element of a result; options are jax.jit's."""
+    CASES.append(Case(name, function, arguments, options, tolerance))
+
+
+def normal(*shape, dtype=np.float32):
+    return rng.normal(size=shape).astype(dtype)
+
+
+def integers(low, high, *shape, dtype=np.int32):
+    return rng.integers(low, high, size=shape).astype(dtype)

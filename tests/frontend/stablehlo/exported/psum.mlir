@@ -1,0 +1,52 @@
+#loc1 = loc("x")
+#loc4 = loc("shard_map")
+#loc6 = loc("psum_invariant")
+#loc11 = loc("shard_map:"(#loc4))
+#loc13 = loc("psum_invariant:"(#loc6))
+module @jit__lambda attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["a"=4, "b"=2]> {stablehlo.mesh = {axes = [{name = "a", size = 4 : i64}, {name = "b", size = 2 : i64}]}} loc(#loc)
+  func.func public @main(%arg0: tensor<8x16xf32> loc("x")) -> (tensor<2x16xf32> {jax.result_info = "result[0]"}, tensor<8x8xf32> {jax.result_info = "result[1]"}, tensor<2x8xf32> {jax.result_info = "result[2]"}) {
+    %0:3 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"a"}, {"b"}]>] out_shardings=[<@mesh, [{}, {"b"}]>, <@mesh, [{"a"}, {}]>, <@mesh, [{}, {}]>] manual_axes={"a", "b"} (%arg1: tensor<2x8xf32> loc("shard_map:"(#loc4))) {
+      %1 = "stablehlo.all_reduce"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({
+      ^bb0(%arg2: tensor<f32> loc("psum_invariant:"(#loc6)), %arg3: tensor<f32> loc("psum_invariant:"(#loc6))):
+        %4 = stablehlo.add %arg2, %arg3 : tensor<f32> loc(#loc24)
+        stablehlo.return %4 : tensor<f32> loc(#loc17)
+      }) : (tensor<2x8xf32>) -> tensor<2x8xf32> loc(#loc17)
+      %2 = "stablehlo.all_reduce"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>, use_global_device_ids}> ({
+      ^bb0(%arg2: tensor<f32> loc("psum_invariant:"(#loc6)), %arg3: tensor<f32> loc("psum_invariant:"(#loc6))):
+        %4 = stablehlo.add %arg2, %arg3 : tensor<f32> loc(#loc25)
+        stablehlo.return %4 : tensor<f32> loc(#loc19)
+      }) : (tensor<2x8xf32>) -> tensor<2x8xf32> loc(#loc19)
+      %3 = "stablehlo.all_reduce"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>, use_global_device_ids}> ({
+      ^bb0(%arg2: tensor<f32> loc("psum_invariant:"(#loc6)), %arg3: tensor<f32> loc("psum_invariant:"(#loc6))):
+        %4 = stablehlo.add %arg2, %arg3 : tensor<f32> loc(#loc26)
+        stablehlo.return %4 : tensor<f32> loc(#loc21)
+      }) : (tensor<2x8xf32>) -> tensor<2x8xf32> loc(#loc21)
+      sdy.return %1, %2, %3 : tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32> loc(#loc11)
+    } : (tensor<8x16xf32>) -> (tensor<2x16xf32>, tensor<8x8xf32>, tensor<2x8xf32>) loc(#loc23)
+    return %0#0, %0#1, %0#2 : tensor<2x16xf32>, tensor<8x8xf32>, tensor<2x8xf32> loc(#loc27)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("make_exported.py":53:18 to :47)
+#loc3 = loc("make_exported.py":64:4 to :10)
+#loc5 = loc("devices.py":22:31 to :47)
+#loc7 = loc("devices.py":22:49 to :65)
+#loc8 = loc("devices.py":22:67 to :90)
+#loc9 = loc("main"(#loc2))
+#loc10 = loc("<module>"(#loc3))
+#loc12 = loc("<lambda>"(#loc5))
+#loc14 = loc("<lambda>"(#loc7))
+#loc15 = loc("<lambda>"(#loc8))
+#loc16 = loc(callsite(#loc9 at #loc10))
+#loc17 = loc("psum_invariant"(#loc12))
+#loc18 = loc(callsite(#loc12 at #loc12))
+#loc19 = loc("psum_invariant"(#loc14))
+#loc20 = loc(callsite(#loc14 at #loc14))
+#loc21 = loc("psum_invariant"(#loc15))
+#loc22 = loc(callsite(#loc15 at #loc15))
+#loc23 = loc("jit(<lambda>)/shard_map"(#loc16))
+#loc24 = loc("add"(#loc18))
+#loc25 = loc("add"(#loc20))
+#loc26 = loc("add"(#loc22))
+#loc27 = loc("jit(<lambda>)"(#loc16))

@@ -1,0 +1,32 @@
+#loc1 = loc("x")
+#loc4 = loc("shard_map")
+#loc6 = loc("reduce_scatter")
+#loc9 = loc("shard_map:"(#loc4))
+#loc11 = loc("reduce_scatter:"(#loc6))
+module @jit__lambda attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["a"=4, "b"=2]> {stablehlo.mesh = {axes = [{name = "a", size = 4 : i64}, {name = "b", size = 2 : i64}]}} loc(#loc)
+  func.func public @main(%arg0: tensor<8x16xf32> loc("x")) -> (tensor<8x16xf32> {jax.result_info = "result"}) {
+    %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"a"}, {}]>] out_shardings=[<@mesh, [{"a"}, {"b"}]>] manual_axes={"a", "b"} (%arg1: tensor<2x16xf32> loc("shard_map:"(#loc4))) {
+      %1 = "stablehlo.reduce_scatter"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>, scatter_dimension = 1 : i64, use_global_device_ids}> ({
+      ^bb0(%arg2: tensor<f32> loc("reduce_scatter:"(#loc6)), %arg3: tensor<f32> loc("reduce_scatter:"(#loc6))):
+        %2 = stablehlo.add %arg2, %arg3 : tensor<f32> loc(#loc16)
+        stablehlo.return %2 : tensor<f32> loc(#loc13)
+      }) : (tensor<2x16xf32>) -> tensor<2x8xf32> loc(#loc13)
+      sdy.return %1 : tensor<2x8xf32> loc(#loc9)
+    } : (tensor<8x16xf32>) -> tensor<8x16xf32> loc(#loc15)
+    return %0 : tensor<8x16xf32> loc(#loc17)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("make_exported.py":53:18 to :47)
+#loc3 = loc("make_exported.py":64:4 to :10)
+#loc5 = loc("devices.py":25:41 to :98)
+#loc7 = loc("main"(#loc2))
+#loc8 = loc("<module>"(#loc3))
+#loc10 = loc("<lambda>"(#loc5))
+#loc12 = loc(callsite(#loc7 at #loc8))
+#loc13 = loc("reduce_scatter"(#loc10))
+#loc14 = loc(callsite(#loc10 at #loc10))
+#loc15 = loc("jit(<lambda>)/shard_map"(#loc12))
+#loc16 = loc("add"(#loc14))
+#loc17 = loc("jit(<lambda>)"(#loc12))

@@ -1,0 +1,64 @@
+"""Writes exported/*: programs as JAX exports them, with arguments and JAX's results.
+
+Run with JAX 0.10 in a virtual environment: python make_exported.py [NAME ...]
+NAME.mlir is `jax.jit(f).lower(...).as_text(debug_info=True)`; NAME.json has the arguments and results. A case with shardings
+is exported for a mesh a=4, b=2 of eight devices of the CPU, on which JAX computes its results.
+The programs are in programs/, a module for each kind; importing one adds its cases.
+"""
+
+import importlib
+import json
+import os
+import pathlib
+import re
+import sys
+
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+HERE = pathlib.Path(__file__).resolve().parent
+
+import jax
+import numpy as np
+
+import cases
+
+DTYPES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f16", "int64": "i64", "int32": "i32",
+          "int8": "i8", "uint32": "u32", "uint8": "u8", "bool": "bool"}
+
+
+def encode(x):
+    x = np.asarray(x)
+    dtype = DTYPES[x.dtype.name]
+    if dtype in ("f32", "f64", "bf16", "f16"):
+        # The shortest text that rounds to the same number; NaN, infinities and -0 as text, which JSON does not have.
+        number = lambda v: float(str(v)) if np.isfinite(v) and (v != 0 or not np.signbit(v)) else str(v)
+        values = [number(v) for v in x.ravel()]
+    else:
+        values = [int(v) for v in x.ravel()]
+    return {"dtype": dtype, "shape": list(x.shape), "values": values}
+
+
+def shorten_paths(text):
+    """Places without the folders of the machine that exported."""
+    return re.sub(r'loc\("/[^"]*/([^/"]+\.py)"', r'loc("\1"', text)
+
+
+def main():
+    for module in sorted((HERE / "programs").glob("*.py")):
+        importlib.import_module(f"programs.{module.stem}")
+    wanted = sys.argv[1:]
+    for case in cases.CASES:
+        if wanted and case.name not in wanted:
+            continue
+        jitted = jax.jit(case.function, **case.options)
+        lowered = jitted.lower(*case.arguments)
+        (HERE / "exported" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
+        results = jax.tree.leaves(jitted(*case.arguments))
+        (HERE / "exported" / f"{case.name}.json").write_text(json.dumps({
+            "arguments": [encode(x) for x in jax.tree.leaves(case.arguments)],
+            "results": [encode(x) for x in results],
+            "tolerance": case.tolerance}) + "\n")
+        print(case.name)
+
+
+if __name__ == "__main__":
+    main()
