@@ -10,18 +10,24 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-/// Whether all operands of the region's operations are made in it.
-static bool isClosed(Region &body) {
-  return !body.walk([&](Operation *op) {
-                bool isInside = llvm::all_of(op->getOperands(),
-                                             [&](Value operand) { return body.isAncestor(operand.getParentRegion()); });
-                return isInside ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+/// Whether the region is made of operations on scalars of its own. Loops and calls are excluded: what is evaluated
+/// while compiling must end.
+static bool isScalarCode(Region &body) {
+  auto isScalar = [](Type type) {
+    auto tensor = llvm::dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0;
+  };
+  return llvm::all_of(body.getArgumentTypes(), isScalar) && llvm::all_of(body.front(), [&](Operation &op) {
+           bool isSimple = op.getNumRegions() == 0 && !isa<func::CallOp, CompositeOp, CustomCallOp>(op);
+           return isSimple && llvm::all_of(op.getResultTypes(), isScalar) &&
+                  llvm::all_of(op.getOperands(), [&](Value operand) {
+                    return isScalar(operand.getType()) && operand.getParentRegion() == &body;
+                  });
+         });
 }
 
 FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body, ArrayRef<Points> arguments) {
-  if (arguments.empty() || body.getNumArguments() != arguments.size() || !isClosed(body))
+  if (arguments.empty() || body.getNumArguments() != arguments.size() || !isScalarCode(body))
     return failure();
   MLIRContext *context = t.b.getContext();
   // A region that is not of the expected form is no error of the program: the caller goes on to its other forms.

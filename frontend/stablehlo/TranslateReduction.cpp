@@ -116,7 +116,7 @@ bool choosesFirst(Translation &t, ReduceOp op, bool isMax) {
 /// argmax and argmin: an array and its positions. The value of the chosen element is read at its position.
 std::optional<SmallVector<Value>> argReduce(Translation &t, ReduceOp op) {
   if (op.getInputs().size() != 2 || op.getDimensions().size() != 1 ||
-      !Translation::isIota(op.getInputs()[1], op.getDimensions()[0]))
+      !Translation::isIota(t.get(op.getInputs()[1]), op.getDimensions()[0]))
     return std::nullopt;
   Value x = t.get(op.getInputs()[0]);
   int64_t dim = op.getDimensions()[0];

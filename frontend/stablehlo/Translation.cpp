@@ -53,8 +53,11 @@ LogicalResult Translation::translate(Operation *op) {
   Results results = (*rule)(*this, op);
   if (failed(results))
     return failure();
+  if (results->size() != op->getNumResults())
+    return refuse(op, "has ") << op->getNumResults() << " results, but its operands give " << results->size();
   for (auto [value, result] : llvm::zip_equal(op->getResults(), *results)) {
-    if (!elementwiseShape && shapeOf(result) != llvm::cast<RankedTensorType>(value.getType()).getShape())
+    ArrayType type = typeOf(value.getType());
+    if (elementwiseShape ? typeOf(result).getElementType() != type.getElementType() : plainTypeOf(result) != type)
       return refuse(op, "has the result ") << value.getType() << ", but its operands give " << typeOf(result).str();
     set(value, result);
   }
@@ -162,13 +165,16 @@ std::optional<ReductionKind> Translation::getReductionKind(Operation *combine, V
 }
 
 bool Translation::isIota(Value array, int64_t dim) {
-  if (auto broadcast = array.getDefiningOp<BroadcastInDimOp>()) {
-    ArrayRef<int64_t> dims = broadcast.getBroadcastDimensions();
-    const int64_t *place = llvm::find(dims, dim);
-    return place != dims.end() && isIota(broadcast.getOperand(), place - dims.begin());
+  while (auto broadcast = array.getDefiningOp<spmdc::BroadcastInDimOp>()) {
+    ArrayRef<int64_t> dims = broadcast.getDims();
+    int64_t size = shapeOf(array)[dim], place = llvm::find(dims, dim) - dims.begin();
+    array = broadcast.getOperand();
+    dim = place;
+    if (place == static_cast<int64_t>(dims.size()) || shapeOf(array)[place] != size)
+      return false;
   }
-  auto iota = array.getDefiningOp<IotaOp>();
-  return iota && static_cast<int64_t>(iota.getIotaDimension()) == dim;
+  auto iota = array.getDefiningOp<spmdc::IotaOp>();
+  return iota && static_cast<int64_t>(iota.getDim()) == dim;
 }
 
 //===- Rules --------------------------------------------------------------===//

@@ -91,7 +91,7 @@ public:
   static std::optional<ReductionKind> getReductionKind(mlir::Operation *combine, mlir::Value x, mlir::Value y);
   /// Whether a value of the source is a constant that leaves other operands of the reduction unchanged.
   static bool isNeutral(ReductionKind kind, mlir::Value init);
-  /// Whether a value of the source counts 0, 1, ... along the dimension.
+  /// Whether an array counts 0, 1, ... along the dimension.
   static bool isIota(mlir::Value array, int64_t dim);
   /// The results of an element-wise region for these arguments, one for each of its block arguments: the region's
   /// scalars become arrays of the arguments' shape.

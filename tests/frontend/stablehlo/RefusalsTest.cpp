@@ -158,21 +158,27 @@ TEST(Refusals, ShapesThatDoNotFit) {
             "has no direction 'XX'"},
            {"%0 = chlo.erfc %n : tensor<i32> -> tensor<i32>", "takes floats"},
            {"%v, %i = chlo.top_k(%x, k = 9) : tensor<8xf32> -> (tensor<9xf32>, tensor<9xi32>)",
-            "takes more elements than its last dimension has"},
+            "takes more elements than its last dimension has, or has results of other types"},
+           {"%b = stablehlo.broadcast_in_dim %z, dims = [] : (tensor<f32>) -> tensor<3000000000xf32>\n%v, %i = "
+            "chlo.top_k(%b, k = 9) : tensor<3000000000xf32> -> (tensor<9xf32>, tensor<9xi32>)",
+            "has positions that do not fit into its i32 indices; split the dimension"},
+           {"%0:2 = \"stablehlo.optimization_barrier\"(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)",
+            "has 2 results, but its operands give 1"},
            {"%0 = func.call @missing(%x) : (tensor<8xf32>) -> tensor<8xf32>", "'missing'"},
            {"%0 = \"stablehlo.sort\"(%x) <{dimension = 1 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = "
             "stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : "
             "tensor<i1>\n}) : (tensor<8xf32>) -> tensor<8xf32>",
-            "sorts along a dimension that its operands do not have"},
+            "has arrays of different shapes, or sorts along a dimension that they do not have"},
            {"%0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n^bb0(%a: tensor<f32>):\n%c = stablehlo.compare "
             "LT, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n}) : "
             "(tensor<8xf32>) -> tensor<8xf32>",
-            "has operands of different shapes, or a comparator that does not fit them"},
+            "has a comparator that is not an ascending or descending order by some of its arrays; use jax.lax.sort, "
+            "jnp.sort or jnp.lexsort"},
            {"%0 = \"stablehlo.sort\"(%x) <{dimension = 0 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%s = "
             "stablehlo.sine %a : tensor<f32>\n%c = stablehlo.compare LT, %s, %b : (tensor<f32>, tensor<f32>) -> "
             "tensor<i1>\nstablehlo.return %c : tensor<i1>\n}) : (tensor<8xf32>) -> tensor<8xf32>",
-            "has a comparator that is no order of its operands, one after the other; sort by jnp.sort, jnp.argsort or "
-            "jax.lax.sort"},
+            "has a comparator that is not an ascending or descending order by some of its arrays; use jax.lax.sort, "
+            "jnp.sort or jnp.lexsort"},
            {"%0 = \"stablehlo.reduce_window\"(%x, %z) <{window_dimensions = array<i64: 2, 2>}> ({\n^bb0(%a: "
             "tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : tensor<f32>\nstablehlo.return %c : "
             "tensor<f32>\n}) : (tensor<8xf32>, tensor<f32>) -> tensor<7xf32>",
@@ -260,13 +266,30 @@ TEST(Refusals, Scatters) {
   EXPECT_EQ(scatter(good, "add"), "");
   EXPECT_EQ(scatter(good, "add", "%b"), "");
   EXPECT_EQ(scatter(good, "maximum"), "");
-  EXPECT_THAT(scatter(good, "multiply"),
-              HasSubstr("combines by a region that is neither set, add, max nor min; use one of those, or segment the "
-                        "updates by jnp.sort and multiply them in a loop"));
+  EXPECT_THAT(
+      scatter(good, "multiply"),
+      HasSubstr("multiplies elements at indices that may repeat; if they differ, say so, as in x.at[i].multiply(y, "
+                "unique_indices=True)"));
+  EXPECT_THAT(
+      scatter(good, "power"),
+      HasSubstr("changes elements at indices that may repeat, by a region that is neither a sum, a maximum, a minimum "
+                "nor the update; if they differ, say so by unique_indices=True"));
+  EXPECT_EQ(scatter(good + ">, unique_indices = true, mark = #stablehlo.scatter<" + good, "power"), "");
+  EXPECT_THAT(
+      importErrors(
+          program("%i = stablehlo.iota dim = 0 : tensor<3xi32>\n%u = stablehlo.iota dim = 0 : tensor<2x8x4xf32>\n"
+                  "%j = stablehlo.iota dim = 0 : tensor<2x0xi32>\n"
+                  "%0 = \"stablehlo.scatter\"(%y, %j, %u) <{scatter_dimension_numbers = "
+                  "#stablehlo.scatter<update_window_dims = [1, 2], "
+                  "index_vector_dim = 1>}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
+                  "tensor<f32>\n"
+                  "stablehlo.return %c : tensor<f32>\n}) : (tensor<8x4xf32>, tensor<2x0xi32>, tensor<2x8x4xf32>) -> "
+                  "tensor<8x4xf32>")),
+      HasSubstr("updates the whole of its operand several times; combine the updates first, as in x + y.sum(0)"));
   EXPECT_THAT(scatter("update_window_dims = [7], inserted_window_dims = [1], scatter_dims_to_operand_dims = [0], "
                       "index_vector_dim = 1",
                       "add"),
-              HasSubstr("has dimension numbers or types that do not fit its operands"));
+              HasSubstr("has dimension numbers that do not fit its operands and updates"));
   EXPECT_THAT(importErrors(program(
                   "%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3x4xf32>\n"
                   "%0:2 = \"stablehlo.scatter\"(%y, %y, %i, %u, %u) <{scatter_dimension_numbers = #stablehlo.scatter<" +
@@ -275,7 +298,41 @@ TEST(Refusals, Scatters) {
                   "%a, %b : tensor<f32>, "
                   "tensor<f32>\n}) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>, "
                   "tensor<3x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)")),
-              HasSubstr("updates several arrays at once, which is not supported; update one after the other"));
+              HasSubstr("has several operands whose results depend on each other; scatter one array at a time"));
+}
+
+TEST(Refusals, ScattersOfOtherTypes) {
+  auto scatterOf = [](const std::string &operands, const std::string &region, const std::string &types) {
+    return importErrors(
+        program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3xf32>\n"
+                "%v = stablehlo.iota dim = 0 : tensor<3xi32>\n%0 = \"stablehlo.scatter\"(" +
+                operands +
+                ") <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], "
+                "scatter_dims_to_operand_dims = [0], "
+                "index_vector_dim = 1>, unique_indices = true}> ({\n" +
+                region + "\n}) : " + types));
+  };
+  std::string sum = "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
+                    "tensor<f32>\nstablehlo.return %c : tensor<f32>";
+  std::string three = "(tensor<8xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<8xf32>";
+  EXPECT_EQ(scatterOf("%x, %i, %u", sum, three), "");
+  EXPECT_THAT(scatterOf("%x, %i, %v", sum, "(tensor<8xf32>, tensor<3x1xi32>, tensor<3xi32>) -> tensor<8xf32>"),
+              HasSubstr("has updates, results or a region that do not fit its operands"));
+  EXPECT_THAT(scatterOf("%x, %i, %u",
+                        "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.convert %b : (tensor<f32>) -> "
+                        "tensor<i32>\nstablehlo.return %c : tensor<i32>",
+                        three),
+              HasSubstr("has a region whose result is not of the type of its operand"));
+  EXPECT_THAT(importErrors(
+                  program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3xf32>\n"
+                          "%0:2 = \"stablehlo.scatter\"(%x, %y, %i, %u, %u) <{scatter_dimension_numbers = "
+                          "#stablehlo.scatter<inserted_window_dims = [0], "
+                          "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n^bb0(%a: tensor<f32>, %b: "
+                          "tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):\n"
+                          "stablehlo.return %c, %d : tensor<f32>, tensor<f32>\n}) : (tensor<8xf32>, tensor<8x4xf32>, "
+                          "tensor<3x1xi32>, tensor<3xf32>, tensor<3xf32>) -> "
+                          "(tensor<8xf32>, tensor<8x4xf32>)")),
+              HasSubstr("has operands or updates of different shapes"));
 }
 
 TEST(Refusals, Assembly) {
