@@ -30,7 +30,11 @@ def encode(x):
     dtype = DTYPES[x.dtype.name]
     if dtype in ("f32", "f64", "bf16", "f16"):
         # The shortest text that rounds to the same number; NaN, infinities and -0 as text, which JSON does not have.
-        number = lambda v: float(str(v)) if np.isfinite(v) and (v != 0 or not np.signbit(v)) else str(v)
+        def number(v):
+            if np.isfinite(v) and (v != 0 or not np.signbit(v)):
+                return float(str(v))
+            return "-nan" if np.isnan(v) and np.signbit(v) else str(v)
+
         values = [number(v) for v in x.ravel()]
     else:
         values = [int(v) for v in x.ravel()]

@@ -1,0 +1,27 @@
+#loc1 = loc("x")
+#loc2 = loc("u")
+#loc6 = loc("scatter")
+#loc10 = loc("scatter:"(#loc6))
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<7x5xf32> loc("x"), %arg1: tensor<2x5xf32> loc("u")) -> (tensor<7x5xf32> {jax.result_info = "result"}) {
+    %c = stablehlo.constant dense<1> : tensor<i32> loc(#loc12)
+    %0 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<1xi32> loc(#loc14)
+    %1 = "stablehlo.scatter"(%arg0, %0, %arg1) <{indices_are_sorted = true, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [0]>, unique_indices = true}> ({
+    ^bb0(%arg2: tensor<f32> loc("scatter:"(#loc6)), %arg3: tensor<f32> loc("scatter:"(#loc6))):
+      stablehlo.return %arg3 : tensor<f32> loc(#loc15)
+    }) : (tensor<7x5xf32>, tensor<1xi32>, tensor<2x5xf32>) -> tensor<7x5xf32> loc(#loc15)
+    return %1 : tensor<7x5xf32> loc(#loc12)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc3 = loc("make_exported.py":53:18 to :47)
+#loc4 = loc("make_exported.py":64:4 to :10)
+#loc5 = loc("indices.py":68:32 to :48)
+#loc7 = loc("main"(#loc3))
+#loc8 = loc("<module>"(#loc4))
+#loc9 = loc("<lambda>"(#loc5))
+#loc11 = loc(callsite(#loc7 at #loc8))
+#loc12 = loc("jit(<lambda>)"(#loc11))
+#loc13 = loc(callsite(#loc9 at #loc11))
+#loc14 = loc("jit(<lambda>)/broadcast_in_dim"(#loc13))
+#loc15 = loc("jit(<lambda>)/scatter"(#loc13))

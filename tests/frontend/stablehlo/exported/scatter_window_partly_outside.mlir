@@ -1,0 +1,27 @@
+#loc1 = loc("x")
+#loc2 = loc("i")
+#loc3 = loc("u")
+#loc7 = loc("scatter-add")
+#loc11 = loc("scatter-add:"(#loc7))
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<7x5xf32> loc("x"), %arg1: tensor<3x1xi32> loc("i"), %arg2: tensor<3x3xf32> loc("u")) -> (tensor<7x5xf32> {jax.result_info = "result"}) {
+    %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%arg3: tensor<f32> loc("scatter-add:"(#loc7)), %arg4: tensor<f32> loc("scatter-add:"(#loc7))):
+      %1 = stablehlo.add %arg3, %arg4 : tensor<f32> loc(#loc16)
+      stablehlo.return %1 : tensor<f32> loc(#loc15)
+    }) : (tensor<7x5xf32>, tensor<3x1xi32>, tensor<3x3xf32>) -> tensor<7x5xf32> loc(#loc15)
+    return %0 : tensor<7x5xf32> loc(#loc14)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc4 = loc("indices.py":86:50 to :116)
+#loc5 = loc("make_exported.py":53:18 to :47)
+#loc6 = loc("make_exported.py":64:4 to :10)
+#loc8 = loc("<lambda>"(#loc4))
+#loc9 = loc("main"(#loc5))
+#loc10 = loc("<module>"(#loc6))
+#loc12 = loc(callsite(#loc9 at #loc10))
+#loc13 = loc(callsite(#loc8 at #loc12))
+#loc14 = loc("jit(<lambda>)"(#loc12))
+#loc15 = loc("jit(<lambda>)/scatter-add"(#loc13))
+#loc16 = loc("jit(<lambda>)/add"(#loc13))

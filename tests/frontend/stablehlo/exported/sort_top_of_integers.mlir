@@ -1,0 +1,18 @@
+#loc1 = loc("x")
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<3x9xi32> loc("x")) -> (tensor<3x3xi32> {jax.result_info = "result[0]"}, tensor<3x3xi32> {jax.result_info = "result[1]"}) {
+    %values, %indices = chlo.top_k(%arg0, k = 3) : tensor<3x9xi32> -> (tensor<3x3xi32>, tensor<3x3xi32>) loc(#loc11)
+    return %values, %indices : tensor<3x3xi32>, tensor<3x3xi32> loc(#loc10)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("indices.py":108:37 to :51)
+#loc3 = loc("make_exported.py":57:18 to :47)
+#loc4 = loc("make_exported.py":68:4 to :10)
+#loc5 = loc("<lambda>"(#loc2))
+#loc6 = loc("main"(#loc3))
+#loc7 = loc("<module>"(#loc4))
+#loc8 = loc(callsite(#loc6 at #loc7))
+#loc9 = loc(callsite(#loc5 at #loc8))
+#loc10 = loc("jit(<lambda>)"(#loc8))
+#loc11 = loc("jit(<lambda>)/top_k"(#loc9))

@@ -1,0 +1,31 @@
+#loc = loc(unknown)
+#loc1 = loc("x")
+#loc5 = loc("sort")
+#loc10 = loc("sort:"(#loc5))
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<9xui8> loc("x")) -> (tensor<9xui8> {jax.result_info = "result"}) {
+    %0 = call @sort(%arg0) : (tensor<9xui8>) -> tensor<9xui8> loc(#loc14)
+    return %0 : tensor<9xui8> loc(#loc13)
+  } loc(#loc)
+  func.func private @sort(%arg0: tensor<9xui8> loc(unknown)) -> tensor<9xui8> {
+    %0 = "stablehlo.sort"(%arg0) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%arg1: tensor<ui8> loc("sort:"(#loc5)), %arg2: tensor<ui8> loc("sort:"(#loc5))):
+      %1 = stablehlo.compare LT, %arg1, %arg2, UNSIGNED : (tensor<ui8>, tensor<ui8>) -> tensor<i1> loc(#loc6)
+      stablehlo.return %1 : tensor<i1> loc(#loc5)
+    }) : (tensor<9xui8>) -> tensor<9xui8> loc(#loc5)
+    return %0 : tensor<9xui8> loc(#loc)
+  } loc(#loc16)
+} loc(#loc)
+#loc2 = loc("indices.py":112:24 to :35)
+#loc3 = loc("make_exported.py":57:18 to :47)
+#loc4 = loc("make_exported.py":68:4 to :10)
+#loc6 = loc("lt_to")
+#loc7 = loc("<lambda>"(#loc2))
+#loc8 = loc("main"(#loc3))
+#loc9 = loc("<module>"(#loc4))
+#loc11 = loc(callsite(#loc8 at #loc9))
+#loc12 = loc(callsite(#loc7 at #loc11))
+#loc13 = loc("jit(<lambda>)"(#loc11))
+#loc14 = loc("jit(<lambda>)/jit(sort)"(#loc12))
+#loc15 = loc("jit(<lambda>)/jit"(#loc12))
+#loc16 = loc("jit:"(#loc15))
