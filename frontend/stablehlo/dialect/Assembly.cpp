@@ -62,6 +62,20 @@ void printSelectTypes(OpAsmPrinter &printer, Operation *, Type predicate, Type o
     printer.printFunctionalType(TypeRange{predicate, onTrue, onFalse}, TypeRange{result});
 }
 
+ParseResult parseComplexTypes(OpAsmParser &parser, Type &lhs, Type &rhs, Type &result) {
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseType(result))
+    return failure();
+  auto tensor = llvm::dyn_cast<RankedTensorType>(result);
+  auto complex = tensor ? llvm::dyn_cast<ComplexType>(tensor.getElementType()) : ComplexType();
+  if (!complex)
+    return parser.emitError(loc, "the result is a tensor of complex numbers");
+  lhs = rhs = RankedTensorType::get(tensor.getShape(), complex.getElementType());
+  return success();
+}
+
+void printComplexTypes(OpAsmPrinter &printer, Operation *, Type, Type, Type result) { printer << result; }
+
 ParseResult parsePairwiseTypes(OpAsmParser &parser, SmallVectorImpl<Type> &operands, SmallVectorImpl<Type> &results) {
   if (parser.parseTypeList(operands))
     return failure();

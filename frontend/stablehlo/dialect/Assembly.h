@@ -30,6 +30,10 @@ template <typename... Types> void printSameTypes(OpAsmPrinter &printer, Operatio
 ParseResult parseSelectTypes(OpAsmParser &parser, Type &predicate, Type &onTrue, Type &onFalse, Type &result);
 void printSelectTypes(OpAsmPrinter &printer, Operation *op, Type predicate, Type onTrue, Type onFalse, Type result);
 
+/// The type of a result of complex numbers, whose parts are the operands.
+ParseResult parseComplexTypes(OpAsmParser &parser, Type &lhs, Type &rhs, Type &result);
+void printComplexTypes(OpAsmPrinter &printer, Operation *op, Type lhs, Type rhs, Type result);
+
 /// One type for each operand and the result of its number.
 ParseResult parsePairwiseTypes(OpAsmParser &parser, llvm::SmallVectorImpl<Type> &operands,
                                llvm::SmallVectorImpl<Type> &results);

@@ -99,6 +99,20 @@ void ScatterDimsAttr::print(AsmPrinter &printer) const {
               "index_vector_dim", getIndexVectorDim());
 }
 
+Attribute OutputOperandAliasAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> outputs, operands;
+  int64_t index = 0;
+  Field fields[] = {
+      {"output_tuple_indices", &outputs}, {"operand_tuple_indices", &operands}, {"operand_index", nullptr, &index}};
+  return parseFields(parser, fields) ? Attribute() : get(parser.getContext(), outputs, index, operands);
+}
+
+void OutputOperandAliasAttr::print(AsmPrinter &printer) const {
+  printFields(printer,
+              {{"output_tuple_indices", getOutputTupleIndices()}, {"operand_tuple_indices", getOperandTupleIndices()}},
+              "operand_index", getOperandIndex());
+}
+
 //===- Attributes of one word: #stablehlo<precision DEFAULT> --------------===//
 
 template <typename Attr> static Attribute parseWord(AsmParser &parser) {
@@ -109,6 +123,10 @@ template <typename Attr> static Attribute parseWord(AsmParser &parser) {
 Attribute PrecisionAttr::parse(AsmParser &parser, Type) { return parseWord<PrecisionAttr>(parser); }
 Attribute ComparisonDirectionAttr::parse(AsmParser &parser, Type) { return parseWord<ComparisonDirectionAttr>(parser); }
 Attribute ComparisonTypeAttr::parse(AsmParser &parser, Type) { return parseWord<ComparisonTypeAttr>(parser); }
+Attribute FftTypeAttr::parse(AsmParser &parser, Type) { return parseWord<FftTypeAttr>(parser); }
+Attribute TransposeAttr::parse(AsmParser &parser, Type) { return parseWord<TransposeAttr>(parser); }
+void FftTypeAttr::print(AsmPrinter &printer) const { printer << " " << getValue(); }
+void TransposeAttr::print(AsmPrinter &printer) const { printer << " " << getValue(); }
 Attribute RngAlgorithmAttr::parse(AsmParser &parser, Type) { return parseWord<RngAlgorithmAttr>(parser); }
 void PrecisionAttr::print(AsmPrinter &printer) const { printer << " " << getValue(); }
 void ComparisonDirectionAttr::print(AsmPrinter &printer) const { printer << " " << getValue(); }

@@ -42,6 +42,12 @@ def Stablehlo_ScatterAttr : Stablehlo_StructAttr<"ScatterDims", "scatter"> {
                         ArrayRefParameter<"int64_t">:$scatterDimsToOperandDims, "int64_t":$indexVectorDim);
 }
 
+/// Of custom calls.
+def Stablehlo_OutputOperandAliasAttr : Stablehlo_StructAttr<"OutputOperandAlias", "output_operand_alias"> {
+  let parameters = (ins ArrayRefParameter<"int64_t">:$outputTupleIndices, "int64_t":$operandIndex,
+                        ArrayRefParameter<"int64_t">:$operandTupleIndices);
+}
+
 def Stablehlo_ChannelHandleAttr : Stablehlo_Attr<"ChannelHandle", "channel_handle"> {
   let parameters = (ins "int64_t":$handle, "int64_t":$type);
   let assemblyFormat = "`<` `handle` `=` $handle `,` `type` `=` $type `>`";
@@ -55,6 +61,8 @@ class Stablehlo_KeywordAttr<string cppName, string attrMnemonic> : Stablehlo_Att
 def Stablehlo_PrecisionAttr : Stablehlo_KeywordAttr<"Precision", "precision">;
 def Stablehlo_ComparisonDirectionAttr : Stablehlo_KeywordAttr<"ComparisonDirection", "comparison_direction">;
 def Stablehlo_ComparisonTypeAttr : Stablehlo_KeywordAttr<"ComparisonType", "comparison_type">;
+def Stablehlo_FftTypeAttr : Stablehlo_KeywordAttr<"FftType", "fft_type">;
+def Stablehlo_TransposeAttr : Stablehlo_KeywordAttr<"Transpose", "transpose">;
 def Stablehlo_RngAlgorithmAttr : Stablehlo_KeywordAttr<"RngAlgorithm", "rng_algorithm">;
 
 //===- Bases --------------------------------------------------------------===//
@@ -113,7 +121,10 @@ def Stablehlo_ReshapeOp : Stablehlo_UnaryOp<"reshape">;
 def Stablehlo_AddOp : Stablehlo_BinaryOp<"add">;
 def Stablehlo_AndOp : Stablehlo_BinaryOp<"and">;
 def Stablehlo_Atan2Op : Stablehlo_BinaryOp<"atan2">;
-def Stablehlo_ComplexOp : Stablehlo_BinaryOp<"complex">;
+def Stablehlo_ComplexOp : Stablehlo_OneResultOp<"complex"> {
+  let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<ComplexTypes>(type($lhs), type($rhs), type($result))";
+}
 def Stablehlo_DivideOp : Stablehlo_BinaryOp<"divide">;
 def Stablehlo_MaximumOp : Stablehlo_BinaryOp<"maximum">;
 def Stablehlo_MinimumOp : Stablehlo_BinaryOp<"minimum">;
@@ -337,6 +348,23 @@ def Stablehlo_CompositeOp : Stablehlo_Op<"composite"> {
                        FlatSymbolRefAttr:$decomposition, OptionalAttr<I32Attr>:$version);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = "$name $inputs attr-dict `:` functional-type(operands, results)";
+}
+
+/// These are read, so that a message can name them; they have no translation.
+def Stablehlo_FftOp : Stablehlo_OneResultOp<"fft"> {
+  let arguments = (ins AnyRankedTensor:$operand, Stablehlo_FftTypeAttr:$fft_type, DenseI64ArrayAttr:$fft_length);
+  let assemblyFormat = [{
+    $operand `,` `type` `=` custom<Keyword>($fft_type) `,` `length` `=` $fft_length attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+def Stablehlo_CholeskyOp : Stablehlo_OneResultOp<"cholesky"> {
+  let arguments = (ins AnyRankedTensor:$a, BoolAttr:$lower);
+  let assemblyFormat = "$a `,` `lower` `=` $lower attr-dict `:` custom<SameTypes>(type($a), type($result))";
+}
+def Stablehlo_TriangularSolveOp : Stablehlo_OneResultOp<"triangular_solve"> {
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b, BoolAttr:$left_side, BoolAttr:$lower,
+                       BoolAttr:$unit_diagonal, Stablehlo_TransposeAttr:$transpose_a);
 }
 
 def Stablehlo_CustomCallOp : Stablehlo_Op<"custom_call"> {
