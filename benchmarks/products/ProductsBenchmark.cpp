@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
   fill(shape.operand, rhs, rhsCount);
   auto matmul = Matmul::create(shape, library, threads);
   char *scratch = allocate(matmul->getScratchBytes());
-  ParallelFor loop(threads, std::chrono::microseconds(30));
+  ParallelFor loop(threads, spinTime);
   auto measure = [&](int64_t calls) {
     auto begin = std::chrono::steady_clock::now();
     for (int64_t i = 0; i < calls; ++i)
