@@ -87,14 +87,12 @@ public:
 
   void wait() override {
     auto isOver = [&] { return remaining.load(std::memory_order_acquire) == 0; };
-    // Most runs are long; the spin serves short ones.
-    if (!spinUntil(isOver, std::chrono::microseconds(5)))
-      for (;;) {
-        uint32_t left = remaining.load();
-        if (left == 0)
-          break;
+    if (!spinUntil(isOver, spinTime)) {
+      sleepers.fetch_add(1);
+      while (uint32_t left = remaining.load())
         futexWait(remaining, left, std::chrono::seconds(1));
-      }
+      sleepers.fetch_sub(1);
+    }
     std::lock_guard lock(mutex);
     if (hasNoMemory)
       throw Error(noMemoryText());
@@ -111,7 +109,7 @@ public:
   /// Like fail, for a NaN: all devices fail with it.
   void failForNan(std::string_view message) noexcept { fail(message, Error::Kind::Failed, /*metNan=*/true); }
   void finishDevice() {
-    if (remaining.fetch_sub(1) == 1)
+    if (remaining.fetch_sub(1) == 1 && sleepers.load() != 0)
       futexWakeAll(remaining);
   }
 
@@ -135,6 +133,7 @@ private:
   }
 
   std::atomic<uint32_t> remaining;
+  std::atomic<uint32_t> sleepers{0}; ///< Threads in wait() that sleep, or are about to.
   bool hasFailed = false, isNan = false, hasNoMemory = false;
   std::string cause;
   Error::Kind kind = Error::Kind::Failed;

@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdint>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,7 +32,9 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
 
 inline void cpuRelax() { __builtin_ia32_pause(); }
 
-/// Calls `isReady` until it returns true or about `limit` has passed; returns its last result.
+/// Calls `isReady` until it returns true or about `limit` has passed; returns its last result. Gives the core away
+/// every one or two microseconds, because the thread that it waits for may need it: two devices and their caller on two
+/// cores otherwise take 50 us to launch a program, and 6 with it.
 template <typename Predicate> bool spinUntil(Predicate &&isReady, std::chrono::nanoseconds limit) {
   if (isReady())
     return true;
@@ -44,15 +47,13 @@ template <typename Predicate> bool spinUntil(Predicate &&isReady, std::chrono::n
         return true;
       cpuRelax();
     }
+    sched_yield();
   } while (std::chrono::steady_clock::now() < end);
   return isReady();
 }
 
-/// Returns how long spinning before a sleep is worthwhile when `runners` threads compete for these cores. A sleep and a
-/// wake-up cost about 10 us, but a thread that spins on a core that another thread needs delays the event that it waits
-/// for.
-inline std::chrono::nanoseconds spinLimit(int runners, int cores) {
-  return std::chrono::nanoseconds(runners <= cores ? 30'000 : 0);
-}
+/// How long spinning before a sleep is worthwhile. A sleep and a wake-up cost about 10 us, also where more threads than
+/// cores compete, because a thread that spins gives its core away (benchmarks/RESULTS.md).
+constexpr std::chrono::nanoseconds spinTime{30'000};
 
 } // namespace spmd

@@ -149,8 +149,8 @@ void NetEndpoint::pump(const NetCall &call, bool mayWait) {
 }
 
 void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
-  // Spinning saves a wake-up if devices have cores of their own.
-  bool mayYetSpin = Clock::now() - since < local.getDevice().getSpin();
+  // Spinning saves a wake-up; between two polls the core is given away.
+  bool mayYetSpin = Clock::now() - since < spinTime;
   std::vector<pollfd> fds;
   std::vector<int64_t> pending;
   for (Channel *channel : call.getChannels()) {
@@ -161,8 +161,12 @@ void NetEndpoint::waitForAny(const NetCall &call, Clock::time_point since) {
       pending.push_back(channel->getPosition());
   }
   int limit = mayYetSpin ? 0 : static_cast<int>(pollInterval.count());
-  if (::poll(fds.data(), fds.size(), limit) != 0 || mayYetSpin)
+  if (::poll(fds.data(), fds.size(), limit) != 0)
     return;
+  if (mayYetSpin) {
+    sched_yield();
+    return;
+  }
   checkWait(call, since, pending);
 }
 

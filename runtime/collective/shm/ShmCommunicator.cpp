@@ -196,7 +196,7 @@ const char *PeerMemory::addressOf(int64_t member, const MemoryLocation &location
 template <typename IsReady>
 void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sleepers, const GroupState *group,
                          const AnnouncedCall &call, uint64_t number, IsReady &&isReady) {
-  if (spinUntil(isReady, device.getSpin()))
+  if (spinUntil(isReady, spinTime))
     return;
   const CollectiveTimeouts &limits = communicator.getBackend().getOptions().timeouts;
   auto deadline = std::chrono::steady_clock::time_point::max();

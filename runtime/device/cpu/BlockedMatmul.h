@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/device/cpu/CpuIsa.h"
 #include "runtime/device/cpu/Matmul.h"
 
 namespace spmd {
+
+struct GemmKernel;
 
 class BlockedMatmul : public Matmul {
 public:
@@ -45,8 +48,10 @@ private:
                   char *packed, char *threadScratch, int thread, RowsDone rowsDone);
 };
 
-/// Our own kernels (Gemm.h); null if they do not support these element types.
-std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads);
+/// Our own kernels (Gemm.h) for the instructions of `isa`; null if they do not support these element types.
+std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa = detectIsa());
+/// Our own kernels for a few rows or columns; null if the shape has more.
+std::unique_ptr<Matmul> createThinMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel);
 /// oneDNN; null if it has no fast implementation of this shape and these types.
 std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads);
 

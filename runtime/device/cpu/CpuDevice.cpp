@@ -39,10 +39,9 @@ int threadsPerCpuDevice(const CpuDeviceOptions &options) {
 }
 
 CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
-    : Device(id), spin(spinLimit(options.hostDeviceCount * threadsPerCpuDevice(options), availableCores())),
-      memory(std::make_shared<CpuMemory>(id)),
-      parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spin)) {
-  thread = BackgroundThread("spmd-" + str(), [worker = worker, spin = spin] { worker->run(spin); });
+    : Device(id), memory(std::make_shared<CpuMemory>(id)),
+      parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spinTime)) {
+  thread = BackgroundThread("spmd-" + str(), [worker = worker] { worker->run(); });
 }
 
 CpuDevice::~CpuDevice() {
@@ -86,7 +85,7 @@ void CpuDevice::enqueue(std::function<void()> work) {
     futexWakeAll(worker->queued);
 }
 
-void CpuDevice::Worker::run(std::chrono::nanoseconds spin) {
+void CpuDevice::Worker::run() {
   for (;;) {
     uint32_t seen = queued.load();
     std::function<void()> work;
@@ -104,7 +103,7 @@ void CpuDevice::Worker::run(std::chrono::nanoseconds spin) {
       continue;
     }
     auto isMore = [&] { return queued.load(std::memory_order_acquire) != seen; };
-    if (spinUntil(isMore, spin))
+    if (spinUntil(isMore, spinTime))
       continue;
     isAsleep.store(true);
     while (queued.load() == seen)

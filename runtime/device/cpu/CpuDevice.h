@@ -48,8 +48,6 @@ public:
   /// For the device's own thread only.
   ParallelFor &getParallelFor() { return *parallelFor; }
   int getThreadCount() const { return parallelFor->getThreadCount(); }
-  /// How long spinning is worthwhile for this device's thread.
-  std::chrono::nanoseconds getSpin() const { return spin; }
 
 private:
   /// The queue and the thread that executes it. The thread keeps it alive, because the last reference to a device may
@@ -60,10 +58,9 @@ private:
     bool stopping = false;
     std::atomic<uint32_t> queued{0}; ///< Counts calls of enqueue.
     std::atomic<bool> isAsleep{false};
-    void run(std::chrono::nanoseconds spin);
+    void run();
   };
 
-  const std::chrono::nanoseconds spin;
   std::shared_ptr<CpuMemory> memory; ///< Buffers share the ownership.
   std::unique_ptr<ParallelFor> parallelFor;
   std::shared_ptr<Worker> worker = std::make_shared<Worker>();

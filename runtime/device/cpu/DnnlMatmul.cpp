@@ -101,8 +101,6 @@ dnnl_data_type_t dnnlType(DType dtype) {
     return dnnl_f32;
   case DType::BF16:
     return dnnl_bf16;
-  case DType::F16:
-    return dnnl_f16;
   default:
     return dnnl_data_type_undef;
   }
@@ -285,17 +283,18 @@ PrimitiveMatmul::~PrimitiveMatmul() {
 
 std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads) {
   bool isF32 = shape.operand == DType::F32 && shape.result == DType::F32;
-  bool isHalf = (shape.operand == DType::BF16 || shape.operand == DType::F16) &&
-                (shape.result == shape.operand || shape.result == DType::F32);
-  if (!isF32 && !isHalf)
+  // Our own kernels multiply bf16 and f16 at the rate of f32, which is faster on most CPUs.
+  bool isBf16 = shape.operand == DType::BF16 && (shape.result == DType::BF16 || shape.result == DType::F32) &&
+                hasFastBf16Products();
+  if (!isF32 && !isBf16)
     return nullptr;
   if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
     return nullptr;
   // Small products are as fast in our own kernels (64^3: 5.9 us and 5.3), which avoid the 30 ms that sgemm needs to
   // generate code at its first call.
-  bool isSmall =
-      shape.m * shape.n * shape.k <= 128 * 128 * 128 || shape.m == 1 || (shape.m <= 4 && !shape.transposeRhs);
-  if (isF32 && isSmall)
+  bool isSmall = shape.m * shape.n * shape.k <= 128 * 128 * 128 || shape.m == 1 || shape.n == 1 ||
+                 (shape.m <= 4 && !shape.transposeRhs);
+  if (isSmall)
     return nullptr;
   // For few rows packing the full right side first does not pay: sgemm works without (16 x 2048 x 2048: 2.4 ms against
   // 7).

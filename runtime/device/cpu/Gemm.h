@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/device/cpu/CpuIsa.h"
 #include "runtime/support/DType.h"
 
 #include <cstdint>
@@ -19,46 +20,59 @@ struct MatrixView {
   int64_t rowStride = 0, columnStride = 1;
 };
 
-/// Panels of a right side that are packed while tiles are computed from other panels, in steps of one row of one panel:
-/// steps hide their cache misses behind the tile's arithmetic, where a burst of misses would stall it. (Prefetching
-/// full blocks into the L2 cache does not help: rows a power of two apart map to the same few sets and evict each
-/// other.)
+/// Panels of a right side that are packed while tiles are computed from other panels, in steps of one unit of one
+/// panel: steps hide their cache misses behind the tile's arithmetic, where a burst of misses would stall it.
+/// (Prefetching full blocks into the L2 cache does not help: rows a power of two apart map to the same few sets and
+/// evict each other.)
 struct PackAhead {
   MatrixView rhs;     ///< Its rows are contiguous (columnStride 1).
-  void *packed;       ///< [panel][k][tileColumns].
+  void *packed;       ///< [panel][unit][tileColumns].
   int64_t k = 0;      ///< Rows of the block.
+  int64_t units = 0;  ///< Units of k, the last of which may be partly zero.
   int64_t panels = 0; ///< Number of full panels; 0: nothing to pack.
-  int64_t row = 0;    ///< The next row to copy.
-  int64_t panel = 0;  ///< The next panel to copy.
+  int64_t unit = 0;   ///< The next unit to pack.
+  int64_t panel = 0;  ///< The next panel to pack.
 
-  bool isDone() const { return panels == 0 || row == k; }
-  int64_t getStepCount() const { return k * panels; }
+  bool isDone() const { return panels == 0 || unit == units; }
+  int64_t getStepCount() const { return units * panels; }
 };
 
-/// The functions of one combination of element types.
+/// The place of one tile of the result, strides in elements.
+struct TileResult {
+  void *result = nullptr;
+  int64_t stride = 0;
+  /// Sums between blocks of k: the result itself where it has their type (canAccumulate), else scratch memory, which is
+  /// unused if there is one block.
+  void *sums = nullptr;
+  int64_t sumStride = 0;
+  bool isFirst = true, isLast = true; ///< Whether this block of k is the first or last one.
+};
+
+/// The functions of one combination of element types. A packed *unit* holds `group` adjacent elements of k of one row
+/// or column, for instructions that multiply and add several at once.
 struct GemmKernel {
-  /// Rows and columns of a tile of the result; bytes of one packed element.
-  int64_t tileRows = 0, tileColumns = 0, packedElementBytes = 0;
-  /// Whether a result can be accumulated over blocks of k: its type is that of the sums.
+  /// Rows and columns of a tile of the result; elements of k in a unit; bytes of a unit, which are those of a sum.
+  int64_t tileRows = 0, tileColumns = 0, group = 1, unitBytes = 0;
+  /// Whether the result has the type of the sums.
   bool canAccumulate = false;
-  /// Packs `rows` (at most tileRows) rows x k columns of a left side as [k][tileRows]; missing rows are undefined.
+  /// Packs `rows` (at most tileRows) rows x k columns of a left side as [unit][tileRows]; missing rows are undefined.
   void (*packLhs)(MatrixView lhs, int64_t rows, int64_t k, void *packed) = nullptr;
-  /// Packs k rows x `columns` of a right side as panels [panel][k][tileColumns]; the last one is padded with zeros.
+  /// Packs k rows x `columns` of a right side as panels [panel][unit][tileColumns]; missing elements are zero.
   void (*packRhs)(MatrixView rhs, int64_t k, int64_t columns, void *packed) = nullptr;
-  /// Multiplies one tile: the first `rows` rows and `columns` columns of packed lhs times packed rhs. Writes it to
-  /// `result`, whose rows are `stride` elements apart, or adds it there. Interleaves up to `steps` steps of `ahead`.
-  void (*multiplyTile)(const void *lhs, const void *rhs, int64_t rows, int64_t k, int64_t columns, bool accumulate,
-                       void *result, int64_t stride, PackAhead &ahead, int64_t steps) = nullptr;
+  /// Multiplies one tile: the first `rows` rows and `columns` columns of packed lhs times packed rhs. Interleaves up to
+  /// `steps` steps of `ahead`.
+  void (*multiplyTile)(const void *lhs, const void *rhs, int64_t rows, int64_t k, int64_t columns, TileResult target,
+                       PackAhead &ahead, int64_t steps) = nullptr;
   /// Runs all remaining steps of `ahead`.
   void (*finishPacking)(PackAhead &ahead) = nullptr;
   /// For a few rows, for which packing would cost more than it saves: multiplies all m rows with `columns` columns of a
-  /// right side that starts at `rhs` and has one stride of 1. `sums` has room for m * columns packed elements.
+  /// right side that starts at `rhs` and has one stride of 1. `sums` has room for m * columns sums.
   void (*multiplyUnpacked)(MatrixView lhs, int64_t m, int64_t k, MatrixView rhs, int64_t columns, void *sums,
-                           void *result, int64_t n) = nullptr;
+                           MatrixView result) = nullptr;
 };
 
-/// Returns the kernel for these types, or one with null functions if there is none. Supported: equal types, or i8 and
-/// u8 to i32.
-GemmKernel findGemmKernel(DType operand, DType result);
+/// Returns the kernel for these types, or one with null functions if there is none. Supported: equal types, bf16 and
+/// f16 to f32, i8 and u8 to i32, u8 to u32. bf16 and f16 are summed in f32 and rounded once.
+GemmKernel findGemmKernel(DType operand, DType result, CpuIsa isa);
 
 } // namespace spmd

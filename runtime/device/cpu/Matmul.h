@@ -6,7 +6,9 @@
 //
 // Measured (Zen 4, 2048^3 f32, one core): dnnl_sgemm in one call 109 GFLOP/s, in blocks of 128 rows 97 (it packs the
 // right side again for each); the matmul primitive with the right side packed once 111, in blocks of 128 rows 109.
-// So: the primitive with a packed right side; sgemm for few rows; our own kernels for small products.
+// So: the primitive with a packed right side; sgemm for few rows; our own kernels for small products. Bytes, bf16 and
+// f16 are our own kernels' (Gemm.h), where they are widened while they are packed; benchmarks/RESULTS.md has the
+// figures.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -44,8 +46,8 @@ public:
   virtual int64_t getScratchBytes() const = 0;
   virtual void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratch,
                    RowsDone rowsDone = {}) = 0;
-  /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own`, `widened onednn`,
-  /// ...
+  /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own` or
+  /// `own, unpacked`.
   virtual std::string getMethod() const = 0;
 };
 

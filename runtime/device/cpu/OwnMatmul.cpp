@@ -20,16 +20,18 @@ class OwnMatmul final : public Matmul {
 public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
       : shape(shape), threads(threads), kernel(kernel) {
-    int64_t bytes = kernel.packedElementBytes;
-    kBlock = kernel.canAccumulate ? std::min(shape.k, tileBlockBytes / bytes) : shape.k;
+    int64_t bytes = kernel.unitBytes;
+    kBlock = std::min(shape.k, tileBlockBytes / bytes * kernel.group);
     // Bands of equal size, because each packs the full right side again.
     int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
     bandTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, bandRows), 1));
     groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
     groups = ceilDiv(shape.n, groupColumns);
-    lhsBytes = alignUp(bandTiles * kernel.tileRows * kBlock * bytes);
-    packedBytes = alignUp(groupColumns * kBlock * bytes);
+    lhsBytes = alignUp(bandTiles * kernel.tileRows * units(kBlock) * bytes);
+    packedBytes = alignUp(groupColumns * units(kBlock) * bytes);
     rhsBytes = 2 * packedBytes;
+    bool needsSums = !kernel.canAccumulate && kBlock < shape.k;
+    sumsBytes = needsSums ? alignUp(std::min(bandTiles * kernel.tileRows, shape.m) * shape.n * bytes) : 0;
     // Splits rows if there are too few column groups to give all threads tasks.
     int64_t rowSplits = threads == 1 ? 1 : std::min(bandTiles, ceilDiv(4 * threads, groups));
     chunkTiles = ceilDiv(bandTiles, rowSplits);
@@ -37,8 +39,9 @@ public:
   std::string getMethod() const override { return "own"; }
 
   int64_t getScratchBytes() const override {
-    return isBatchParallel() ? threads * (lhsBytes + rhsBytes)
-                             : lhsBytes + threads * rhsBytes + alignUp(bandTiles * int64_t(sizeof(Counter)));
+    return isBatchParallel()
+               ? threads * (lhsBytes + sumsBytes + rhsBytes)
+               : lhsBytes + sumsBytes + threads * rhsBytes + alignUp(bandTiles * int64_t(sizeof(Counter)));
   }
 
   void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratchData,
@@ -51,26 +54,26 @@ public:
       rowsDone(0, shape.batch * shape.m);
     } else if (isBatchParallel()) {
       parallelFor.run(shape.batch, 1, [&](int64_t begin, int64_t end, int thread) {
-        char *own = scratch + thread * (lhsBytes + rhsBytes);
+        char *own = scratch + thread * (lhsBytes + sumsBytes + rhsBytes);
         auto serial = [&](int64_t extent, auto body) { body(int64_t(0), extent, 0); };
         for (int64_t b = begin; b < end && !parallelFor.shouldStop(); ++b)
-          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, own + lhsBytes, nullptr, rowsDone);
+          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, nullptr, rowsDone);
       });
     } else {
-      auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + threads * rhsBytes);
+      auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + sumsBytes + threads * rhsBytes);
       // A single thread runs the loop in one call, so that it always knows the next block to pack; the loops themselves
       // check whether to stop.
       auto parallel = [&](int64_t extent, auto body) {
         threads == 1 ? body(int64_t(0), extent, 0) : parallelFor.run(extent, 1, body);
       };
       for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b)
-        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, scratch + lhsBytes, counters, rowsDone);
+        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, counters, rowsDone);
     }
   }
 
 private:
   using Counter = std::atomic<int64_t>;
-  /// Bytes of one tile's row or column of a block of k: 12 rows are 24 KiB, the L1 cache has 32 or more.
+  /// Bytes of one packed row or column of a block of k: 12 rows are 24 KiB, the L1 cache has 32 or more.
   static constexpr int64_t tileBlockBytes = 2048;
   /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512; the next
   /// panels are packed beside them meanwhile).
@@ -92,6 +95,8 @@ private:
             static_cast<char *>(result) + b * shape.m * shape.n * byteSize(shape.result)};
   }
 
+  int64_t units(int64_t k) const { return ceilDiv(k, kernel.group); }
+
   MatrixView at(MatrixView view, int64_t row, int64_t column) const {
     view.data = static_cast<const char *>(view.data) +
                 (row * view.rowStride + column * view.columnStride) * byteSize(shape.operand);
@@ -104,23 +109,26 @@ private:
     return shape.batch > 1 && (threads == 1 || shape.batch >= 4 * threads || shape.m * shape.n < 1 << 14);
   }
 
-  /// Computes one product. `loop(extent, body)` distributes body(begin, end, thread). With `counters` the tasks of a
-  /// band may run concurrently, and the last task of a chunk of rows reports the rows.
+  /// Computes one product in the scratch memory [left side][sums][right side of each thread]. `loop(extent, body)`
+  /// distributes body(begin, end, thread). With `counters` the tasks of a band may run concurrently, and the last task
+  /// of a chunk of rows reports the rows.
   template <typename Loop>
-  void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *lhsPacked, char *rhsPacked,
-                Counter *counters, RowsDone rowsDone) const {
-    int64_t rows = kernel.tileRows, tileBytes = rows * kernel.packedElementBytes;
+  void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *scratch, Counter *counters,
+                RowsDone rowsDone) const {
+    char *lhsPacked = scratch, *sums = lhsPacked + lhsBytes, *rhsPacked = sums + sumsBytes;
+    int64_t rows = kernel.tileRows;
     for (int64_t first = 0; first < shape.m; first += bandTiles * rows) {
       int64_t tiles = std::min(bandTiles, ceilDiv(shape.m - first, rows)), chunks = ceilDiv(tiles, chunkTiles);
       for (int64_t i = 0; counters && i < chunks; ++i)
         new (&counters[i]) Counter(0);
       for (int64_t kBegin = 0; kBegin < shape.k && !parallelFor.shouldStop(); kBegin += kBlock) {
         int64_t k = std::min(kBlock, shape.k - kBegin);
+        int64_t tileBytes = rows * units(k) * kernel.unitBytes;
         bool isLast = kBegin + k == shape.k;
         loop(tiles, [&](int64_t begin, int64_t end, int) {
           for (int64_t tile = begin; tile < end; ++tile) {
             int64_t row = first + tile * rows;
-            kernel.packLhs(at(e.lhs, row, kBegin), std::min(rows, shape.m - row), k, lhsPacked + tile * k * tileBytes);
+            kernel.packLhs(at(e.lhs, row, kBegin), std::min(rows, shape.m - row), k, lhsPacked + tile * tileBytes);
           }
         });
         loop(chunks * groups, [&](int64_t begin, int64_t end, int thread) {
@@ -136,8 +144,9 @@ private:
               ahead = packAhead(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
             int64_t calls = (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns);
             for (int64_t tile = tileBegin; tile < tileEnd; ++tile)
-              multiplyTiles(lhsPacked + tile * k * tileBytes, packed, first + tile * rows, k, column, kBegin > 0,
-                            e.result, ahead, ceilDiv(ahead.getStepCount(), calls));
+              multiplyTiles(lhsPacked + tile * tileBytes, packed, first + tile * rows, k, column,
+                            resultAt(e, sums, first, tile * rows, column, kBegin == 0, isLast), ahead,
+                            ceilDiv(ahead.getStepCount(), calls));
             if ((isPacked = ahead.panels > 0)) {
               kernel.finishPacking(ahead);
               packRest(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
@@ -154,20 +163,31 @@ private:
     }
   }
 
-  void multiplyTiles(const char *lhsTile, const char *packed, int64_t row, int64_t k, int64_t column, bool accumulate,
-                     char *result, PackAhead &ahead, int64_t steps) const {
+  /// Returns the result at `row` of the band that begins at `first`, and its sums.
+  TileResult resultAt(const Element &e, char *sums, int64_t first, int64_t row, int64_t column, bool isFirst,
+                      bool isLast) const {
+    char *result = e.result + ((first + row) * shape.n + column) * byteSize(shape.result);
+    if (sumsBytes > 0)
+      sums += (row * shape.n + column) * kernel.unitBytes;
+    return {result, shape.n, kernel.canAccumulate ? result : sums, shape.n, isFirst, isLast};
+  }
+
+  void multiplyTiles(const char *lhsTile, const char *packed, int64_t row, int64_t k, int64_t column, TileResult target,
+                     PackAhead &ahead, int64_t steps) const {
     int64_t width = kernel.tileColumns, end = std::min(column + groupColumns, shape.n);
-    for (int64_t j = column; j < end; j += width)
-      kernel.multiplyTile(lhsTile, packed + (j - column) * k * kernel.packedElementBytes,
-                          std::min(kernel.tileRows, shape.m - row), k, std::min(width, end - j), accumulate,
-                          result + (row * shape.n + j) * byteSize(shape.result), shape.n, ahead, steps);
+    for (int64_t j = column; j < end; j += width) {
+      kernel.multiplyTile(lhsTile, packed + (j - column) * units(k) * kernel.unitBytes,
+                          std::min(kernel.tileRows, shape.m - row), k, std::min(width, end - j), target, ahead, steps);
+      target.result = static_cast<char *>(target.result) + width * byteSize(shape.result);
+      target.sums = static_cast<char *>(target.sums) + width * kernel.unitBytes;
+    }
   }
 
   /// Returns the full panels of a task's columns, to be packed along with tiles; none if the right side is
   /// column-major.
   PackAhead packAhead(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, void *packed) const {
     int64_t panels = std::min(groupColumns, shape.n - column) / kernel.tileColumns;
-    return {at(rhs, kBegin, column), packed, k, rhs.columnStride == 1 ? panels : 0};
+    return {at(rhs, kBegin, column), packed, k, units(k), rhs.columnStride == 1 ? panels : 0};
   }
 
   /// Packs the columns of a task beyond its full panels.
@@ -176,53 +196,23 @@ private:
             fullColumns = columns / kernel.tileColumns * kernel.tileColumns;
     if (fullColumns < columns)
       kernel.packRhs(at(rhs, kBegin, column + fullColumns), k, columns - fullColumns,
-                     packed + fullColumns * k * kernel.packedElementBytes);
+                     packed + fullColumns * units(k) * kernel.unitBytes);
   }
 
   const MatmulShape shape;
   const int threads;
   const GemmKernel kernel;
-  int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes;
-};
-
-/// For a few rows: reads the right side once, in place.
-class FewRowsMatmul final : public BlockedMatmul {
-public:
-  FewRowsMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
-      : BlockedMatmul(shape, threads), kernel(kernel) {
-    Blocking sizes;
-    sizes.rowBlock = std::max<int64_t>(shape.m, 1);
-    sizes.panelColumns = std::min<int64_t>(std::max<int64_t>(shape.n, 1), 1024);
-    sizes.threadScratchBytes = sizes.rowBlock * sizes.panelColumns * kernel.packedElementBytes;
-    setBlocking(sizes);
-  }
-  std::string getMethod() const override { return "own, unpacked"; }
-
-protected:
-  void packPanel(const char *, int64_t, char *, int) override {}
-
-  void multiplyBlock(const char *lhs, const char *rhs, const char *, char *result, int64_t, int64_t rows, int64_t panel,
-                     int, char *threadScratch) override {
-    int64_t column = panel * blocking.panelColumns, columns = std::min(blocking.panelColumns, shape.n - column);
-    MatrixView left{lhs, shape.transposeLhs ? 1 : shape.k, shape.transposeLhs ? shape.m : 1};
-    MatrixView right{nullptr, shape.transposeRhs ? 1 : shape.n, shape.transposeRhs ? shape.k : 1};
-    right.data = rhs + column * right.columnStride * byteSize(shape.operand);
-    kernel.multiplyUnpacked(left, rows, shape.k, right, columns, threadScratch,
-                            result + column * byteSize(shape.result), shape.n);
-  }
-
-private:
-  const GemmKernel kernel;
+  int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes, sumsBytes;
 };
 
 } // namespace
 
-std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads) {
-  GemmKernel kernel = findGemmKernel(shape.operand, shape.result);
+std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa) {
+  GemmKernel kernel = findGemmKernel(shape.operand, shape.result, isa);
   if (!kernel.multiplyTile)
     return nullptr;
-  if (shape.m <= 4)
-    return std::make_unique<FewRowsMatmul>(shape, threads, kernel);
+  if (auto thin = createThinMatmul(shape, threads, kernel))
+    return thin;
   return std::make_unique<OwnMatmul>(shape, threads, kernel);
 }
 

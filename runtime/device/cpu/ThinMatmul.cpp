@@ -1,0 +1,102 @@
+//===- ThinMatmul.cpp - products of a few rows or columns -----------------===//
+
+#include "runtime/device/cpu/BlockedMatmul.h"
+#include "runtime/device/cpu/Gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spmd {
+namespace {
+
+/// Rows or columns for which packing the other side costs more than it saves.
+constexpr int64_t thinExtent = 4;
+
+MatrixView viewOf(const void *data, bool isTransposed, int64_t rows, int64_t columns) {
+  return {data, isTransposed ? 1 : columns, isTransposed ? rows : 1};
+}
+
+MatrixView transpose(MatrixView view) { return {view.data, view.columnStride, view.rowStride}; }
+
+/// For a few rows: reads the right side once, in place.
+class FewRowsMatmul final : public BlockedMatmul {
+public:
+  FewRowsMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
+      : BlockedMatmul(shape, threads), kernel(kernel) {
+    Blocking sizes;
+    sizes.rowBlock = std::max<int64_t>(shape.m, 1);
+    sizes.panelColumns = std::min<int64_t>(std::max<int64_t>(shape.n, 1), 1024);
+    sizes.threadScratchBytes = sizes.rowBlock * sizes.panelColumns * kernel.unitBytes;
+    setBlocking(sizes);
+  }
+  std::string getMethod() const override { return "own, unpacked"; }
+
+protected:
+  void packPanel(const char *, int64_t, char *, int) override {}
+
+  void multiplyBlock(const char *lhs, const char *rhs, const char *, char *result, int64_t, int64_t rows, int64_t panel,
+                     int, char *threadScratch) override {
+    int64_t column = panel * blocking.panelColumns, columns = std::min(blocking.panelColumns, shape.n - column);
+    MatrixView right = viewOf(nullptr, shape.transposeRhs, shape.k, shape.n);
+    right.data = rhs + column * right.columnStride * byteSize(shape.operand);
+    kernel.multiplyUnpacked(viewOf(lhs, shape.transposeLhs, shape.m, shape.k), rows, shape.k, right, columns,
+                            threadScratch, {result + column * byteSize(shape.result), shape.n, 1});
+  }
+
+private:
+  const GemmKernel kernel;
+};
+
+/// For a few columns: the transposed product, which has a few rows. Reads the left side once, in place.
+class FewColumnsMatmul final : public BlockedMatmul {
+public:
+  FewColumnsMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
+      : BlockedMatmul(shape, threads), kernel(kernel) {
+    Blocking sizes;
+    sizes.rowBlock = std::min<int64_t>(shape.m, 256);
+    sizes.panelColumns = shape.n;
+    sumsBytes = shape.n * sizes.rowBlock * kernel.unitBytes;
+    copiesRhs = !shape.transposeRhs && shape.n > 1;
+    sizes.threadScratchBytes = sumsBytes + (copiesRhs ? shape.k * shape.n * byteSize(shape.operand) : 0);
+    setBlocking(sizes);
+  }
+  std::string getMethod() const override { return "own, unpacked"; }
+
+protected:
+  void packPanel(const char *, int64_t, char *, int) override {}
+
+  void multiplyBlock(const char *lhs, const char *rhs, const char *, char *result, int64_t row, int64_t rows, int64_t,
+                     int, char *threadScratch) override {
+    int64_t bytes = byteSize(shape.operand);
+    MatrixView left = transpose(viewOf(rhs, shape.transposeRhs, shape.k, shape.n));
+    if (copiesRhs) {
+      // Dot products read the columns of the right side contiguously.
+      char *columns = threadScratch + sumsBytes;
+      for (int64_t i = 0; i < shape.k; ++i)
+        for (int64_t j = 0; j < shape.n; ++j)
+          std::memcpy(columns + (j * shape.k + i) * bytes, rhs + (i * shape.n + j) * bytes, bytes);
+      left = {columns, shape.k, 1};
+    }
+    MatrixView right = transpose(viewOf(nullptr, shape.transposeLhs, shape.m, shape.k));
+    right.data = lhs + row * right.columnStride * bytes;
+    kernel.multiplyUnpacked(left, shape.n, shape.k, right, rows, threadScratch,
+                            {result + row * shape.n * byteSize(shape.result), 1, shape.n});
+  }
+
+private:
+  const GemmKernel kernel;
+  int64_t sumsBytes;
+  bool copiesRhs;
+};
+
+} // namespace
+
+std::unique_ptr<Matmul> createThinMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel) {
+  if (shape.m <= thinExtent)
+    return std::make_unique<FewRowsMatmul>(shape, threads, kernel);
+  if (shape.n >= 1 && shape.n <= thinExtent)
+    return std::make_unique<FewColumnsMatmul>(shape, threads, kernel);
+  return nullptr;
+}
+
+} // namespace spmd

@@ -1,0 +1,268 @@
+//===- GemmTest.cpp - our own products, for each instruction set ----------===//
+//
+// Floats are small integers, whose sums are exact in f32 in any order. So every element is compared exactly, with a sum
+// in double precision that is rounded by std::nearbyint.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cpu/BlockedMatmul.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace spmd;
+
+namespace {
+
+std::vector<CpuIsa> availableLevels() {
+  std::vector<CpuIsa> levels;
+  for (CpuIsa isa : {CpuIsa::Baseline, CpuIsa::Avx2, CpuIsa::Avx512, CpuIsa::Avx512Vnni})
+    if (isa <= detectIsa())
+      levels.push_back(isa);
+  return levels;
+}
+
+/// The float of `significand` bits of precision (the hidden one included) that is nearest to `value`.
+double roundTo(double value, int significand, int leastExponent, double largest) {
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  int exponent = std::max(std::ilogb(value), leastExponent);
+  double unit = std::ldexp(1.0, exponent - significand + 1);
+  double rounded = std::nearbyint(value / unit) * unit;
+  return std::fabs(rounded) > largest ? std::copysign(INFINITY, value) : rounded;
+}
+
+double roundTo(DType dtype, double value) {
+  switch (dtype) {
+  case DType::BF16:
+    return roundTo(value, 8, -126, std::ldexp(255.0, 120));
+  case DType::F16:
+    return roundTo(value, 11, -14, 65504);
+  case DType::F32:
+    return roundTo(value, 24, -126, std::numeric_limits<float>::max());
+  default:
+    return value;
+  }
+}
+
+/// Stores a value that the type represents exactly.
+void store(DType dtype, char *data, int64_t i, double value) {
+  float single = static_cast<float>(value);
+  switch (dtype) {
+  case DType::F64:
+    return void(std::memcpy(data + 8 * i, &value, 8));
+  case DType::F32:
+    return void(std::memcpy(data + 4 * i, &single, 4));
+  case DType::BF16:
+    return void(std::memcpy(data + 2 * i, reinterpret_cast<const char *>(&single) + 2, 2));
+  case DType::F16: {
+    _Float16 half = static_cast<_Float16>(single);
+    return void(std::memcpy(data + 2 * i, &half, 2));
+  }
+  default: {
+    int64_t integer = static_cast<int64_t>(value);
+    std::memcpy(data + i * byteSize(dtype), &integer, byteSize(dtype));
+  }
+  }
+}
+
+template <typename T> T read(const char *data, int64_t i) {
+  T value;
+  std::memcpy(&value, data + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+double load(DType dtype, const char *data, int64_t i) {
+  switch (dtype) {
+  case DType::F64:
+    return read<double>(data, i);
+  case DType::F32:
+    return read<float>(data, i);
+  case DType::BF16:
+    return __builtin_bit_cast(float, uint32_t(read<uint16_t>(data, i)) << 16);
+  case DType::F16:
+    return static_cast<double>(read<_Float16>(data, i));
+  case DType::I32:
+    return read<int32_t>(data, i);
+  case DType::U32:
+    return read<uint32_t>(data, i);
+  case DType::I8:
+    return read<int8_t>(data, i);
+  default:
+    return read<uint8_t>(data, i);
+  }
+}
+
+/// The result of a sum of integers, which wraps.
+double wrap(DType dtype, int64_t sum, bool any) {
+  switch (dtype) {
+  case DType::I32:
+    return static_cast<int32_t>(sum);
+  case DType::U32:
+    return static_cast<uint32_t>(sum);
+  case DType::I8:
+    return static_cast<int8_t>(sum);
+  case DType::Bool:
+    return any;
+  default:
+    return static_cast<uint8_t>(sum);
+  }
+}
+
+struct Operands {
+  Operands(const MatmulShape &shape, double (*lhsAt)(int64_t), double (*rhsAt)(int64_t)) {
+    int64_t lhsCount = shape.batch * shape.m * shape.k, rhsCount = shape.batch * shape.k * shape.n;
+    lhs.resize(lhsCount * byteSize(shape.operand) + 1);
+    rhs.resize(rhsCount * byteSize(shape.operand) + 1);
+    for (int64_t i = 0; i < lhsCount; ++i)
+      store(shape.operand, lhs.data(), i, lhsAt(i));
+    for (int64_t i = 0; i < rhsCount; ++i)
+      store(shape.operand, rhs.data(), i, rhsAt(i));
+  }
+  std::vector<char> lhs, rhs;
+};
+
+std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, CpuIsa isa, int threads) {
+  auto matmul = createOwnMatmul(shape, threads, isa);
+  std::vector<char> result(shape.batch * shape.m * shape.n * byteSize(shape.result) + 1, 0x55);
+  std::vector<char> memory(matmul->getScratchBytes() + 128, 0x7f);
+  char *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
+  ParallelFor loop(threads, std::chrono::nanoseconds(0));
+  matmul->run(loop, operands.lhs.data(), operands.rhs.data(), result.data(), scratch);
+  EXPECT_EQ(result.back(), 0x55);
+  return result;
+}
+
+/// Returns the product by its definition, rounded once; NaN where it is.
+double elementOf(const MatmulShape &shape, const Operands &operands, int64_t batch, int64_t row, int64_t column) {
+  double sum = 0;
+  bool any = false;
+  for (int64_t l = 0; l < shape.k; ++l) {
+    int64_t left = shape.transposeLhs ? l * shape.m + row : row * shape.k + l;
+    int64_t right = shape.transposeRhs ? column * shape.k + l : l * shape.n + column;
+    double product = load(shape.operand, operands.lhs.data(), batch * shape.m * shape.k + left) *
+                     load(shape.operand, operands.rhs.data(), batch * shape.k * shape.n + right);
+    sum += product;
+    any |= product != 0;
+  }
+  return isFloat(shape.result) ? roundTo(shape.result, sum) : wrap(shape.result, static_cast<int64_t>(sum), any);
+}
+
+void expectProduct(const MatmulShape &shape, const Operands &operands) {
+  for (CpuIsa isa : availableLevels()) {
+    std::vector<char> result = multiply(shape, operands, isa, 1);
+    for (int64_t i = 0; i < shape.batch * shape.m * shape.n; ++i) {
+      double expected = elementOf(shape, operands, i / (shape.m * shape.n), i / shape.n % shape.m, i % shape.n);
+      double actual = load(shape.result, result.data(), i);
+      if (!(actual == expected || (std::isnan(actual) && std::isnan(expected)))) {
+        ADD_FAILURE() << dtypeName(shape.operand) << " to " << dtypeName(shape.result) << ", " << shape.batch << " of "
+                      << shape.m << " x " << shape.n << " x " << shape.k << (shape.transposeLhs ? " T" : " N")
+                      << (shape.transposeRhs ? "T" : "N") << ", level " << static_cast<int>(isa) << ": element " << i
+                      << " is " << actual << ", should be " << expected;
+        return;
+      }
+    }
+    EXPECT_EQ(multiply(shape, operands, isa, 3), result) << "three threads";
+  }
+}
+
+const std::pair<DType, DType> types[] = {
+    {DType::F64, DType::F64},  {DType::F32, DType::F32}, {DType::BF16, DType::BF16}, {DType::BF16, DType::F32},
+    {DType::F16, DType::F16},  {DType::F16, DType::F32}, {DType::I32, DType::I32},   {DType::I8, DType::I8},
+    {DType::I8, DType::I32},   {DType::U8, DType::U8},   {DType::U8, DType::I32},    {DType::U8, DType::U32},
+    {DType::Bool, DType::Bool}};
+
+double smallLhs(int64_t i) { return static_cast<double>(i * 7 % 5 - 2); }
+double smallRhs(int64_t i) { return static_cast<double>(i * 11 % 7 - 3); }
+double bitLhs(int64_t i) { return i % 11 == 0; }
+double bitRhs(int64_t i) { return i % 7 == 0; }
+
+Operands smallOperands(const MatmulShape &shape) {
+  return shape.operand == DType::Bool ? Operands(shape, bitLhs, bitRhs)
+         : shape.operand == DType::U8 ? Operands(
+                                            shape, +[](int64_t i) { return static_cast<double>(i * 37 % 256); },
+                                            +[](int64_t i) { return static_cast<double>(i * 91 % 256); })
+                                      : Operands(shape, smallLhs, smallRhs);
+}
+
+// Each size around a unit (4), a tile (12 x 32) and a vector; none, and one.
+TEST(Gemm, EveryInstructionSetAgreesWithTheDefinition) {
+  struct Sizes {
+    int64_t batch, m, n, k;
+  };
+  const Sizes sizes[] = {{1, 0, 3, 3},    {1, 3, 0, 3},    {2, 5, 6, 0},    {0, 5, 6, 4},    {1, 1, 1, 1},
+                         {1, 1, 70, 9},   {1, 70, 1, 9},   {1, 37, 3, 67},  {1, 4, 33, 66},  {1, 5, 5, 5},
+                         {1, 12, 32, 64}, {1, 13, 33, 65}, {1, 11, 31, 63}, {3, 25, 67, 18}, {1, 17, 64, 2}};
+  for (auto [operand, result] : types)
+    for (const Sizes &s : sizes)
+      for (bool transposeLhs : {false, true})
+        for (bool transposeRhs : {false, true}) {
+          MatmulShape shape{s.batch, s.m, s.n, s.k, transposeLhs, transposeRhs, operand, result};
+          expectProduct(shape, smallOperands(shape));
+          if (HasFailure())
+            return;
+        }
+}
+
+// More than one block of k and one group of columns: the sums between blocks are not rounded.
+TEST(Gemm, SumsOfManyBlocksAreRoundedOnce) {
+  for (auto [operand, result] : types)
+    for (bool transpose : {false, true}) {
+      MatmulShape shape{1, 15, 150, 2310, transpose, !transpose, operand, result};
+      expectProduct(shape, smallOperands(shape));
+      shape = {2, 7, 140, 1029, transpose, transpose, operand, result};
+      expectProduct(shape, smallOperands(shape));
+      if (HasFailure())
+        return;
+    }
+}
+
+// -128 has no positive counterpart, and 128 is the offset of the packed left side.
+TEST(Gemm, ExtremeBytesAreExact) {
+  auto least = +[](int64_t) { return -128.0; };
+  auto mixed = +[](int64_t i) { return i % 3 == 0 ? -128.0 : 127.0; };
+  auto most = +[](int64_t) { return 255.0; };
+  for (DType result : {DType::I32, DType::I8}) {
+    MatmulShape shape{1, 14, 35, 2053, false, false, DType::I8, result};
+    expectProduct(shape, Operands(shape, least, least));
+    expectProduct(shape, Operands(shape, mixed, least));
+    expectProduct(shape, Operands(shape, least, mixed));
+  }
+  for (DType result : {DType::I32, DType::U32, DType::U8}) {
+    MatmulShape shape{1, 14, 35, 2053, true, true, DType::U8, result};
+    expectProduct(shape, Operands(shape, most, most));
+  }
+}
+
+// Subnormal operands are not flushed, halves overflow to infinity, and infinity times zero is NaN.
+TEST(Gemm, SpecialFloats) {
+  auto subnormal = +[](int64_t i) { return std::ldexp(static_cast<double>(i % 3 + 1), -133); };
+  auto large = +[](int64_t i) { return std::ldexp(static_cast<double>(i % 4 - 1), 120); };
+  auto subnormalHalf = +[](int64_t i) { return std::ldexp(static_cast<double>(i % 3 + 1), -24); };
+  auto largeHalf = +[](int64_t i) { return static_cast<double>(i % 4 - 1) * 1024; };
+  auto special = +[](int64_t i) {
+    return i % 61 == 0 ? std::numeric_limits<double>::quiet_NaN() : i % 37 == 0 ? INFINITY : double(i % 3);
+  };
+  auto overflowing = +[](int64_t i) { return static_cast<double>(i % 2 ? 32768 : 4096); };
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{13, 35}, {2, 35}, {35, 1}})
+    for (bool transpose : {false, true}) {
+      for (DType result : {DType::BF16, DType::F32}) {
+        MatmulShape shape{1, m, n, 19, transpose, transpose, DType::BF16, result};
+        expectProduct(shape, Operands(shape, subnormal, large));
+        expectProduct(shape, Operands(shape, special, smallRhs));
+        // Results that are subnormal.
+        expectProduct(shape, Operands(shape, subnormal, smallRhs));
+      }
+      for (DType result : {DType::F16, DType::F32}) {
+        MatmulShape shape{1, m, n, 19, transpose, transpose, DType::F16, result};
+        expectProduct(shape, Operands(shape, subnormalHalf, largeHalf));
+        expectProduct(shape, Operands(shape, subnormalHalf, smallRhs));
+        expectProduct(shape, Operands(shape, special, smallRhs));
+        expectProduct(shape, Operands(shape, overflowing, overflowing));
+      }
+    }
+}
+
+} // namespace
