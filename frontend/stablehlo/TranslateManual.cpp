@@ -109,6 +109,11 @@ Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
       return failure();
     t.loc = loc;
     VaryingAxes varying(block, shardingAxes);
+    if (std::optional<DividedCollective> divided = findDividedCollective(block, varying))
+      return refuse(op,
+                    "reaches a collective only where a condition holds that differs between the devices of its group: "
+                    "some would wait for others forever; move the collective out of the branch or loop, or make the "
+                    "condition the same for all, with pmax or pmin of it as an integer");
     for (auto [result, value, annotation] : llvm::zip_equal(op.getResults(), *results, outs)) {
       FailureOr<Signature> signature =
           signatureOf(t, op, annotation, Translation::typeOf(result.getType()), plainTypeOf(value), own, hasAutomatic);

@@ -301,6 +301,30 @@ TEST(Refusals, Scatters) {
               HasSubstr("has several operands whose results depend on each other; scatter one array at a time"));
 }
 
+TEST(Refusals, CollectivesOfSomeDevices) {
+  // The devices of a group are in different branches.
+  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
+                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
+  EXPECT_THAT(
+      importErrors(program(
+          "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"a\"}]>] out_shardings=[<@mesh, [{\"a\"}]>] "
+          "manual_axes={\"a\"} (%s: tensor<2xf32>) {\n"
+          "%d = stablehlo.partition_id : tensor<ui32>\n%n0 = stablehlo.convert %d : (tensor<ui32>) -> tensor<i32>\n"
+          "%r = \"stablehlo.case\"(%n0) ({\n%t = \"stablehlo.all_reduce\"(%s) <{replica_groups = dense<[[0, 1, 2, 3]]> "
+          ": "
+          "tensor<1x4xi64>}> " +
+              region +
+              ": (tensor<2xf32>) -> tensor<2xf32>\nstablehlo.return %t : tensor<2xf32>\n}, {\n"
+              "stablehlo.return %s : tensor<2xf32>\n}) : (tensor<i32>) -> tensor<2xf32>\n"
+              "sdy.return %r : tensor<2xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+          "sdy.mesh @mesh = <[\"a\"=4]>\n")),
+      HasSubstr("reaches a collective only where a condition holds that differs between the devices of its group: some "
+                "would wait for "
+                "others forever; move the collective out of the branch or loop, or make the condition the same for "
+                "all, with pmax or "
+                "pmin of it as an integer"));
+}
+
 TEST(Refusals, ComplexNumbersAndFactorizations) {
   EXPECT_THAT(importErrors(program("%0 = stablehlo.complex %x, %x : tensor<8xcomplex<f32>>")),
               HasSubstr("'stablehlo.complex' has elements of type"));
