@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::string> readPrograms() {
   std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/exported"))
+  for (const auto &entry : std::filesystem::directory_iterator(SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/data"))
     if (entry.path().extension() == ".mlir" && entry.file_size() < 20000)
       paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());

@@ -1,6 +1,6 @@
 //===- ExportedTest.cpp - exported programs give JAX's values -------------===//
 //
-// Each exported/NAME.mlir is a program as JAX exports it; NAME.json has arguments and JAX's results (make_exported.py).
+// Each data/NAME.mlir is a program as JAX exports it; NAME.json has arguments and JAX's results (make_exported.py).
 // Every program goes through every stage and runs on the devices of its mesh; padding is poison.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ using namespace spmdc;
 
 namespace {
 
-const std::string kFolder = SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/exported/";
+const std::string kFolder = SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/data/";
 
 std::string readText(const std::string &path) {
   std::ifstream file(path);

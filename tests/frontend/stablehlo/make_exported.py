@@ -1,4 +1,4 @@
-"""Writes exported/*: programs as JAX exports them, with arguments and JAX's results.
+"""Writes data/*: programs as JAX exports them, with arguments and JAX's results.
 
 Run with JAX 0.10 in a virtual environment: python make_exported.py [NAME ...]
 NAME.mlir is `jax.jit(f).lower(...).as_text(debug_info=True)`; NAME.json has the arguments and results. A case with shardings
@@ -55,9 +55,9 @@ def main():
             continue
         jitted = jax.jit(case.function, **case.options)
         lowered = jitted.lower(*case.arguments)
-        (HERE / "exported" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
+        (HERE / "data" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
         results = jax.tree.leaves(jitted(*case.arguments))
-        (HERE / "exported" / f"{case.name}.json").write_text(json.dumps({
+        (HERE / "data" / f"{case.name}.json").write_text(json.dumps({
             "arguments": [encode(x) for x in jax.tree.leaves(case.arguments)],
             "results": [encode(x) for x in results],
             "tolerance": case.tolerance}) + "\n")
