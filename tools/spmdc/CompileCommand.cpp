@@ -1,6 +1,7 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
 #include "compiler/auto/AutoSharding.h"
+#include "frontend/stablehlo/Import.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
@@ -41,7 +42,8 @@ struct CompileCommand {
     if (!text)
       return std::nullopt;
     if (flags.file.ends_with(".mlir")) {
-      std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is IR\n";
+      std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is "
+                << (isStablehlo(*text) ? "exported from JAX" : "IR") << "\n";
       return std::nullopt;
     }
     if (!isWritable(outputPath()))
