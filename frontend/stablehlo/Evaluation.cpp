@@ -10,9 +10,7 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-/// Whether the region is made of operations on scalars of its own. Loops and calls are excluded: what is evaluated
-/// while compiling must end.
-static bool isScalarCode(Region &body) {
+bool isScalarCode(Region &body) {
   auto isScalar = [](Type type) {
     auto tensor = llvm::dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getRank() == 0;

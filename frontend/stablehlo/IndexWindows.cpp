@@ -10,11 +10,6 @@ namespace spmdc::stablehlo {
 
 using One = FailureOr<Value>;
 
-static bool areDims(ArrayRef<int64_t> dims, int64_t rank) {
-  llvm::SmallDenseSet<int64_t> seen;
-  return llvm::all_of(dims, [&](int64_t dim) { return dim >= 0 && dim < rank && seen.insert(dim).second; });
-}
-
 std::optional<Windows> windowsOf(const Numbers &of, ArrayRef<int64_t> operand, ArrayRef<int64_t> indices,
                                  ArrayRef<int64_t> shape, std::optional<ArrayRef<int64_t>> sizes) {
   auto rank = static_cast<int64_t>(operand.size()), indexRank = static_cast<int64_t>(indices.size());

@@ -24,7 +24,7 @@ public:
     while (!isAtEnd() && (text[at] == ' ' || text[at] == '\n'))
       ++at;
   }
-  /// Takes one character, or a whole string.
+  /// Takes one character, or all of a string.
   void skip() {
     if (text[at++] != '"')
       return;

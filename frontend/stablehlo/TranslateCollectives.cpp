@@ -146,19 +146,13 @@ One partitionId(Translation &t, PartitionIdOp op) {
   return axes.empty() ? t.splat(ArrayType::get({}, type), 0) : coordinate(t, axes, type);
 }
 
-std::optional<int64_t> numberOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto number = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-  return number && number.isSplat() ? std::optional(number.getSplatValue<APInt>().getSExtValue()) : std::nullopt;
-}
-
 /// `partition_id / stride % size` is the coordinate along the axis of that size and stride.
 One remainder(Translation &t, RemainderOp op) {
   Value number = op.getLhs();
-  std::optional<int64_t> size = numberOf(op.getRhs());
+  std::optional<int64_t> size = integerOf(op.getRhs());
   int64_t stride = 1;
   if (auto divide = number.getDefiningOp<DivideOp>()) {
-    stride = numberOf(divide.getRhs()).value_or(0);
+    stride = integerOf(divide.getRhs()).value_or(0);
     number = divide.getLhs();
   }
   if (size && number.getDefiningOp<PartitionIdOp>()) {

@@ -17,12 +17,11 @@ using One = FailureOr<Value>;
 
 namespace {
 
-/// Whether the dimensions are in range, and no two of both lists are equal.
+/// Whether the dimensions of both lists are different ones of the array.
 bool areDistinctDims(ArrayRef<int64_t> batch, ArrayRef<int64_t> contract, size_t rank) {
-  llvm::SmallDenseSet<int64_t> seen;
-  return llvm::all_of(llvm::concat<const int64_t>(batch, contract), [&](int64_t dim) {
-    return dim >= 0 && dim < static_cast<int64_t>(rank) && seen.insert(dim).second;
-  });
+  SmallVector<int64_t> all(batch);
+  llvm::append_range(all, contract);
+  return areDims(all, static_cast<int64_t>(rank));
 }
 
 /// The operand in a type whose products are exact in the result's: bf16 and f16 stay, for a result of f32.

@@ -16,16 +16,6 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-/// An integer that is known: a constant, or a carry that passes on a constant.
-std::optional<int64_t> constantOf(Value value) {
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto number = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
-  if (!number || !number.isSplat() || number.getElementType().getIntOrFloatBitWidth() > 64)
-    return std::nullopt;
-  APInt bits = number.getSplatValue<APInt>();
-  return isUnsigned(number.getElementType()) ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue();
-}
-
 /// A loop with its carries taken apart.
 class Loop {
 public:
@@ -44,8 +34,8 @@ public:
   /// The constant that a value of a region has in each iteration.
   std::optional<int64_t> constantIn(Value value) {
     if (auto argument = llvm::dyn_cast<BlockArgument>(value); argument && isPassedOn(argument.getArgNumber()))
-      return constantOf(op.getOperand(argument.getArgNumber()));
-    return constantOf(value);
+      return integerOf(op.getOperand(argument.getArgNumber()));
+    return integerOf(value);
   }
 
   /// Finds the counter: compared with a constant, increased by a constant. False if the loop does not count.
@@ -65,7 +55,7 @@ public:
       return false;
     counter = argument.getArgNumber();
     auto add = body.getTerminator()->getOperand(counter).getDefiningOp<AddOp>();
-    std::optional<int64_t> first = constantOf(op.getOperand(counter)), by;
+    std::optional<int64_t> first = integerOf(op.getOperand(counter)), by;
     if (add && add.getLhs() == body.getArgument(counter))
       by = constantIn(add.getRhs());
     else if (add && add.getRhs() == body.getArgument(counter))

@@ -26,18 +26,11 @@ One iota(Translation &t, IotaOp op) {
   return t.create<spmdc::IotaOp>(type, op.getIotaDimension()).getResult();
 }
 
-/// Whether the dimensions are in range and differ, one for each of `count`.
-bool areDims(ArrayRef<int64_t> dims, size_t count, int64_t rank) {
-  llvm::SmallDenseSet<int64_t> seen;
-  return dims.size() == count &&
-         llvm::all_of(dims, [&](int64_t dim) { return dim >= 0 && dim < rank && seen.insert(dim).second; });
-}
-
 One broadcast(Translation &t, BroadcastInDimOp op) {
   Value x = t.get(op.getOperand());
   ArrayType type = Translation::typeOf(op.getType());
   ArrayRef<int64_t> dims = op.getBroadcastDimensions();
-  if (!areDims(dims, shapeOf(x).size(), type.getRank()))
+  if (dims.size() != shapeOf(x).size() || !areDims(dims, type.getRank()))
     return refuse(op, "names other dimensions than its types have");
   for (auto [size, dim] : llvm::zip_equal(shapeOf(x), dims))
     if (size != 1 && size != type.getDimSize(dim))
@@ -47,14 +40,14 @@ One broadcast(Translation &t, BroadcastInDimOp op) {
 
 One transpose(Translation &t, TransposeOp op) {
   Value x = t.get(op.getOperand());
-  if (!areDims(op.getPermutation(), shapeOf(x).size(), spmdc::typeOf(x).getRank()))
+  if (op.getPermutation().size() != shapeOf(x).size() || !areDims(op.getPermutation(), spmdc::typeOf(x).getRank()))
     return refuse(op, "has no permutation of its operand's dimensions");
   return t.transpose(x, op.getPermutation());
 }
 
 One reverse(Translation &t, ReverseOp op) {
   Value x = t.get(op.getOperand());
-  if (!areDims(op.getDimensions(), op.getDimensions().size(), spmdc::typeOf(x).getRank()))
+  if (!areDims(op.getDimensions(), spmdc::typeOf(x).getRank()))
     return refuse(op, "names other dimensions than its operand has");
   return t.create<spmdc::ReverseOp>(plainTypeOf(x), x, op.getDimensions()).getResult();
 }

@@ -147,14 +147,10 @@ Results reduce(Translation &t, ReduceOp op) {
   ArrayRef<int64_t> dims = op.getDimensions();
   Block &block = op.getBody().front();
   ArrayRef<int64_t> shape = count ? shapeOf(t.get(op.getInputs()[0])) : ArrayRef<int64_t>();
-  llvm::SmallDenseSet<int64_t> seen;
-  bool areDims = llvm::all_of(dims, [&](int64_t dim) {
-    return dim >= 0 && dim < static_cast<int64_t>(shape.size()) && seen.insert(dim).second;
-  });
   bool isAlike = llvm::all_of(t.get(op.getInputs()), [&](Value input) { return shapeOf(input) == shape; }) &&
                  llvm::all_of(t.get(op.getInitValues()), [](Value init) { return shapeOf(init).empty(); });
-  if (count == 0 || !areDims || !isAlike || block.getNumArguments() != 2 * count ||
-      block.getTerminator()->getNumOperands() != count)
+  if (count == 0 || !areDims(dims, static_cast<int64_t>(shape.size())) || !isAlike ||
+      block.getNumArguments() != 2 * count || block.getTerminator()->getNumOperands() != count)
     return refuse(op, "has dimensions or a region that do not fit its operands");
   SmallVector<int64_t> sorted(dims);
   llvm::sort(sorted);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/stablehlo/Evaluation.h"
 #include "frontend/stablehlo/WindowAccess.h"
 
 #include "ir/array/Positions.h"
@@ -26,21 +27,10 @@ struct Update {
   bool isReplacement;                ///< Whether the operand's element does not matter.
 };
 
-/// Whether the region takes scalars of these types and is made of operations on scalars of its own.
-bool isScalarCode(Region &body, ArrayRef<Type> types) {
-  Block &block = body.front();
-  auto isScalar = [](Type type) {
-    auto tensor = llvm::dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 0;
-  };
-  bool hasTypes = llvm::equal(block.getArgumentTypes(), types, [&](Type argument, Type type) {
-    return isScalar(argument) && Translation::typeOf(argument).getElementType() == type;
-  });
-  return hasTypes && llvm::all_of(block, [&](Operation &op) {
-           return op.getNumRegions() == 0 && llvm::all_of(op.getResultTypes(), isScalar) &&
-                  llvm::all_of(op.getOperands(), [&](Value operand) {
-                    return isScalar(operand.getType()) && operand.getParentRegion() == &body;
-                  });
+/// Whether the region is scalar code that takes these types.
+bool takes(Region &body, ArrayRef<Type> types) {
+  return isScalarCode(body) && llvm::equal(body.getArgumentTypes(), types, [](Type argument, Type type) {
+           return Translation::typeOf(argument).getElementType() == type;
          });
 }
 
@@ -212,14 +202,14 @@ Value reverseOrder(Translation &t, Value x) {
   return t.create<spmdc::NotOp>(x);
 }
 
-/// Updates of the whole operand, one of each batch.
+/// Updates of all of the operand, one of each batch.
 One updateAll(Translation &t, ScatterOp op, const Update &update, const Windows &windows, Value x, Value updates) {
   SmallVector<int64_t> perm = fixedLabels(windows);
   for (int64_t number : windows.numbers)
     if (!llvm::is_contained(perm, number))
       perm.push_back(number);
   if (spmdc::typeOf(updates).getNumElements() != spmdc::typeOf(x).getNumElements())
-    return refuse(op, "updates the whole of its operand several times; combine the updates first, as in x + y.sum(0)");
+    return refuse(op, "updates all of its operand several times; combine the updates first, as in x + y.sum(0)");
   return combine(t, op, update, x, t.reshape(t.transpose(updates, perm), windows.operand));
 }
 
@@ -275,7 +265,7 @@ Results scatter(Translation &t, ScatterOp op) {
   for (size_t i = 0; isTyped && i < count; ++i)
     isTyped =
         types[i] == types[count + i] && Translation::typeOf(op.getResult(i).getType()).getElementType() == types[i];
-  if (!isTyped || block.getTerminator()->getNumOperands() != count || !isScalarCode(op.getUpdateComputation(), types))
+  if (!isTyped || block.getTerminator()->getNumOperands() != count || !takes(op.getUpdateComputation(), types))
     return refuse(op, "has updates, results or a region that do not fit its operands");
   std::optional<Windows> windows = windowsOf(
       {dims.getUpdateWindowDims(), dims.getInsertedWindowDims(), dims.getInputBatchingDims(),

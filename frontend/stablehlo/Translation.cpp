@@ -177,6 +177,20 @@ bool Translation::isIota(Value array, int64_t dim) {
   return iota && static_cast<int64_t>(iota.getDim()) == dim;
 }
 
+bool areDims(ArrayRef<int64_t> dims, int64_t rank) {
+  llvm::SmallDenseSet<int64_t> seen;
+  return llvm::all_of(dims, [&](int64_t dim) { return dim >= 0 && dim < rank && seen.insert(dim).second; });
+}
+
+std::optional<int64_t> integerOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto number = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!number || !number.isSplat() || number.getElementType().getIntOrFloatBitWidth() > 64)
+    return std::nullopt;
+  APInt bits = number.getSplatValue<APInt>();
+  return isUnsigned(number.getElementType()) ? static_cast<int64_t>(bits.getZExtValue()) : bits.getSExtValue();
+}
+
 //===- Rules --------------------------------------------------------------===//
 
 const Rules::Rule *Rules::find(StringRef name) const {

@@ -170,6 +170,12 @@ void addControlRules(Rules &rules);
 void addManualRules(Rules &rules);
 void addCollectiveRules(Rules &rules);
 
+/// Whether these are different dimensions of an array of this rank.
+bool areDims(llvm::ArrayRef<int64_t> dims, int64_t rank);
+
+/// The integer of a constant of one value in the source; nullopt for anything else.
+std::optional<int64_t> integerOf(mlir::Value value);
+
 /// Fails with a message about the operation.
 inline mlir::InFlightDiagnostic refuse(mlir::Operation *op, const llvm::Twine &message) {
   return op->emitError() << "'" << op->getName() << "' " << message;

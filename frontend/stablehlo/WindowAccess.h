@@ -51,7 +51,7 @@ mlir::Value restore(Translation &t, const Access &access, mlir::Value arranged);
 mlir::Value arrangeUpdates(Translation &t, const Access &access, mlir::Value updates);
 
 /// Dimensions in which all windows start at 0 become those of the window, and those of one element that windows do not
-/// have vanish. A gather clamps starts: they are 0 where the window is the whole dimension.
+/// have vanish. A gather clamps starts: they are 0 where the window has the size of the dimension.
 mlir::Value cropFixedDims(Translation &t, Windows &windows, mlir::Value x, bool isGather);
 
 /// Writes what `cropFixedDims` has cropped to its place.

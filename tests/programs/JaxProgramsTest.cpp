@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/programs/support/Case.h"
-#include "tests/programs/support/CompiledRun.h"
 #include "tests/programs/support/JaxValues.h"
 
 #include "gtest/gtest.h"
@@ -36,26 +34,7 @@ TEST_P(JaxPrograms, Agree) {
   ASSERT_FALSE(cases.empty());
   for (const nlohmann::json &test : cases) {
     SCOPED_TRACE(test["name"].get<std::string>());
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    loadDialects(context);
-    std::vector<Tensor> arguments;
-    for (const nlohmann::json &argument : test["arguments"])
-      arguments.push_back(readTensor(argument, context));
-    std::string error;
-    auto artifact = compileText(GetParam() + ".spmd", test["program"], /*optimizationLevel=*/2, error);
-    if (!artifact) {
-      ADD_FAILURE() << error;
-      continue;
-    }
-    auto results = CompiledProgram(artifact).run(context, arguments, Poison::Nan, error);
-    if (mlir::failed(results)) {
-      ADD_FAILURE() << error;
-      continue;
-    }
-    ASSERT_EQ(results->size(), test["results"].size());
-    for (auto [index, result] : llvm::enumerate(*results))
-      EXPECT_EQ(compareWithJax(readTensor(test["results"][index], context), result, test["tolerance"]), "")
-          << "result " << index;
+    EXPECT_EQ(runBesideJax(GetParam() + ".spmd", test["program"], test), "");
   }
 }
 

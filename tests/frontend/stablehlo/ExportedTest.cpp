@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/programs/support/Case.h"
-#include "tests/programs/support/CompiledRun.h"
 #include "tests/programs/support/JaxValues.h"
 
 #include "gtest/gtest.h"
@@ -39,21 +37,7 @@ class Exported : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Exported, HasJaxValues) {
   nlohmann::json test = nlohmann::json::parse(readText(kFolder + GetParam() + ".json"));
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  loadDialects(context);
-  std::vector<Tensor> arguments;
-  for (const nlohmann::json &argument : test["arguments"])
-    arguments.push_back(readTensor(argument, context));
-  std::string error;
-  auto artifact =
-      compileText(GetParam() + ".mlir", readText(kFolder + GetParam() + ".mlir"), /*optimizationLevel=*/2, error);
-  ASSERT_TRUE(artifact) << error;
-  auto results = CompiledProgram(artifact).run(context, arguments, Poison::Nan, error);
-  ASSERT_TRUE(mlir::succeeded(results)) << error;
-  ASSERT_EQ(results->size(), test["results"].size());
-  for (auto [index, result] : llvm::enumerate(*results))
-    EXPECT_EQ(compareWithJax(readTensor(test["results"][index], context), result, test["tolerance"]), "")
-        << "result " << index;
+  EXPECT_EQ(runBesideJax(GetParam() + ".mlir", readText(kFolder + GetParam() + ".mlir"), test), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Exported, ::testing::ValuesIn(listPrograms()),

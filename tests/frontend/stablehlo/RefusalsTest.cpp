@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/stablehlo/Import.h"
+#include "tests/frontend/stablehlo/RefusalsHelper.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -14,27 +14,6 @@ using namespace spmdc;
 using ::testing::HasSubstr;
 
 namespace {
-
-/// All messages of an import; empty if it succeeds.
-std::string importErrors(const std::string &text, const FrontendOptions &options = {}) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::string errors;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    errors += diagnostic.str() + "\n";
-    return mlir::success();
-  });
-  Diagnostics diagnostics;
-  auto module = importStablehlo(text, "f.mlir", options, context, diagnostics);
-  errors += diagnostics.str();
-  EXPECT_EQ(module.get() == nullptr, !errors.empty()) << errors;
-  return errors;
-}
-
-/// A program of one function with these lines; %x is f32[8], %y is f32[8, 4], %n is i32[].
-std::string program(const std::string &lines, const std::string &before = "") {
-  return before + "func.func @main(%x: tensor<8xf32>, %y: tensor<8x4xf32>, %n: tensor<i32>) -> tensor<8xf32> {\n" +
-         lines + "\nreturn %x : tensor<8xf32>\n}\n";
-}
 
 TEST(Refusals, AProgramIsImported) {
   EXPECT_EQ(importErrors(program("%0 = stablehlo.add %x, %x : tensor<8xf32>")), "");
@@ -216,115 +195,6 @@ TEST(Refusals, CallsThatDoNotFit) {
               HasSubstr("has no dense value in the text; export with the constants written out"));
 }
 
-/// A gather of rows of %y, whose indices are %i: i32[3, 1].
-std::string gather(const std::string &dims, const std::string &sizes, const std::string &indices = "%i") {
-  return importErrors(
-      program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%f = stablehlo.iota dim = 0 : tensor<3x1xf32>\n"
-              "%0 = \"stablehlo.gather\"(%y, " +
-              indices + ") <{dimension_numbers = #stablehlo.gather<" + dims + ">, slice_sizes = array<i64: " + sizes +
-              ">}> : (tensor<8x4xf32>, tensor<3x1x" + (indices == "%f" ? "f32" : "i32") + ">) -> tensor<3x4xf32>"));
-}
-
-TEST(Refusals, Gathers) {
-  std::string good = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1";
-  EXPECT_EQ(gather(good, "1, 4"), "");
-  EXPECT_THAT(gather(good, "1, 4", "%f"), HasSubstr("has indices that are not integers"));
-  std::string wrong = "has dimension numbers or slice sizes that do not fit its operands and its result";
-  EXPECT_THAT(gather(good, "2, 4"), HasSubstr(wrong));
-  EXPECT_THAT(gather(good, "1"), HasSubstr(wrong));
-  for (const char *dims :
-       {"offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [2], index_vector_dim = 1",
-        "offset_dims = [7], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1",
-        "offset_dims = [1], collapsed_slice_dims = [1], start_index_map = [0], index_vector_dim = 1",
-        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 5",
-        "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0, 1], index_vector_dim = 1",
-        "offset_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], "
-        "index_vector_dim = 1"})
-    EXPECT_THAT(gather(dims, "1, 4"), HasSubstr(wrong)) << dims;
-  EXPECT_THAT(
-      importErrors(program(
-          "%n0 = stablehlo.slice %y [0:0, 0:4] : (tensor<8x4xf32>) -> tensor<0x4xf32>\n%i = stablehlo.iota dim = 0 : "
-          "tensor<3x1xi32>\n"
-          "%0 = \"stablehlo.gather\"(%n0, %i) <{dimension_numbers = #stablehlo.gather<" +
-          good + ">, slice_sizes = array<i64: 1, 4>}> : (tensor<0x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>")),
-      HasSubstr("takes windows from a dimension without elements"));
-}
-
-/// A scatter of rows into %y.
-std::string scatter(const std::string &dims, const std::string &combine, const std::string &returned = "%c") {
-  return importErrors(
-      program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3x4xf32>\n"
-              "%0 = \"stablehlo.scatter\"(%y, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<" +
-              dims + ">}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo." + combine +
-              " %a, %b : tensor<f32>\nstablehlo.return " + returned +
-              " : tensor<f32>\n}) : (tensor<8x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>) -> tensor<8x4xf32>"));
-}
-
-TEST(Refusals, Scatters) {
-  std::string good =
-      "update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1";
-  EXPECT_EQ(scatter(good, "add"), "");
-  EXPECT_EQ(scatter(good, "add", "%b"), "");
-  EXPECT_EQ(scatter(good, "maximum"), "");
-  EXPECT_THAT(
-      scatter(good, "multiply"),
-      HasSubstr("multiplies elements at indices that may repeat; if they differ, say so, as in x.at[i].multiply(y, "
-                "unique_indices=True)"));
-  EXPECT_THAT(
-      scatter(good, "power"),
-      HasSubstr("changes elements at indices that may repeat, by a region that is neither a sum, a maximum, a minimum "
-                "nor the update; if they differ, say so by unique_indices=True"));
-  EXPECT_EQ(scatter(good + ">, unique_indices = true, mark = #stablehlo.scatter<" + good, "power"), "");
-  EXPECT_THAT(
-      importErrors(
-          program("%i = stablehlo.iota dim = 0 : tensor<3xi32>\n%u = stablehlo.iota dim = 0 : tensor<2x8x4xf32>\n"
-                  "%j = stablehlo.iota dim = 0 : tensor<2x0xi32>\n"
-                  "%0 = \"stablehlo.scatter\"(%y, %j, %u) <{scatter_dimension_numbers = "
-                  "#stablehlo.scatter<update_window_dims = [1, 2], "
-                  "index_vector_dim = 1>}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
-                  "tensor<f32>\n"
-                  "stablehlo.return %c : tensor<f32>\n}) : (tensor<8x4xf32>, tensor<2x0xi32>, tensor<2x8x4xf32>) -> "
-                  "tensor<8x4xf32>")),
-      HasSubstr("updates the whole of its operand several times; combine the updates first, as in x + y.sum(0)"));
-  EXPECT_THAT(scatter("update_window_dims = [7], inserted_window_dims = [1], scatter_dims_to_operand_dims = [0], "
-                      "index_vector_dim = 1",
-                      "add"),
-              HasSubstr("has dimension numbers that do not fit its operands and updates"));
-  EXPECT_THAT(importErrors(program(
-                  "%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3x4xf32>\n"
-                  "%0:2 = \"stablehlo.scatter\"(%y, %y, %i, %u, %u) <{scatter_dimension_numbers = #stablehlo.scatter<" +
-                  good +
-                  ">}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):\nstablehlo.return "
-                  "%a, %b : tensor<f32>, "
-                  "tensor<f32>\n}) : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<3x1xi32>, tensor<3x4xf32>, "
-                  "tensor<3x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)")),
-              HasSubstr("has several operands whose results depend on each other; scatter one array at a time"));
-}
-
-TEST(Refusals, CollectivesOfSomeDevices) {
-  // The devices of a group are in different branches.
-  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
-                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
-  EXPECT_THAT(
-      importErrors(program(
-          "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"a\"}]>] out_shardings=[<@mesh, [{\"a\"}]>] "
-          "manual_axes={\"a\"} (%s: tensor<2xf32>) {\n"
-          "%d = stablehlo.partition_id : tensor<ui32>\n%n0 = stablehlo.convert %d : (tensor<ui32>) -> tensor<i32>\n"
-          "%r = \"stablehlo.case\"(%n0) ({\n%t = \"stablehlo.all_reduce\"(%s) <{replica_groups = dense<[[0, 1, 2, 3]]> "
-          ": "
-          "tensor<1x4xi64>}> " +
-              region +
-              ": (tensor<2xf32>) -> tensor<2xf32>\nstablehlo.return %t : tensor<2xf32>\n}, {\n"
-              "stablehlo.return %s : tensor<2xf32>\n}) : (tensor<i32>) -> tensor<2xf32>\n"
-              "sdy.return %r : tensor<2xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
-          "sdy.mesh @mesh = <[\"a\"=4]>\n")),
-      HasSubstr("reaches a collective only where a condition holds that differs between the devices of its group: some "
-                "would wait for "
-                "others forever; move the collective out of the branch or loop, or make the condition the same for "
-                "all, with pmax or "
-                "pmin of it as an integer"));
-}
-
 TEST(Refusals, ComplexNumbersAndFactorizations) {
   EXPECT_THAT(importErrors(program("%0 = stablehlo.complex %x, %x : tensor<8xcomplex<f32>>")),
               HasSubstr("'stablehlo.complex' has elements of type"));
@@ -343,40 +213,6 @@ TEST(Refusals, ComplexNumbersAndFactorizations) {
                                    "[#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, "
                                    "operand_tuple_indices = []>]} : (tensor<8xf32>) -> tensor<8xf32>")),
               HasSubstr("calls 'lapack_sgetrf_ffi'"));
-}
-
-TEST(Refusals, ScattersOfOtherTypes) {
-  auto scatterOf = [](const std::string &operands, const std::string &region, const std::string &types) {
-    return importErrors(
-        program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3xf32>\n"
-                "%v = stablehlo.iota dim = 0 : tensor<3xi32>\n%0 = \"stablehlo.scatter\"(" +
-                operands +
-                ") <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], "
-                "scatter_dims_to_operand_dims = [0], "
-                "index_vector_dim = 1>, unique_indices = true}> ({\n" +
-                region + "\n}) : " + types));
-  };
-  std::string sum = "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
-                    "tensor<f32>\nstablehlo.return %c : tensor<f32>";
-  std::string three = "(tensor<8xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<8xf32>";
-  EXPECT_EQ(scatterOf("%x, %i, %u", sum, three), "");
-  EXPECT_THAT(scatterOf("%x, %i, %v", sum, "(tensor<8xf32>, tensor<3x1xi32>, tensor<3xi32>) -> tensor<8xf32>"),
-              HasSubstr("has updates, results or a region that do not fit its operands"));
-  EXPECT_THAT(scatterOf("%x, %i, %u",
-                        "^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.convert %b : (tensor<f32>) -> "
-                        "tensor<i32>\nstablehlo.return %c : tensor<i32>",
-                        three),
-              HasSubstr("has a region whose result is not of the type of its operand"));
-  EXPECT_THAT(importErrors(
-                  program("%i = stablehlo.iota dim = 0 : tensor<3x1xi32>\n%u = stablehlo.iota dim = 0 : tensor<3xf32>\n"
-                          "%0:2 = \"stablehlo.scatter\"(%x, %y, %i, %u, %u) <{scatter_dimension_numbers = "
-                          "#stablehlo.scatter<inserted_window_dims = [0], "
-                          "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({\n^bb0(%a: tensor<f32>, %b: "
-                          "tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):\n"
-                          "stablehlo.return %c, %d : tensor<f32>, tensor<f32>\n}) : (tensor<8xf32>, tensor<8x4xf32>, "
-                          "tensor<3x1xi32>, tensor<3xf32>, tensor<3xf32>) -> "
-                          "(tensor<8xf32>, tensor<8x4xf32>)")),
-              HasSubstr("has operands or updates of different shapes"));
 }
 
 TEST(Refusals, Assembly) {
@@ -464,114 +300,6 @@ TEST(Refusals, AnotherEntry) {
   options.function = "step";
   EXPECT_THAT(importErrors(program(""), options),
               HasSubstr("the program has no function 'step'; an export has one of the name 'main'"));
-}
-
-TEST(Refusals, Meshes) {
-  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
-  auto constraint = [&](const std::string &sharding) {
-    return importErrors(program("%0 = sdy.sharding_constraint %x " + sharding + " : tensor<8xf32>", mesh));
-  };
-  EXPECT_EQ(constraint("<@mesh, [{\"a\"}]>"), "");
-  EXPECT_EQ(constraint("<@mesh, [{\"a\":(2)2, ?}]>"), "");
-  EXPECT_THAT(constraint("<@mesh, [{\"z\"}]>"), HasSubstr("names the axis 'z', which the mesh does not have"));
-  EXPECT_THAT(constraint("<@mesh, [{\"a\"}, {}]>"), HasSubstr("has a sharding of 2 dimensions for an array of 1"));
-  EXPECT_THAT(constraint("<@mesh, [{\"a\":(1)3}]>"), HasSubstr("names the part a:(1)3 of an axis of size 4"));
-  EXPECT_THAT(
-      constraint("<@mesh, [{?}], replicated={\"a\"}>"),
-      HasSubstr("keeps an axis from its open dimensions ('replicated'), which is not supported; close the dimensions"));
-  EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"a\"}>"),
-              HasSubstr("has an unreduced sharding, which is not supported; reduce the value first"));
-  EXPECT_NE(constraint("<@mesh, [{\"a\", \"a\"}]>"), "");
-  EXPECT_THAT(importErrors(program("", mesh + "sdy.mesh @other = <[\"c\"=8]>\n")),
-              HasSubstr("is a second mesh of other axes; a program has one mesh"));
-  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2], device_ids=[1, 0]>\n")),
-              HasSubstr("orders its devices by 'device_ids', which is not supported; use a mesh of devices in order"));
-  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=1000000, \"b\"=1000000]>\n")),
-              HasSubstr("the mesh has more than 1048576 devices"));
-  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2, \"a\"=2]>\n")),
-              HasSubstr("has two axes of one name, or one without a name"));
-  EXPECT_THAT(importErrors("func.func @main(%x: tensor<8xf32> {mhlo.sharding = \"{replicated}\"}) -> tensor<8xf32> "
-                           "{\nreturn %x : tensor<8xf32>\n}"),
-              HasSubstr("has a sharding in the form of GSPMD (mhlo.sharding); export with Shardy: "
-                        "jax.config.update('jax_use_shardy_partitioner', True)"));
-  EXPECT_THAT(importErrors("func.func private @main(tensor<8xf32>) -> tensor<8xf32> // stablehlo."),
-              HasSubstr("has no body of one block"));
-  EXPECT_THAT(importErrors(program(
-                  "%0 = stablehlo.add %x, %x {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : tensor<8xf32>", mesh)),
-              HasSubstr("has no sharding for each of its results"));
-  EXPECT_NE(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=0]>\n")), "");
-  EXPECT_EQ(importErrors(program("", "sdy.mesh @empty_mesh = <[]>\n" + mesh)), "");
-}
-
-TEST(Refusals, Regions) {
-  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
-  auto manual = [&](const std::string &in, const std::string &out, const std::string &axes, const std::string &local,
-                    const std::string &body, const std::string &yielded) {
-    std::string size = body.find("concatenate") != std::string::npos ? "8" : "2";
-    return importErrors(program("%0 = sdy.manual_computation(%x) in_shardings=[" + in + "] out_shardings=[" + out +
-                                    "] manual_axes={" + axes + "} (%s: tensor<" + local + "xf32>) {\n" + body +
-                                    "\nsdy.return " + yielded + " : tensor<" + size +
-                                    "xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
-                                mesh));
-  };
-  std::string onA = "<@mesh, [{\"a\"}]>", both = "\"a\", \"b\"";
-  EXPECT_EQ(manual(onA, onA, both, "2", "", "%s"), "");
-  EXPECT_THAT(manual(onA, onA, both, "3", "%t = stablehlo.slice %s [0:2] : (tensor<3xf32>) -> tensor<2xf32>", "%t"),
-              HasSubstr("divides a dimension of 8 elements over 4 devices, but its region has 3"));
-  EXPECT_THAT(manual("<@mesh, [{\"z\"}]>", onA, both, "2", "", "%s"), HasSubstr("names the axis 'z'"));
-  EXPECT_THAT(manual(onA, onA, "\"z\"", "2", "", "%s"),
-              HasSubstr("names the axis 'z', which the mesh does not have or a region around has"));
-  EXPECT_THAT(manual("<@mesh, [{\"b\", \"a\"}]>", onA, "\"a\"", "2", "", "%s"),
-              HasSubstr("shards a dimension over an axis of its own behind one that is not"));
-  EXPECT_THAT(manual(onA, onA, both, "2x1", "%t = stablehlo.reshape %s : (tensor<2x1xf32>) -> tensor<2xf32>", "%t"),
-              HasSubstr("has an operand of another rank than its region"));
-  EXPECT_THAT(manual(onA, "<@mesh, [{}]>", both, "2",
-                     "%t = stablehlo.concatenate %s, %s, %s, %s, dim = 0 : (tensor<2xf32>, tensor<2xf32>, "
-                     "tensor<2xf32>, tensor<2xf32>) -> tensor<8xf32>",
-                     "%t"),
-              HasSubstr("has a result that differs along the axis 'a', which its out_specs leave out; reduce it with "
-                        "psum or pmean, or name the axis in out_specs"));
-  EXPECT_THAT(manual(onA + ", " + onA, onA, both, "2", "", "%s"),
-              HasSubstr("has another number of shardings than operands and results"));
-  EXPECT_THAT(manual(onA, "<@mesh, [{\"b\"}]>", both, "2", "", "%s"), HasSubstr("'sdy.manual_computation'"));
-  std::string groups = "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], "
-                       "[4, 6], [1, 3], [5, 7]]> : "
-                       "tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>";
-  EXPECT_THAT(manual(onA, onA, both, "2", groups, "%s"),
-              HasSubstr("has groups of devices (axis_index_groups) that are no axes of the mesh, which is not "
-                        "supported; split the axis of the mesh"));
-  auto collective = [&](const std::string &operation) { return manual(onA, onA, both, "2", operation, "%s"); };
-  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.subtract %a, %b : "
-                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
-  std::string all = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>",
-              types = ": (tensor<2xf32>) -> tensor<2xf32>";
-  EXPECT_THAT(collective("%r = \"stablehlo.all_reduce\"(%s) <{" + all + "}> " + region + types),
-              HasSubstr("combines by a region that is neither a sum, product, maximum, minimum, and, nor or"));
-  EXPECT_THAT(collective("%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 1 : i64, " + all + "}> " + types),
-              HasSubstr("gathers along a dimension that its operand does not have"));
-  EXPECT_THAT(
-      collective(
-          "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1xi64>}> " +
-          types),
-      HasSubstr("has no groups of devices"));
-  EXPECT_THAT(collective("%r = \"stablehlo.all_to_all\"(%s) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, "
-                         "split_count = 2 : i64, " +
-                         all + "}> " + types),
-              HasSubstr("exchanges along dimensions that its operand does not have"));
-  EXPECT_THAT(
-      collective(
-          "%r = \"stablehlo.collective_permute\"(%s) <{source_target_pairs = dense<[[0, 8]]> : tensor<1x2xi64>}> " +
-          types),
-      HasSubstr("names a device that the mesh does not have"));
-  std::string sum = region;
-  sum.replace(sum.find("subtract"), 8, "add");
-  EXPECT_THAT(
-      collective("%r = \"stablehlo.reduce_scatter\"(%s) <{scatter_dimension = 1 : i64, " + all + "}> " + sum + types),
-      HasSubstr("scatters along a dimension that its operand does not have"));
-  EXPECT_THAT(importErrors(program("%r = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = "
-                                   "dense<0> : tensor<1x1xi64>}> : "
-                                   "(tensor<8xf32>) -> tensor<8xf32>")),
-              HasSubstr("is not in a shard_map; name the devices by the axes of a mesh"));
 }
 
 TEST(Refusals, NotMlir) {

@@ -4,6 +4,8 @@
 
 #include "ir/spmd/SpmdTypes.h"
 #include "runtime/support/DType.h"
+#include "tests/programs/support/Case.h"
+#include "tests/programs/support/CompiledRun.h"
 
 #include <algorithm>
 #include <cmath>
@@ -37,6 +39,28 @@ std::string compareWithJax(const Tensor &expected, const Tensor &actual, double 
       return "element " + std::to_string(i) + " is " + std::to_string(have.f) + " or " + std::to_string(have.i) +
              ", JAX has " + std::to_string(want.f) + " or " + std::to_string(want.i);
   }
+  return "";
+}
+
+std::string runBesideJax(const std::string &fileName, const std::string &text, const nlohmann::json &test) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  std::vector<Tensor> arguments;
+  for (const nlohmann::json &argument : test["arguments"])
+    arguments.push_back(readTensor(argument, context));
+  std::string error;
+  auto artifact = compileText(fileName, text, /*optimizationLevel=*/2, error);
+  if (!artifact)
+    return error;
+  auto results = CompiledProgram(artifact).run(context, arguments, Poison::Nan, error);
+  if (mlir::failed(results))
+    return error;
+  if (results->size() != test["results"].size())
+    return std::to_string(results->size()) + " results";
+  for (auto [index, result] : llvm::enumerate(*results))
+    if (std::string difference = compareWithJax(readTensor(test["results"][index], context), result, test["tolerance"]);
+        !difference.empty())
+      return "result " + std::to_string(index) + ": " + difference;
   return "";
 }
 

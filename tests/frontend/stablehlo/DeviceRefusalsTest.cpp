@@ -1,0 +1,145 @@
+//===- DeviceRefusalsTest.cpp - meshes and regions that do not fit --------===//
+
+#include "tests/frontend/stablehlo/RefusalsHelper.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace spmdc;
+using ::testing::HasSubstr;
+
+namespace {
+
+TEST(DeviceRefusals, CollectivesOfSomeDevices) {
+  // The devices of a group are in different branches.
+  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : "
+                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
+  EXPECT_THAT(
+      importErrors(program(
+          "%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"a\"}]>] out_shardings=[<@mesh, [{\"a\"}]>] "
+          "manual_axes={\"a\"} (%s: tensor<2xf32>) {\n"
+          "%d = stablehlo.partition_id : tensor<ui32>\n%n0 = stablehlo.convert %d : (tensor<ui32>) -> tensor<i32>\n"
+          "%r = \"stablehlo.case\"(%n0) ({\n%t = \"stablehlo.all_reduce\"(%s) <{replica_groups = dense<[[0, 1, 2, 3]]> "
+          ": "
+          "tensor<1x4xi64>}> " +
+              region +
+              ": (tensor<2xf32>) -> tensor<2xf32>\nstablehlo.return %t : tensor<2xf32>\n}, {\n"
+              "stablehlo.return %s : tensor<2xf32>\n}) : (tensor<i32>) -> tensor<2xf32>\n"
+              "sdy.return %r : tensor<2xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+          "sdy.mesh @mesh = <[\"a\"=4]>\n")),
+      HasSubstr("reaches a collective only where a condition holds that differs between the devices of its group: some "
+                "would wait for "
+                "others forever; move the collective out of the branch or loop, or make the condition the same for "
+                "all, with pmax or "
+                "pmin of it as an integer"));
+}
+
+TEST(DeviceRefusals, Meshes) {
+  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
+  auto constraint = [&](const std::string &sharding) {
+    return importErrors(program("%0 = sdy.sharding_constraint %x " + sharding + " : tensor<8xf32>", mesh));
+  };
+  EXPECT_EQ(constraint("<@mesh, [{\"a\"}]>"), "");
+  EXPECT_EQ(constraint("<@mesh, [{\"a\":(2)2, ?}]>"), "");
+  EXPECT_THAT(constraint("<@mesh, [{\"z\"}]>"), HasSubstr("names the axis 'z', which the mesh does not have"));
+  EXPECT_THAT(constraint("<@mesh, [{\"a\"}, {}]>"), HasSubstr("has a sharding of 2 dimensions for an array of 1"));
+  EXPECT_THAT(constraint("<@mesh, [{\"a\":(1)3}]>"), HasSubstr("names the part a:(1)3 of an axis of size 4"));
+  EXPECT_THAT(
+      constraint("<@mesh, [{?}], replicated={\"a\"}>"),
+      HasSubstr("keeps an axis from its open dimensions ('replicated'), which is not supported; close the dimensions"));
+  EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"a\"}>"),
+              HasSubstr("has an unreduced sharding, which is not supported; reduce the value first"));
+  EXPECT_NE(constraint("<@mesh, [{\"a\", \"a\"}]>"), "");
+  EXPECT_THAT(importErrors(program("", mesh + "sdy.mesh @other = <[\"c\"=8]>\n")),
+              HasSubstr("is a second mesh of other axes; a program has one mesh"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2], device_ids=[1, 0]>\n")),
+              HasSubstr("orders its devices by 'device_ids', which is not supported; use a mesh of devices in order"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=1000000, \"b\"=1000000]>\n")),
+              HasSubstr("the mesh has more than 1048576 devices"));
+  EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2, \"a\"=2]>\n")),
+              HasSubstr("has two axes of one name, or one without a name"));
+  EXPECT_THAT(importErrors("func.func @main(%x: tensor<8xf32> {mhlo.sharding = \"{replicated}\"}) -> tensor<8xf32> "
+                           "{\nreturn %x : tensor<8xf32>\n}"),
+              HasSubstr("has a sharding in the form of GSPMD (mhlo.sharding); export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+  EXPECT_THAT(importErrors("func.func private @main(tensor<8xf32>) -> tensor<8xf32> // stablehlo."),
+              HasSubstr("has no body of one block"));
+  EXPECT_THAT(importErrors(program(
+                  "%0 = stablehlo.add %x, %x {sdy.sharding = #sdy.sharding<@mesh, [{}]>} : tensor<8xf32>", mesh)),
+              HasSubstr("has no sharding for each of its results"));
+  EXPECT_NE(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=0]>\n")), "");
+  EXPECT_EQ(importErrors(program("", "sdy.mesh @empty_mesh = <[]>\n" + mesh)), "");
+}
+
+TEST(DeviceRefusals, Regions) {
+  const std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\n";
+  auto manual = [&](const std::string &in, const std::string &out, const std::string &axes, const std::string &local,
+                    const std::string &body, const std::string &yielded) {
+    std::string size = body.find("concatenate") != std::string::npos ? "8" : "2";
+    return importErrors(program("%0 = sdy.manual_computation(%x) in_shardings=[" + in + "] out_shardings=[" + out +
+                                    "] manual_axes={" + axes + "} (%s: tensor<" + local + "xf32>) {\n" + body +
+                                    "\nsdy.return " + yielded + " : tensor<" + size +
+                                    "xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+                                mesh));
+  };
+  std::string onA = "<@mesh, [{\"a\"}]>", both = "\"a\", \"b\"";
+  EXPECT_EQ(manual(onA, onA, both, "2", "", "%s"), "");
+  EXPECT_THAT(manual(onA, onA, both, "3", "%t = stablehlo.slice %s [0:2] : (tensor<3xf32>) -> tensor<2xf32>", "%t"),
+              HasSubstr("divides a dimension of 8 elements over 4 devices, but its region has 3"));
+  EXPECT_THAT(manual("<@mesh, [{\"z\"}]>", onA, both, "2", "", "%s"), HasSubstr("names the axis 'z'"));
+  EXPECT_THAT(manual(onA, onA, "\"z\"", "2", "", "%s"),
+              HasSubstr("names the axis 'z', which the mesh does not have or a region around has"));
+  EXPECT_THAT(manual("<@mesh, [{\"b\", \"a\"}]>", onA, "\"a\"", "2", "", "%s"),
+              HasSubstr("shards a dimension over an axis of its own behind one that is not"));
+  EXPECT_THAT(manual(onA, onA, both, "2x1", "%t = stablehlo.reshape %s : (tensor<2x1xf32>) -> tensor<2xf32>", "%t"),
+              HasSubstr("has an operand of another rank than its region"));
+  EXPECT_THAT(manual(onA, "<@mesh, [{}]>", both, "2",
+                     "%t = stablehlo.concatenate %s, %s, %s, %s, dim = 0 : (tensor<2xf32>, tensor<2xf32>, "
+                     "tensor<2xf32>, tensor<2xf32>) -> tensor<8xf32>",
+                     "%t"),
+              HasSubstr("has a result that differs along the axis 'a', which its out_specs leave out; reduce it with "
+                        "psum or pmean, or name the axis in out_specs"));
+  EXPECT_THAT(manual(onA + ", " + onA, onA, both, "2", "", "%s"),
+              HasSubstr("has another number of shardings than operands and results"));
+  EXPECT_THAT(manual(onA, "<@mesh, [{\"b\"}]>", both, "2", "", "%s"), HasSubstr("'sdy.manual_computation'"));
+  std::string groups = "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], "
+                       "[4, 6], [1, 3], [5, 7]]> : "
+                       "tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>";
+  EXPECT_THAT(manual(onA, onA, both, "2", groups, "%s"),
+              HasSubstr("has groups of devices (axis_index_groups) that are no axes of the mesh, which is not "
+                        "supported; split the axis of the mesh"));
+  auto collective = [&](const std::string &operation) { return manual(onA, onA, both, "2", operation, "%s"); };
+  std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.subtract %a, %b : "
+                       "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
+  std::string all = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>",
+              types = ": (tensor<2xf32>) -> tensor<2xf32>";
+  EXPECT_THAT(collective("%r = \"stablehlo.all_reduce\"(%s) <{" + all + "}> " + region + types),
+              HasSubstr("combines by a region that is neither a sum, product, maximum, minimum, and, nor or"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 1 : i64, " + all + "}> " + types),
+              HasSubstr("gathers along a dimension that its operand does not have"));
+  EXPECT_THAT(
+      collective(
+          "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<0> : tensor<1xi64>}> " +
+          types),
+      HasSubstr("has no groups of devices"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_to_all\"(%s) <{split_dimension = 1 : i64, concat_dimension = 0 : i64, "
+                         "split_count = 2 : i64, " +
+                         all + "}> " + types),
+              HasSubstr("exchanges along dimensions that its operand does not have"));
+  EXPECT_THAT(
+      collective(
+          "%r = \"stablehlo.collective_permute\"(%s) <{source_target_pairs = dense<[[0, 8]]> : tensor<1x2xi64>}> " +
+          types),
+      HasSubstr("names a device that the mesh does not have"));
+  std::string sum = region;
+  sum.replace(sum.find("subtract"), 8, "add");
+  EXPECT_THAT(
+      collective("%r = \"stablehlo.reduce_scatter\"(%s) <{scatter_dimension = 1 : i64, " + all + "}> " + sum + types),
+      HasSubstr("scatters along a dimension that its operand does not have"));
+  EXPECT_THAT(importErrors(program("%r = \"stablehlo.all_gather\"(%x) <{all_gather_dim = 0 : i64, replica_groups = "
+                                   "dense<0> : tensor<1x1xi64>}> : "
+                                   "(tensor<8xf32>) -> tensor<8xf32>")),
+              HasSubstr("is not in a shard_map; name the devices by the axes of a mesh"));
+}
+
+} // namespace
