@@ -66,7 +66,7 @@ def main():
             return json.loads((folder / "alone-0.json").read_text())["median_us"] / 1e3
 
         def jax(rate):
-            out = on_hosts(rate, f"sh -c 'exec {options.jax} {HERE.parent}/jax_peer.py data_parallel {{process}} 2 1 "
+            out = on_hosts(rate, f"sh -c 'exec {options.jax} {HERE.parent}/suite/peer.py run data_parallel {{process}} 2 1 "
                                  f"10.77.0.1:7778 {options.repeat} 2>&1'")
             return statistics.median(json.loads(re.search(r"^\{.*", out, re.M)[0])["times_us"]) / 1e3
 
