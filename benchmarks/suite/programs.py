@@ -289,7 +289,7 @@ def data_parallel(p, x):
     return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p))
 
 
-# What a call costs, and one collective.
+# Small calls, and single collectives.
 
 add("calls", "launch", lambda x: x + 1.0, [f32(8, spec=ROWS)], ROWS)
 
