@@ -205,6 +205,7 @@ const Rules &Rules::get() {
     addSpecialRules(rules);
     addMovementRules(rules);
     addContractionRules(rules);
+    addConvolutionRules(rules);
     addReductionRules(rules);
     addWindowRules(rules);
     addIndexRules(rules);

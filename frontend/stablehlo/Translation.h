@@ -130,6 +130,11 @@ private:
 /// ranges and call stacks, without JAX's names of operations.
 mlir::Location toArrayLoc(mlir::Location loc);
 
+/// The product of two arrays, summed over the contracted dimensions, with this element type: [batch, lhs, rhs].
+mlir::Value product(Translation &t, mlir::Value lhs, mlir::Value rhs, mlir::Type element,
+                    llvm::ArrayRef<int64_t> lhsContract, llvm::ArrayRef<int64_t> rhsContract,
+                    llvm::ArrayRef<int64_t> lhsBatch, llvm::ArrayRef<int64_t> rhsBatch);
+
 using Results = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
 /// The rules by names of operations.
@@ -161,6 +166,7 @@ void addElementwiseRules(Rules &rules);
 void addSpecialRules(Rules &rules);
 void addMovementRules(Rules &rules);
 void addContractionRules(Rules &rules);
+void addConvolutionRules(Rules &rules);
 void addReductionRules(Rules &rules);
 void addWindowRules(Rules &rules);
 void addIndexRules(Rules &rules);

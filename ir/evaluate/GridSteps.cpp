@@ -20,16 +20,25 @@ Tensor multiply(plan::MatmulOp op, const Tensor &lhs, const Tensor &rhs, ArrayTy
        n = static_cast<int64_t>(op.getN()), depth = static_cast<int64_t>(op.getK());
   Tensor result(type.getShape(), type.getElementType());
   Type elementType = type.getElementType();
+  spmd::OperandView left{
+      0, {{batch, m * depth}}, {{m, op.getTransposeLhs() ? 1 : depth}}, {{depth, op.getTransposeLhs() ? m : 1}}};
+  spmd::OperandView right{
+      0, {{batch, depth * n}}, {{depth, op.getTransposeRhs() ? 1 : n}}, {{n, op.getTransposeRhs() ? depth : 1}}};
+  if (auto view = op.getLhsViewAttr())
+    left = view.toView();
+  if (auto view = op.getRhsViewAttr())
+    right = view.toView();
+  auto at = [](const Tensor &tensor, const spmd::OperandView &view, int64_t number, int64_t row, int64_t column) {
+    return tensor.elements[view.offset + positionOf(view.batch, number) + positionOf(view.rows, row) +
+                           positionOf(view.columns, column)];
+  };
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         Scalar sum;
         for (int64_t k = 0; k < depth; ++k) {
-          int64_t left = op.getTransposeLhs() ? k * m + i : i * depth + k;
-          int64_t right = op.getTransposeRhs() ? j * depth + k : k * n + j;
-          sum = evaluateAdd(
-              elementType, sum,
-              evaluateMultiply(elementType, lhs.elements[b * m * depth + left], rhs.elements[b * depth * n + right]));
+          sum = evaluateAdd(elementType, sum,
+                            evaluateMultiply(elementType, at(lhs, left, b, i, k), at(rhs, right, b, k, j)));
         }
         result.elements[(b * m + i) * n + j] = roundTo(sum, elementType);
       }
@@ -57,8 +66,13 @@ LogicalResult ProcessGridEvaluator::runMatmul(Operation *op, ArrayRef<DeviceTens
       return op->emitError() << "has no epilogue @" << *matmul.getEpilogue() << " that takes the product";
     productType = cast<ArrayType>(kernel.getBlock().getArgument(0).getType());
   }
-  if (matmul.getLhs().getType().getNumElements() != batch * m * k ||
-      matmul.getRhs().getType().getNumElements() != batch * k * n || productType.getNumElements() != batch * m * n)
+  auto fits = [&](ArrayType type, plan::ViewAttr view, const std::vector<int64_t> &shape) {
+    return view ? view.toView().fits(shape, type.getNumElements())
+                : type.getNumElements() == shape[0] * shape[1] * shape[2];
+  };
+  if (!fits(matmul.getLhs().getType(), matmul.getLhsViewAttr(), {batch, m, k}) ||
+      !fits(matmul.getRhs().getType(), matmul.getRhsViewAttr(), {batch, k, n}) ||
+      productType.getNumElements() != batch * m * n)
     return op->emitError("has operands that do not fit its sizes");
   DeviceTensors product;
   for (auto [lhs, rhs] : llvm::zip(operands[0], operands[1]))

@@ -33,6 +33,43 @@ void PlanDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
+// ViewAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ViewAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t offset, DenseI64ArrayAttr batch,
+                               DenseI64ArrayAttr rows, DenseI64ArrayAttr columns) {
+  for (DenseI64ArrayAttr digits : {batch, rows, columns}) {
+    ArrayRef<int64_t> numbers = digits.asArrayRef();
+    bool isValid = numbers.size() % 2 == 0 && offset >= 0;
+    for (size_t i = 0; isValid && i < numbers.size(); i += 2)
+      isValid = numbers[i] >= 1 && numbers[i + 1] >= 0;
+    if (!isValid)
+      return emitError() << "a view has an offset from 0, and pairs of a size from 1 and a stride from 0";
+  }
+  return success();
+}
+
+ViewAttr ViewAttr::get(MLIRContext *context, const spmd::OperandView &view) {
+  auto listOf = [&](const spmd::ViewDigits &digits) {
+    SmallVector<int64_t> numbers;
+    for (const spmd::ViewDigit &digit : digits)
+      numbers.append({digit.size, digit.stride});
+    return DenseI64ArrayAttr::get(context, numbers);
+  };
+  return get(context, view.offset, listOf(view.batch), listOf(view.rows), listOf(view.columns));
+}
+
+spmd::OperandView ViewAttr::toView() const {
+  auto digitsOf = [](DenseI64ArrayAttr list) {
+    spmd::ViewDigits digits;
+    for (int64_t i = 0; i < list.size(); i += 2)
+      digits.push_back({list[i], list[i + 1]});
+    return digits;
+  };
+  return {getOffset(), digitsOf(getBatch()), digitsOf(getRows()), digitsOf(getColumns())};
+}
+
+//===----------------------------------------------------------------------===//
 // KernelOp: plan.kernel @name(%x: type, ...) attributes {...} { ... }
 //===----------------------------------------------------------------------===//
 

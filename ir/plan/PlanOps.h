@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/array/ArrayOps.h"
+#include "runtime/support/OperandView.h"
 
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"

@@ -42,6 +42,24 @@ def Plan_BufferAttr : AttrDef<Plan_Dialect, "Buffer"> {
   let assemblyFormat = "`<` $space `,` $position `>`";
 }
 
+def Plan_ViewAttr : AttrDef<Plan_Dialect, "View"> {
+  let mnemonic = "view";
+  let summary = "Where an operand [batch, rows, columns] of a product is in its array";
+  let description = [{
+    `#plan.view<offset = 3, batch = [], rows = [40, 8], columns = [3, 42, 8, 1]>`: the size
+    and the stride of each digit (runtime/support/OperandView.h). Here 40 rows are 8 elements apart, and each has 3
+    times 8 adjacent elements, which are 42 elements apart.
+  }];
+  let parameters = (ins "int64_t":$offset, "::mlir::DenseI64ArrayAttr":$batch, "::mlir::DenseI64ArrayAttr":$rows,
+                        "::mlir::DenseI64ArrayAttr":$columns);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    static ViewAttr get(::mlir::MLIRContext *context, const ::spmd::OperandView &view);
+    ::spmd::OperandView toView() const;
+  }];
+}
+
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "A fused group of array operations that becomes one kernel";
   let description = [{
@@ -83,11 +101,13 @@ def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
   let summary = "A (batched) matrix product by a library, with an optional fused epilogue";
   let description = [{
     [batch, m, k] x [batch, k, n] -> [batch, m, n] as flat row-major memory; `transposeLhs` says that lhs is stored as
-    [k, m], `transposeRhs` that rhs is stored as [n, k]. `epilogue` is a kernel over the rows of the product whose first
+    [k, m], `transposeRhs` that rhs is stored as [n, k]. An operand with a view is read from its array as the view says,
+    and neither flag is set for it. `epilogue` is a kernel over the rows of the product whose first
     input is the product (in place) and whose other inputs are `extras`; its output is the result.
   }];
   let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, Variadic<Spmd_ArrayType>:$extras, I64Attr:$batch,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k, BoolAttr:$transposeLhs, BoolAttr:$transposeRhs,
+                       OptionalAttr<Plan_ViewAttr>:$lhsView, OptionalAttr<Plan_ViewAttr>:$rhsView,
                        OptionalAttr<FlatSymbolRefAttr>:$epilogue, OptionalAttr<ArrayAttr>:$buffers);
   let results = (outs Spmd_ArrayType:$result);
   let assemblyFormat = [{

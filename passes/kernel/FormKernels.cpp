@@ -193,7 +193,7 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
   auto fused = builder.create<plan::MatmulOp>(
       fuseLocs(launch.getContext(), {matmul.getLoc(), launch.getLoc()}), launch.getResult(0).getType(), matmul.getLhs(),
       matmul.getRhs(), extras, matmul.getBatch(), matmul.getM(), matmul.getN(), matmul.getK(), matmul.getTransposeLhs(),
-      matmul.getTransposeRhs(), launch.getKernelAttr(), ArrayAttr());
+      matmul.getTransposeRhs(), matmul.getLhsViewAttr(), matmul.getRhsViewAttr(), launch.getKernelAttr(), ArrayAttr());
   launch.getResult(0).replaceAllUsesWith(fused.getResult());
   launch.erase();
   matmul.erase();

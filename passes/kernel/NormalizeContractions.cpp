@@ -1,13 +1,16 @@
 //===- NormalizeContractions.cpp - dot_general to batched matrix products ---===//
 //
 // The library multiplies [batch, m, k] by [batch, k, n], each possibly transposed in its last two groups. An operand
-// whose dimensions have such an order in memory is used without a copy; others are transposed first.
+// whose dimensions have such an order in memory is used without a copy. Others are read by a view where the library can
+// and it pays, or else transposed first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/SharedPads.h"
+#include "passes/kernel/StridedViews.h"
 
 #include <numeric>
 
@@ -19,6 +22,11 @@ namespace spmdc {
 #include "passes/kernel/Passes.h.inc"
 
 namespace {
+
+/// Adjacent elements of an operand that is read by a view: fewer are a small part of each cache line.
+constexpr int64_t kLeastAdjacent = 4;
+/// Products with so few rows or columns are loops of their own in the library, without tiles, and read no views.
+constexpr int64_t kMostThin = 4;
 
 /// One operand: its dimensions by role, in the order in which the product iterates over them.
 struct Side {
@@ -40,6 +48,30 @@ struct Side {
     for (int64_t dim : dims)
       size *= cast<ArrayType>(value.getType()).getDimSize(dim);
     return size;
+  }
+
+  /// The view by which a product reads the operand where it is, if it is not stored as a matrix: rows and columns are
+  /// these dimensions. The operand is then the array of the view.
+  std::optional<spmd::OperandView> takeView(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns) {
+    std::optional<StridedView> view = StridedView::of(value);
+    bool isMatrix = isLaidOut(batch, rows, columns) || isLaidOut(batch, columns, rows);
+    if (!view || (isMatrix && view->isWholeArray()))
+      return std::nullopt;
+    auto digitsOf = [&](ArrayRef<int64_t> dims) {
+      spmd::ViewDigits digits;
+      for (int64_t dim : dims)
+        llvm::append_range(digits, view->dims[dim]);
+      return digits;
+    };
+    spmd::OperandView result{view->offset, digitsOf(batch), digitsOf(rows), digitsOf(columns)};
+    // Elements apart from each other in both directions are faster to copy by blocks first.
+    auto isAdjacent = [](const spmd::ViewDigits &digits) {
+      return !digits.empty() && digits.back().stride == 1 && digits.back().size >= kLeastAdjacent;
+    };
+    if (!isAdjacent(result.rows) && !isAdjacent(result.columns))
+      return std::nullopt;
+    value = view->array;
+    return result;
   }
 
   /// True if memory holds the groups in this order; dimensions of size 1 may have any position.
@@ -91,7 +123,32 @@ void orderContracted(Side &lhs, Side &rhs) {
   rhs.contract = right;
 }
 
-void normalize(DotGeneralOp op) {
+/// The product with its sides exchanged, and a transpose behind it.
+DotGeneralOp exchangeSides(DotGeneralOp op) {
+  OpBuilder b(op);
+  size_t batch = op.getLhsBatch().size(), left = op.getLhsFreeDims().size(), right = op.getRhsFreeDims().size();
+  SmallVector<int64_t> shape(op.getType().getShape()), perm;
+  std::rotate(shape.begin() + batch, shape.begin() + batch + left, shape.end());
+  for (size_t dim = 0; dim < batch; ++dim)
+    perm.push_back(static_cast<int64_t>(dim));
+  for (size_t dim = 0; dim < left; ++dim)
+    perm.push_back(static_cast<int64_t>(batch + right + dim));
+  for (size_t dim = 0; dim < right; ++dim)
+    perm.push_back(static_cast<int64_t>(batch + dim));
+  auto exchanged = b.create<DotGeneralOp>(op.getLoc(), op.getType().withShape(shape), op.getRhs(), op.getLhs(),
+                                          op.getRhsContract(), op.getLhsContract(), op.getRhsBatch(), op.getLhsBatch());
+  op.replaceAllUsesWith(b.create<TransposeOp>(op.getLoc(), op.getType(), exchanged.getResult(), perm).getResult());
+  op.erase();
+  return exchanged;
+}
+
+/// Whether a small result has many rows that are read by a view across the lines of memory, as the gradient by a
+/// kernel: such elements are packed as fast as they are copied if they are columns of the right side.
+bool isBetterExchanged(const spmd::OperandView &lhs, int64_t m, int64_t n, int64_t k) {
+  return lhs.columns.back().stride != 1 && m > n && 8 * m * n < (m + n) * k;
+}
+
+void normalize(DotGeneralOp op, bool readsViews) {
   OpBuilder b(op);
   Side lhs{op.getLhs(), SmallVector<int64_t>(op.getLhsBatch()), op.getLhsFreeDims(),
            SmallVector<int64_t>(op.getLhsContract())};
@@ -102,16 +159,53 @@ void normalize(DotGeneralOp op) {
   orderContracted(lhs, rhs);
   int64_t batch = lhs.sizeOf(lhs.batch), m = lhs.sizeOf(lhs.free), n = rhs.sizeOf(rhs.free),
           k = lhs.sizeOf(lhs.contract);
-  bool transposeLhs = lhs.layOut(b, op.getLoc(), /*contractsFirst=*/false);
-  bool transposeRhs = rhs.layOut(b, op.getLoc(), /*contractsFirst=*/true);
+  std::optional<spmd::OperandView> lhsView, rhsView;
+  if (readsViews && m > kMostThin && n > kMostThin) {
+    lhsView = lhs.takeView(lhs.free, lhs.contract);
+    rhsView = rhs.takeView(rhs.contract, rhs.free);
+    if (lhsView && !rhsView && isBetterExchanged(*lhsView, m, n, k))
+      return normalize(exchangeSides(op), readsViews);
+  }
+  bool transposeLhs = !lhsView && lhs.layOut(b, op.getLoc(), /*contractsFirst=*/false);
+  bool transposeRhs = !rhsView && rhs.layOut(b, op.getLoc(), /*contractsFirst=*/true);
+  auto attrOf = [&](const std::optional<spmd::OperandView> &view) {
+    return view ? plan::ViewAttr::get(op.getContext(), *view) : plan::ViewAttr();
+  };
   auto matmul = b.create<plan::MatmulOp>(op.getLoc(), op.getType(), lhs.value, rhs.value, ValueRange(), batch, m, n, k,
-                                         transposeLhs, transposeRhs, FlatSymbolRefAttr(), ArrayAttr());
+                                         transposeLhs, transposeRhs, attrOf(lhsView), attrOf(rhsView),
+                                         FlatSymbolRefAttr(), ArrayAttr());
   op.replaceAllUsesWith(matmul.getResult());
   op.erase();
 }
 
+/// Whether only products read the value, in any order of its dimensions.
+bool isOnlyMultiplied(Value value) {
+  return !value.use_empty() && llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<DotGeneralOp>(user) || (isa<ReshapeOp, TransposeOp>(user) && isOnlyMultiplied(user->getResult(0)));
+  });
+}
+
 class NormalizeContractionsPass : public impl::NormalizeContractionsBase<NormalizeContractionsPass> {
-  void runOnOperation() override { llvm::for_each(collectOps<DotGeneralOp>(getOperation()), normalize); }
+public:
+  using NormalizeContractionsBase::NormalizeContractionsBase;
+
+private:
+  void runOnOperation() override {
+    if (views)
+      for (ConcatenateOp op : collectOps<ConcatenateOp>(getOperation()))
+        if (isOnlyMultiplied(op.getResult()))
+          if (Value shared = sharePad(op); shared && StridedView::of(shared)->array != shared)
+            op.getResult().replaceAllUsesWith(shared);
+    for (DotGeneralOp op : collectOps<DotGeneralOp>(getOperation()))
+      normalize(op, views);
+    // Operations that chose the elements of views.
+    getOperation().walk([](func::FuncOp function) {
+      for (Block *block : getNestedBlocks(function))
+        for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
+          if (isOpTriviallyDead(&op))
+            op.erase();
+    });
+  }
 };
 
 } // namespace

@@ -72,7 +72,9 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
     Before: a partitioned program.
 
     array.dot_general becomes plan.matmul [batch, m, k] x [batch, k, n], with transpose flags where an operand has the
-    other order; transposes in front are absorbed, and one is added only where neither order fits.
+    other order; transposes in front are absorbed, and one is added only where neither order fits. With `views`, an
+    operand that would be copied only to be multiplied (patches of a convolution, heads between positions and features,
+    slices, broadcasts) is read where it is, if its position is a sum of one term for each dimension (StridedViews.h).
 
     After: no array.dot_general is left.
     ```
@@ -83,6 +85,7 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
     %0 = plan.matmul %x, %y {batch = 1, m = 4, n = 6, k = 8, transposeLhs = true, transposeRhs = false} : ...
     ```
   }];
+  let options = [Option<"views", "views", "bool", "false", "The library reads operands by views: a CPU's does.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 

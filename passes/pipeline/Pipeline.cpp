@@ -73,7 +73,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     if (isGpu && options.gpu.matrixUnit != MatrixUnit::None)
       passes.addPass(createStreamProducts({options.gpu.sharedBytes, warpgroups}));
     passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
-    passes.addPass(createNormalizeContractions());
+    passes.addPass(createNormalizeContractions({/*views=*/!isGpu}));
     passes.addPass(createLowerLibraryCalls());
     passes.addPass(createFormKernels({isGpu ? options.gpu.sharedBytes : 0, options.gpu.clusterBlocks}));
     passes.addPass(createShareKernels());

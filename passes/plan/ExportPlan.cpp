@@ -190,6 +190,10 @@ private:
     step.k = static_cast<int64_t>(op.getK());
     step.transposeLhs = op.getTransposeLhs();
     step.transposeRhs = op.getTransposeRhs();
+    if (auto view = op.getLhsViewAttr())
+      step.lhsView = view.toView();
+    if (auto view = op.getRhsViewAttr())
+      step.rhsView = view.toView();
     if (op.getEpilogue()) {
       auto [index, kernel] = kernels.at(*op.getEpilogue());
       auto productType = cast<ArrayType>(kernel.getBlock().getArgument(0).getType());

@@ -22,6 +22,7 @@
 
 #include "runtime/sharding/DimMoves.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/OperandView.h"
 
 #include <cstdint>
 #include <string>
@@ -81,7 +82,9 @@ struct MatmulStep {
   /// A kernel to run, in place of a separate step, on each block of finished rows while they are in cache; its extent
   /// is batch * m rows. -1: none.
   int32_t epilogueKernel = -1;
-  std::vector<BufferId> epilogueOperands;
+  std::vector<BufferId> epilogueOperands = {};
+  /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the whole arrays.
+  OperandView lhsView = {}, rhsView = {};
 };
 
 enum class LibraryFunction : uint8_t {

@@ -74,6 +74,18 @@ template <typename Archive> void describe(Archive &archive, LaunchStep &value) {
   archive.field("outputs", value.outputs);
 }
 
+template <typename Archive> void describe(Archive &archive, ViewDigit &value) {
+  archive.field("size", value.size);
+  archive.field("stride", value.stride);
+}
+
+template <typename Archive> void describe(Archive &archive, OperandView &value) {
+  archive.field("offset", value.offset);
+  archive.field("batch", value.batch);
+  archive.field("rows", value.rows);
+  archive.field("columns", value.columns);
+}
+
 template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("lhs", value.lhs);
   archive.field("rhs", value.rhs);
@@ -86,6 +98,8 @@ template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("transpose_rhs", value.transposeRhs);
   archive.field("epilogue_kernel", value.epilogueKernel);
   archive.field("epilogue_operands", value.epilogueOperands);
+  archive.field("lhs_view", value.lhsView);
+  archive.field("rhs_view", value.rhsView);
 }
 
 template <typename Archive> void describe(Archive &archive, DimMove &value) {

@@ -34,6 +34,8 @@ std::string quoted(const std::string &text) {
   return result + "\"";
 }
 
+std::string viewText(const OperandView &view) { return view.isEmpty() ? "" : view.str(); }
+
 class Printer {
 public:
   Printer(const Plan &plan, bool withLocations) : plan(plan), withLocations(withLocations) {}
@@ -119,9 +121,10 @@ private:
          location, depth);
   }
   void print(const MatmulStep &op, const SourceLocation &location, int depth) {
-    std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") + " x " +
-                       ref(op.rhs) + (op.transposeRhs ? ".T" : "") + " [" + std::to_string(op.batch) + " x " +
-                       std::to_string(op.m) + ", " + std::to_string(op.n) + ", k " + std::to_string(op.k) + "]";
+    std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") +
+                       viewText(op.lhsView) + " x " + ref(op.rhs) + (op.transposeRhs ? ".T" : "") +
+                       viewText(op.rhsView) + " [" + std::to_string(op.batch) + " x " + std::to_string(op.m) + ", " +
+                       std::to_string(op.n) + ", k " + std::to_string(op.k) + "]";
     if (op.epilogueKernel >= 0)
       text += " then " + kernelName(op.epilogueKernel) + "(" + refs(op.epilogueOperands) + ")";
     line(text, location, depth);

@@ -235,15 +235,23 @@ private:
   }
 
   void verify(const MatmulStep &op, std::set<int32_t> &, int) {
-    auto check = [&](const BufferInfo &operand, int64_t rows, int64_t columns, const char *name) {
+    auto check = [&](const BufferInfo &operand, int64_t rows, int64_t columns, const char *name,
+                     const OperandView &view = {}) {
       std::vector<int64_t> shape = {op.batch, rows, columns};
+      if (!view.isEmpty()) {
+        int64_t elements = operand.bytes() / byteSize(operand.dtype);
+        if (!view.fits(shape, elements))
+          fail(std::string(name) + " of a matrix product is no view of " + shapeText(shape) + " in a buffer of " +
+               std::to_string(elements) + " elements");
+        return;
+      }
       int64_t bytes = countOf(shape, byteSize(operand.dtype), name) * byteSize(operand.dtype);
       if (bytes != operand.bytes())
         fail(std::string(name) + " of a matrix product has " + std::to_string(operand.bytes()) + " bytes where " +
              shapeText(shape) + " has " + std::to_string(bytes));
     };
-    check(buffer(op.lhs), op.m, op.k, "the left operand");
-    check(buffer(op.rhs), op.k, op.n, "the right operand");
+    check(buffer(op.lhs), op.m, op.k, "the left operand", op.lhsView);
+    check(buffer(op.rhs), op.k, op.n, "the right operand", op.rhsView);
     check(writable(op.result), op.m, op.n, "the result");
     if (op.epilogueKernel != -1)
       verifyKernel(op.epilogueKernel, op.epilogueOperands);

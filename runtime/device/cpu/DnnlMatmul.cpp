@@ -288,7 +288,7 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
                 hasFastBf16Products();
   if (!isF32 && !isBf16)
     return nullptr;
-  if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
+  if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.hasViews())
     return nullptr;
   // Small products are as fast in our own kernels (64^3: 5.9 us and 5.3), which avoid the 30 ms that sgemm needs to
   // generate code at its first call.

@@ -20,6 +20,21 @@ struct MatrixView {
   int64_t rowStride = 0, columnStride = 1;
 };
 
+/// Elements of a line that are `stride` apart.
+struct LineRun {
+  int64_t offset = 0, stride = 1, count = 0; ///< Of the first element, from the line's; in elements.
+};
+
+/// Rows of a left side, or columns of a right side, wherever they are in memory: the sum of `data`, a line's start and
+/// a position in the runs, which are the same for all lines. Together the runs have as many elements as k.
+struct Lines {
+  const void *data = nullptr;
+  const int64_t *starts = nullptr;
+  int64_t count = 0;
+  const LineRun *runs = nullptr;
+  int64_t runCount = 0;
+};
+
 /// Panels of a right side that are packed while tiles are computed from other panels, in steps of one unit of one
 /// panel: steps hide their cache misses behind the tile's arithmetic, where a burst of misses would stall it.
 /// (Prefetching full blocks into the L2 cache does not help: rows a power of two apart map to the same few sets and
@@ -59,6 +74,12 @@ struct GemmKernel {
   void (*packLhs)(MatrixView lhs, int64_t rows, int64_t k, void *packed) = nullptr;
   /// Packs k rows x `columns` of a right side as panels [panel][unit][tileColumns]; missing elements are zero.
   void (*packRhs)(MatrixView rhs, int64_t k, int64_t columns, void *packed) = nullptr;
+  /// The same for at most tileRows rows, and for at most tileColumns columns: one panel.
+  void (*packLhsLines)(const Lines &lines, void *packed) = nullptr;
+  void (*packRhsLines)(const Lines &lines, void *packed) = nullptr;
+  /// Multiplies one tile as below, with rows that are not packed: their runs have stride 1. Null for types that packing
+  /// widens.
+  void (*multiplyLines)(const Lines &lhs, const void *rhs, int64_t columns, TileResult target) = nullptr;
   /// Multiplies one tile: the first `rows` rows and `columns` columns of packed lhs times packed rhs. Interleaves up to
   /// `steps` steps of `ahead`.
   void (*multiplyTile)(const void *lhs, const void *rhs, int64_t rows, int64_t k, int64_t columns, TileResult target,

@@ -1,7 +1,7 @@
 //===- OwnMatmul.cpp - products by our own kernels ------------------------===//
 
 #include "runtime/device/cpu/BlockedMatmul.h"
-#include "runtime/device/cpu/Gemm.h"
+#include "runtime/device/cpu/GemmOperand.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,27 +19,36 @@ int64_t alignUp(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 class OwnMatmul final : public Matmul {
 public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
-      : shape(shape), threads(threads), kernel(kernel) {
+      : shape(shape), threads(threads), kernel(kernel), lhs(GemmOperand::ofLhs(shape)), rhs(GemmOperand::ofRhs(shape)) {
     int64_t bytes = kernel.unitBytes;
-    kBlock = std::min(shape.k, tileBlockBytes / bytes * kernel.group);
-    // Bands of equal size, because each packs the full right side again.
-    int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
-    bandTiles = ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, bandRows), 1));
-    groupColumns = std::min(groupPanels, ceilDiv(shape.n, kernel.tileColumns)) * kernel.tileColumns;
+    int64_t panels = ceilDiv(shape.n, kernel.tileColumns);
+    isColumnParallel = threads > 1 && shape.batch == 1 && shape.m <= fewRows && panels > 1 &&
+                       shape.k > tileBlockBytes / bytes * kernel.group;
+    int64_t taskPanels = isColumnParallel ? ceilDiv(panels, 2 * threads) : panels;
+    groupColumns = std::min(groupPanels, taskPanels) * kernel.tileColumns;
     groups = ceilDiv(shape.n, groupColumns);
-    lhsBytes = alignUp(bandTiles * kernel.tileRows * units(kBlock) * bytes);
+    // Each row is multiplied with one group of columns: packing it would take half as long as multiplying. But rows a
+    // multiple of a page apart evict each other from the L1 cache while a tile reads them.
+    bool isSpread = lhs.getLineStride() * byteSize(shape.operand) % 4096 != 0;
+    isLhsPacked = !kernel.multiplyLines || groups > 1 || !lhs.isContiguous() || !isSpread;
+    kBlock = std::min(shape.k, (isLhsPacked ? 1 : unpackedBlocks) * tileBlockBytes / bytes * kernel.group);
+    // Bands of equal size, because each packs the full right side again. Without a packed left side there is one.
+    int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
+    bandTiles = isLhsPacked ? ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, bandRows), 1)) : tiles;
+    lhsBytes = isLhsPacked ? alignUp(bandTiles * kernel.tileRows * units(kBlock) * bytes) : 0;
     packedBytes = alignUp(groupColumns * units(kBlock) * bytes);
     rhsBytes = 2 * packedBytes;
     bool needsSums = !kernel.canAccumulate && kBlock < shape.k;
     sumsBytes = needsSums ? alignUp(std::min(bandTiles * kernel.tileRows, shape.m) * shape.n * bytes) : 0;
     // Splits rows if there are too few column groups to give all threads tasks.
     int64_t rowSplits = threads == 1 ? 1 : std::min(bandTiles, ceilDiv(4 * threads, groups));
-    chunkTiles = ceilDiv(bandTiles, rowSplits);
+    // The rows of a chunk should be in a cache still when their epilogue runs.
+    chunkTiles = std::clamp<int64_t>(ceilDiv(bandTiles, rowSplits), 1, ceilDiv(bandRows, kernel.tileRows));
   }
   std::string getMethod() const override { return "own"; }
 
   int64_t getScratchBytes() const override {
-    return isBatchParallel()
+    return isBatchParallel() || isColumnParallel
                ? threads * (lhsBytes + sumsBytes + rhsBytes)
                : lhsBytes + sumsBytes + threads * rhsBytes + alignUp(bandTiles * int64_t(sizeof(Counter)));
   }
@@ -57,8 +66,16 @@ public:
         char *own = scratch + thread * (lhsBytes + sumsBytes + rhsBytes);
         auto serial = [&](int64_t extent, auto body) { body(int64_t(0), extent, 0); };
         for (int64_t b = begin; b < end && !parallelFor.shouldStop(); ++b)
-          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, nullptr, rowsDone);
+          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, nullptr, rowsDone, 0, groups);
       });
+    } else if (isColumnParallel) {
+      parallelFor.run(groups, 1, [&](int64_t begin, int64_t end, int thread) {
+        char *own = scratch + thread * (lhsBytes + sumsBytes + rhsBytes);
+        auto serial = [&](int64_t extent, auto body) { body(int64_t(0), extent, 0); };
+        for (int64_t group = begin; group < end && !parallelFor.shouldStop(); ++group)
+          multiply(element(0, lhs, rhs, result), serial, parallelFor, own, nullptr, {}, group, 1);
+      });
+      rowsDone(0, shape.m);
     } else {
       auto *counters = reinterpret_cast<Counter *>(scratch + lhsBytes + sumsBytes + threads * rhsBytes);
       // A single thread runs the loop in one call, so that it always knows the next block to pack; the loops themselves
@@ -67,7 +84,7 @@ public:
         threads == 1 ? body(int64_t(0), extent, 0) : parallelFor.run(extent, 1, body);
       };
       for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b)
-        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, counters, rowsDone);
+        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, counters, rowsDone, 0, groups);
     }
   }
 
@@ -75,24 +92,30 @@ private:
   using Counter = std::atomic<int64_t>;
   /// Bytes of one packed row or column of a block of k: 12 rows are 24 KiB, the L1 cache has 32 or more.
   static constexpr int64_t tileBlockBytes = 2048;
+  /// Blocks of k of an unpacked left side are this many times as long: they need not stay in the L1 cache, and each
+  /// reads and writes the result once.
+  static constexpr int64_t unpackedBlocks = 2;
   /// Rows whose left side is packed at a time, and panels of columns that one task packs (256 KiB for AVX-512; the next
   /// panels are packed beside them meanwhile).
   static constexpr int64_t bandRows = 1152, groupPanels = 4;
+  /// Up to so many rows, with many blocks of k, each task packs its own left side, and threads meet once and not in
+  /// each block of k.
+  static constexpr int64_t fewRows = 128;
 
+  /// The operands of one product of the batch, and its result. The strides are those of matrices (isMatrix).
   struct Element {
     int64_t index;
     MatrixView lhs, rhs;
     char *result;
   };
 
-  Element element(int64_t b, const void *lhs, const void *rhs, void *result) const {
+  Element element(int64_t b, const void *lhsData, const void *rhsData, void *result) const {
     int64_t bytes = byteSize(shape.operand);
-    return {b,
-            {static_cast<const char *>(lhs) + b * shape.m * shape.k * bytes, shape.transposeLhs ? 1 : shape.k,
-             shape.transposeLhs ? shape.m : 1},
-            {static_cast<const char *>(rhs) + b * shape.k * shape.n * bytes, shape.transposeRhs ? 1 : shape.n,
-             shape.transposeRhs ? shape.k : 1},
-            static_cast<char *>(result) + b * shape.m * shape.n * byteSize(shape.result)};
+    return {
+        b,
+        {static_cast<const char *>(lhsData) + lhs.startOfBatch(b) * bytes, lhs.getLineStride(), lhs.getElementStride()},
+        {static_cast<const char *>(rhsData) + rhs.startOfBatch(b) * bytes, rhs.getElementStride(), rhs.getLineStride()},
+        static_cast<char *>(result) + b * shape.m * shape.n * byteSize(shape.result)};
   }
 
   int64_t units(int64_t k) const { return ceilDiv(k, kernel.group); }
@@ -103,20 +126,55 @@ private:
     return view;
   }
 
+  /// Lines of an operand: at most as many as a tile has rows or columns.
+  struct TileLines {
+    static constexpr int64_t most = 64;
+    int64_t starts[most];
+
+    TileLines(const GemmOperand &operand, int64_t first, int64_t count) : count(count) {
+      for (int64_t i = 0; i < count; ++i)
+        starts[i] = operand.startOfLine(first + i);
+    }
+    Lines at(const void *data, const std::vector<LineRun> &runs) const {
+      return {data, starts, count, runs.data(), static_cast<int64_t>(runs.size())};
+    }
+    int64_t count;
+  };
+
+  /// Packs rows [row, row + count) of the left side.
+  void packLhs(const Element &e, int64_t row, int64_t count, int64_t kBegin, int64_t k,
+               const std::vector<LineRun> &runs, void *packed) const {
+    if (lhs.isMatrix())
+      return kernel.packLhs(at(e.lhs, row, kBegin), count, k, packed);
+    kernel.packLhsLines(TileLines(lhs, row, count).at(e.lhs.data, runs), packed);
+  }
+
+  /// Packs columns [column, column + count) of the right side, panel by panel.
+  void packRhs(const Element &e, int64_t column, int64_t count, int64_t kBegin, int64_t k,
+               const std::vector<LineRun> &runs, char *packed) const {
+    if (rhs.isMatrix())
+      return kernel.packRhs(at(e.rhs, kBegin, column), k, count, packed);
+    int64_t width = kernel.tileColumns;
+    for (int64_t j = 0; j < count; j += width)
+      kernel.packRhsLines(TileLines(rhs, column + j, std::min(width, count - j)).at(e.rhs.data, runs),
+                          packed + j * units(k) * kernel.unitBytes);
+  }
+
   /// With many small products each thread computes entire products. That affects the work of threads only, not the
   /// bits.
   bool isBatchParallel() const {
     return shape.batch > 1 && (threads == 1 || shape.batch >= 4 * threads || shape.m * shape.n < 1 << 14);
   }
 
-  /// Computes one product in the scratch memory [left side][sums][right side of each thread]. `loop(extent, body)`
-  /// distributes body(begin, end, thread). With `counters` the tasks of a band may run concurrently, and the last task
-  /// of a chunk of rows reports the rows.
+  /// Computes `groupCount` groups of columns of one product in the scratch memory [left side][sums][right side of each
+  /// thread]. `loop(extent, body)` distributes body(begin, end, thread). With `counters` the tasks of a band may run
+  /// concurrently, and the last task of a chunk of rows reports the rows.
   template <typename Loop>
   void multiply(const Element &e, Loop loop, const ParallelFor &parallelFor, char *scratch, Counter *counters,
-                RowsDone rowsDone) const {
+                RowsDone rowsDone, int64_t firstGroup, int64_t groupCount) const {
     char *lhsPacked = scratch, *sums = lhsPacked + lhsBytes, *rhsPacked = sums + sumsBytes;
     int64_t rows = kernel.tileRows;
+    auto columnOf = [&](int64_t task) { return (firstGroup + task % groupCount) * groupColumns; };
     for (int64_t first = 0; first < shape.m; first += bandTiles * rows) {
       int64_t tiles = std::min(bandTiles, ceilDiv(shape.m - first, rows)), chunks = ceilDiv(tiles, chunkTiles);
       for (int64_t i = 0; counters && i < chunks; ++i)
@@ -125,34 +183,40 @@ private:
         int64_t k = std::min(kBlock, shape.k - kBegin);
         int64_t tileBytes = rows * units(k) * kernel.unitBytes;
         bool isLast = kBegin + k == shape.k;
-        loop(tiles, [&](int64_t begin, int64_t end, int) {
-          for (int64_t tile = begin; tile < end; ++tile) {
-            int64_t row = first + tile * rows;
-            kernel.packLhs(at(e.lhs, row, kBegin), std::min(rows, shape.m - row), k, lhsPacked + tile * tileBytes);
-          }
-        });
-        loop(chunks * groups, [&](int64_t begin, int64_t end, int thread) {
+        std::vector<LineRun> lhsRuns = lhs.runsOf(kBegin, k), rhsRuns = rhs.runsOf(kBegin, k);
+        if (isLhsPacked)
+          loop(tiles, [&](int64_t begin, int64_t end, int) {
+            for (int64_t tile = begin; tile < end; ++tile) {
+              int64_t row = first + tile * rows;
+              packLhs(e, row, std::min(rows, shape.m - row), kBegin, k, lhsRuns, lhsPacked + tile * tileBytes);
+            }
+          });
+        loop(chunks * groupCount, [&](int64_t begin, int64_t end, int thread) {
           char *packed = rhsPacked + thread * rhsBytes, *nextPacked = packed + packedBytes;
           bool isPacked = false;
           for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
-            int64_t chunk = task / groups, column = task % groups * groupColumns;
+            int64_t chunk = task / groupCount, column = columnOf(task);
             int64_t tileBegin = chunk * chunkTiles, tileEnd = std::min(tileBegin + chunkTiles, tiles);
             if (!isPacked)
-              kernel.packRhs(at(e.rhs, kBegin, column), k, std::min(groupColumns, shape.n - column), packed);
+              packRhs(e, column, std::min(groupColumns, shape.n - column), kBegin, k, rhsRuns, packed);
             PackAhead ahead;
             if (task + 1 < end)
-              ahead = packAhead(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
+              ahead = packAhead(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
             int64_t calls = (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns);
-            for (int64_t tile = tileBegin; tile < tileEnd; ++tile)
-              multiplyTiles(lhsPacked + tile * tileBytes, packed, first + tile * rows, k, column,
-                            resultAt(e, sums, first, tile * rows, column, kBegin == 0, isLast), ahead,
-                            ceilDiv(ahead.getStepCount(), calls));
+            for (int64_t tile = tileBegin; tile < tileEnd; ++tile) {
+              TileResult target = resultAt(e, sums, first, tile * rows, column, kBegin == 0, isLast);
+              if (isLhsPacked)
+                multiplyTiles(lhsPacked + tile * tileBytes, packed, first + tile * rows, k, column, target, ahead,
+                              ceilDiv(ahead.getStepCount(), calls));
+              else
+                multiplyLines(e, lhsRuns, packed, first + tile * rows, k, target);
+            }
             if ((isPacked = ahead.panels > 0)) {
               kernel.finishPacking(ahead);
-              packRest(e.rhs, kBegin, (task + 1) % groups * groupColumns, k, nextPacked);
+              packRest(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
               std::swap(packed, nextPacked);
             }
-            if (!isLast || (counters && counters[chunk].fetch_add(1, std::memory_order_acq_rel) + 1 < groups))
+            if (!isLast || (counters && counters[chunk].fetch_add(1, std::memory_order_acq_rel) + 1 < groupCount))
               continue;
             if (counters || column + groupColumns >= shape.n)
               rowsDone(e.index * shape.m + first + tileBegin * rows,
@@ -183,25 +247,40 @@ private:
     }
   }
 
-  /// Returns the full panels of a task's columns, to be packed along with tiles; none if the right side is
-  /// column-major.
-  PackAhead packAhead(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, void *packed) const {
+  /// The same with rows of the left side where they are, for all columns.
+  void multiplyLines(const Element &e, const std::vector<LineRun> &runs, const char *packed, int64_t row, int64_t k,
+                     TileResult target) const {
+    TileLines lines(lhs, row, std::min(kernel.tileRows, shape.m - row));
+    for (int64_t j = 0; j < shape.n; j += kernel.tileColumns) {
+      kernel.multiplyLines(lines.at(e.lhs.data, runs), packed + j * units(k) * kernel.unitBytes,
+                           std::min(kernel.tileColumns, shape.n - j), target);
+      target.result = static_cast<char *>(target.result) + kernel.tileColumns * byteSize(shape.result);
+      target.sums = static_cast<char *>(target.sums) + kernel.tileColumns * kernel.unitBytes;
+    }
+  }
+
+  /// Returns the full panels of a task's columns, to be packed along with tiles; none if the right side is no row-major
+  /// matrix.
+  PackAhead packAhead(MatrixView matrix, int64_t kBegin, int64_t column, int64_t k, void *packed) const {
     int64_t panels = std::min(groupColumns, shape.n - column) / kernel.tileColumns;
-    return {at(rhs, kBegin, column), packed, k, units(k), rhs.columnStride == 1 ? panels : 0};
+    bool isRowMajor = rhs.isMatrix() && matrix.columnStride == 1;
+    return {at(matrix, kBegin, column), packed, k, units(k), isRowMajor ? panels : 0};
   }
 
   /// Packs the columns of a task beyond its full panels.
-  void packRest(MatrixView rhs, int64_t kBegin, int64_t column, int64_t k, char *packed) const {
+  void packRest(MatrixView matrix, int64_t kBegin, int64_t column, int64_t k, char *packed) const {
     int64_t columns = std::min(groupColumns, shape.n - column),
             fullColumns = columns / kernel.tileColumns * kernel.tileColumns;
     if (fullColumns < columns)
-      kernel.packRhs(at(rhs, kBegin, column + fullColumns), k, columns - fullColumns,
+      kernel.packRhs(at(matrix, kBegin, column + fullColumns), k, columns - fullColumns,
                      packed + fullColumns * units(k) * kernel.unitBytes);
   }
 
   const MatmulShape shape;
   const int threads;
   const GemmKernel kernel;
+  const GemmOperand lhs, rhs;
+  bool isLhsPacked = true, isColumnParallel = false;
   int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes, sumsBytes;
 };
 
@@ -211,6 +290,8 @@ std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, C
   GemmKernel kernel = findGemmKernel(shape.operand, shape.result, isa);
   if (!kernel.multiplyTile)
     return nullptr;
+  if (shape.hasViews())
+    return std::make_unique<OwnMatmul>(shape, threads, kernel);
   if (auto thin = createThinMatmul(shape, threads, kernel))
     return thin;
   return std::make_unique<OwnMatmul>(shape, threads, kernel);

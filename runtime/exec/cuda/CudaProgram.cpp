@@ -206,6 +206,8 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LaunchStep &step) {
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, const SourceLocation &location) {
   MatmulShape shape = toMatmulShape(step, plan);
+  if (shape.hasViews())
+    throw Error("the plan has a product of views, which only CPUs multiply");
   if (!hasLookedForBlas) {
     hasLookedForBlas = true;
     if (driver.isSystems())

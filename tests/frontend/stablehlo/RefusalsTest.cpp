@@ -125,9 +125,10 @@ TEST(Refusals, ShapesThatDoNotFit) {
            {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [0]} "
             ": (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
             "has a stride or dilation below 1"},
-           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {} : "
-            "(tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
-            "has more than 4096 taps; write it as a product of Fourier transforms or of patches"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {pad = "
+            "[[4096, 4096]]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x8193x1xf32>",
+            "has more than 4096 taps and more than 4096 places; write it as a product of Fourier transforms or of "
+            "patches"},
            {"%0 = stablehlo.reduce_precision %x, format = e4m3 : tensor<8xf32>",
             "rounds to 4 bits of exponent and 3 of mantissa; bfloat16 (8, 7), float16 (5, 10) and float32 (8, 23) are "
             "supported"},

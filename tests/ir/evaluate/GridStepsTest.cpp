@@ -57,6 +57,21 @@ TEST_F(GridStepsTest, MatmulWithTransposedSidesAndEpilogue) {
             (Row{100, 206, 101, 208}));
 }
 
+// Windows of two elements of x; columns of y that are its reversed rows.
+TEST_F(GridStepsTest, MatmulOfViews) {
+  EXPECT_EQ(run(R"mlir(
+    func.func @main(%x: !spmd.array<f32[4]>, %y: !spmd.array<f32[3, 2]>) -> !spmd.array<f32[3, 2]> {
+      %0 = plan.matmul %x, %y {batch = 1 : i64, m = 3 : i64, n = 2 : i64, k = 2 : i64, transposeLhs = false,
+             transposeRhs = false, lhsView = #plan.view<offset = 0, batch = [], rows = [3, 1], columns = [2, 1]>,
+             rhsView = #plan.view<offset = 2, batch = [], rows = [2, 1], columns = [2, 2]>}
+             : !spmd.array<f32[4]>, !spmd.array<f32[3, 2]> -> !spmd.array<f32[3, 2]>
+      return %0 : !spmd.array<f32[3, 2]>
+    })mlir",
+                // [[0, 1], [1, 2], [2, 3]] times [[2, 4], [3, 5]]
+                {iotaF32({4}), iotaF32({3, 2})}),
+            (Row{3, 5, 8, 14, 13, 23}));
+}
+
 TEST_F(GridStepsTest, CollectiveBetweenStartAndDone) {
   EXPECT_EQ(run(R"mlir(
     module attributes {spmd.mesh = #spmd.mesh<m, a=2>} {

@@ -12,7 +12,6 @@ func.func @plain(%x: !spmd.array<f32[8, 16]>, %y: !spmd.array<f32[16, 4]>) -> !s
 
 // Transposes are absorbed by the flags, on both sides.
 // CHECK-LABEL: func.func @flags
-// CHECK-NEXT: array.transpose
 // CHECK-NEXT: plan.matmul %arg0, %arg1 {batch = 1 : i64, k = 16 : i64, m = 8 : i64, n = 4 : i64, transposeLhs = true, transposeRhs = true}
 func.func @flags(%x: !spmd.array<f32[16, 8]>, %y: !spmd.array<f32[4, 16]>) -> !spmd.array<f32[8, 4]> {
   %t = array.transpose %y perm [1, 0] : <f32[4, 16]> -> <f32[16, 4]>

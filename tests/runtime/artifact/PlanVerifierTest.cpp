@@ -75,6 +75,18 @@ TEST(PlanVerifier, steps) {
   expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).grain = 0; }, "extent 6 and grain 0");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).k = 4; }, "the left operand of a matrix product has 24");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).m = int64_t(1) << 60; }, "the left operand");
+  // The operand has 2 x 3 of 6 elements.
+  for (const OperandView &view : {OperandView{0, {}, {{2, 3}}, {{3, 2}}},
+                                  {1, {}, {{2, 3}}, {{3, 1}}},
+                                  {-1, {}, {{2, 3}}, {{3, 1}}},
+                                  {0, {}, {{2, -3}}, {{3, 1}}},
+                                  {0, {}, {{3, 1}}, {{2, 3}}},
+                                  {0, {{0, 1}}, {{2, 3}}, {{3, 1}}},
+                                  {0, {}, {{2, int64_t(1) << 62}}, {{3, int64_t(1) << 62}}},
+                                  {0, {}, {{int64_t(1) << 62, 0}, {4, 0}, {2, 3}}, {{3, 1}}},
+                                  {6, {}, {}, {}}})
+    expectRefused([&](Plan &plan) { stepOf<MatmulStep>(plan, 1).lhsView = view; },
+                  "the left operand of a matrix product is no view of");
   expectRefused([](Plan &plan) { stepOf<CopyStep>(plan, 14).target = 4; }, "which is a constant");
   expectRefused([](Plan &plan) { stepOf<CopyStep>(plan, 14).source = 3; }, "a copy goes from 24 bytes to 4");
   expectRefused([](Plan &plan) { stepOf<IfStep>(plan, 10).predicate = 4; }, "is not one bool");

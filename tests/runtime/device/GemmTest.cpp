@@ -7,10 +7,12 @@
 
 #include "runtime/device/cpu/BlockedMatmul.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
+#include <random>
 
 using namespace spmd;
 
@@ -111,9 +113,22 @@ double wrap(DType dtype, int64_t sum, bool any) {
   }
 }
 
+/// The elements of an array of which a view sees the last one.
+int64_t countArray(const OperandView &view) {
+  int64_t last = view.offset;
+  for (const ViewDigits *digits : {&view.batch, &view.rows, &view.columns})
+    for (const ViewDigit &digit : *digits)
+      last += (digit.size - 1) * digit.stride;
+  return last + 1;
+}
+
 struct Operands {
   Operands(const MatmulShape &shape, double (*lhsAt)(int64_t), double (*rhsAt)(int64_t)) {
     int64_t lhsCount = shape.batch * shape.m * shape.k, rhsCount = shape.batch * shape.k * shape.n;
+    if (!shape.lhsView.isEmpty())
+      lhsCount = countArray(shape.lhsView);
+    if (!shape.rhsView.isEmpty())
+      rhsCount = countArray(shape.rhsView);
     lhs.resize(lhsCount * byteSize(shape.operand) + 1);
     rhs.resize(rhsCount * byteSize(shape.operand) + 1);
     for (int64_t i = 0; i < lhsCount; ++i)
@@ -135,15 +150,28 @@ std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, C
   return result;
 }
 
+/// Where the element of a view is, or of a whole array with `columns` and `rows` in the order of `isTransposed`.
+int64_t placeOf(const OperandView &view, int64_t rows, int64_t columns, bool isTransposed, int64_t batch, int64_t row,
+                int64_t column) {
+  if (view.isEmpty())
+    return batch * rows * columns + (isTransposed ? column * rows + row : row * columns + column);
+  int64_t place = view.offset;
+  for (auto [digits, number] : {std::pair(&view.batch, batch), {&view.rows, row}, {&view.columns, column}}) {
+    int64_t below = 1; // The count of the digits behind this one.
+    for (size_t d = digits->size(); d-- > 0; below *= (*digits)[d].size)
+      place += number / below % (*digits)[d].size * (*digits)[d].stride;
+  }
+  return place;
+}
+
 /// Returns the product by its definition, rounded once; NaN where it is.
 double elementOf(const MatmulShape &shape, const Operands &operands, int64_t batch, int64_t row, int64_t column) {
   double sum = 0;
   bool any = false;
   for (int64_t l = 0; l < shape.k; ++l) {
-    int64_t left = shape.transposeLhs ? l * shape.m + row : row * shape.k + l;
-    int64_t right = shape.transposeRhs ? column * shape.k + l : l * shape.n + column;
-    double product = load(shape.operand, operands.lhs.data(), batch * shape.m * shape.k + left) *
-                     load(shape.operand, operands.rhs.data(), batch * shape.k * shape.n + right);
+    int64_t left = placeOf(shape.lhsView, shape.m, shape.k, shape.transposeLhs, batch, row, l);
+    int64_t right = placeOf(shape.rhsView, shape.k, shape.n, shape.transposeRhs, batch, l, column);
+    double product = load(shape.operand, operands.lhs.data(), left) * load(shape.operand, operands.rhs.data(), right);
     sum += product;
     any |= product != 0;
   }
@@ -159,8 +187,9 @@ void expectProduct(const MatmulShape &shape, const Operands &operands) {
       if (!(actual == expected || (std::isnan(actual) && std::isnan(expected)))) {
         ADD_FAILURE() << dtypeName(shape.operand) << " to " << dtypeName(shape.result) << ", " << shape.batch << " of "
                       << shape.m << " x " << shape.n << " x " << shape.k << (shape.transposeLhs ? " T" : " N")
-                      << (shape.transposeRhs ? "T" : "N") << ", level " << static_cast<int>(isa) << ": element " << i
-                      << " is " << actual << ", should be " << expected;
+                      << (shape.transposeRhs ? "T" : "N") << ", views " << shape.lhsView.str() << " and "
+                      << shape.rhsView.str() << ", level " << static_cast<int>(isa) << ": element " << i << " is "
+                      << actual << ", should be " << expected;
         return;
       }
     }
@@ -217,6 +246,61 @@ TEST(Gemm, SumsOfManyBlocksAreRoundedOnce) {
       if (HasFailure())
         return;
     }
+}
+
+// Overlapping patches, heads between positions and features, gaps, rows that are all the same.
+TEST(Gemm, OperandsAreReadWhereTheyAre) {
+  std::mt19937 random(7);
+  auto below = [&](int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); };
+  for (int trial = 0; trial < 12; ++trial)
+    for (auto [operand, result] : types) {
+      auto digits = [&](int64_t most) {
+        ViewDigits list;
+        for (int64_t count = below(4); count > 0; --count)
+          list.push_back({1 + below(most), std::array<int64_t, 5>{0, 1, 2, 7, 30}[below(5)]});
+        if (below(3) > 0)
+          list.push_back({1 + below(40), 1});
+        return list;
+      };
+      MatmulShape shape;
+      shape.operand = operand;
+      shape.result = result;
+      shape.lhsView = {below(5), digits(2), digits(5), digits(6)};
+      shape.rhsView = {below(5), shape.lhsView.batch, shape.lhsView.columns, digits(5)};
+      for (ViewDigit &digit : shape.rhsView.rows)
+        digit.stride = below(9);
+      shape.batch = countOf(shape.lhsView.batch);
+      shape.m = countOf(shape.lhsView.rows);
+      shape.k = countOf(shape.lhsView.columns);
+      shape.n = countOf(shape.rhsView.columns);
+      if (shape.batch * shape.m * shape.n * shape.k > 1 << 19)
+        continue;
+      // Each side alone, too.
+      MatmulShape left = shape, right = shape;
+      left.rhsView = right.lhsView = {};
+      left.transposeRhs = right.transposeLhs = below(2);
+      for (const MatmulShape &one : {shape, left, right})
+        expectProduct(one, smallOperands(one));
+      if (HasFailure())
+        return;
+    }
+}
+
+// The patches of a convolution of 3 x 3 in rows of 20 positions with 8 channels, and its gradient, with more than a
+// block of k. Three threads divide its columns.
+TEST(Gemm, ConvolutionsByViews) {
+  ViewDigits positions = {{6, 22 * 22 * 8}, {20, 22 * 8}, {20, 8}}, taps = {{3, 22 * 8}, {3, 8}, {8, 1}};
+  for (auto [operand, result] : {types[0], types[1], types[2], types[8]}) {
+    MatmulShape shape{1, 6 * 20 * 20, 20, 9 * 8, false, false, operand, result};
+    shape.lhsView = {0, {}, positions, taps};
+    expectProduct(shape, smallOperands(shape));
+    shape = {1, 9 * 8, 20, 6 * 20 * 20, false, false, operand, result};
+    shape.lhsView = {0, {}, taps, positions};
+    expectProduct(shape, smallOperands(shape));
+    shape = {1, 20, 9 * 8, 6 * 20 * 20, false, false, operand, result};
+    shape.rhsView = {0, {}, positions, taps};
+    expectProduct(shape, smallOperands(shape));
+  }
 }
 
 // -128 has no positive counterpart, and 128 is the offset of the packed left side.

@@ -53,6 +53,26 @@ case("convolution_gradients", lambda x, w: jax.grad(lambda x, w: jnp.sum(jnp.tan
     lax.conv_general_dilated(x, w, (2, 1), "SAME", dimension_numbers=layout))), argnums=(0, 1))(x, w), image, kernel, tolerance=1e-5)
 
 
+def gradients(convolution):
+    return lambda x, w: jax.grad(lambda x, w: jnp.sum(jnp.sin(convolution(x, w))), argnums=(0, 1))(x, w)
+
+
+case("grouped_convolution_gradients", lambda x, w, v: (
+    gradients(lambda x, w: lax.conv_general_dilated(x, w, (1, 2), "SAME", feature_group_count=2, dimension_numbers=layout))(x, w),
+    gradients(lambda x, v: lax.conv_general_dilated(x, v, (1, 1), "VALID", rhs_dilation=(2, 1), feature_group_count=4,
+                                                    dimension_numbers=layout))(x, v),
+    gradients(lambda x, v: lax.conv_general_dilated(x, v, (2, 1), "SAME", feature_group_count=4, dimension_numbers=layout))(x, v[..., :4]),
+    gradients(lambda x, v: lax.conv_general_dilated(x.transpose(0, 3, 1, 2), v.transpose(3, 2, 0, 1), (1, 1), "SAME",
+                                                    feature_group_count=4))(x, v[..., :4])),
+    image, normal(3, 3, 2, 6), normal(2, 2, 1, 8), tolerance=1e-5)
+# The gradient by the kernel has a kernel of 5,000 taps and a result of 7 places.
+case("long_convolution_gradients", lambda w: gradients(
+    lambda x, w: lax.conv_general_dilated(x, w, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")))(
+        jnp.sin(jnp.arange(5000.0).reshape(1, 5000, 1)), w)[1], normal(7, 1, 2), tolerance=1e-4)
+case("depthwise_bf16", lambda x, v: lax.conv_general_dilated(x, v, (1, 1), "SAME", feature_group_count=4, dimension_numbers=layout),
+     image.astype(jnp.bfloat16), normal(2, 2, 1, 4).astype(jnp.bfloat16), tolerance=1e-2)
+
+
 def pool(x, init, op, window, strides, padding):
     return lax.reduce_window(x, init, op, window, strides, padding)
 
