@@ -24,7 +24,9 @@ struct View {
 
 Tensor sortLines(plan::LibraryOp op, const Tensor &operand) {
   ArrayRef<int64_t> sizes = op.getSizes();
-  View view{sizes[1], sizes[2]};
+  // A range of places may be selected.
+  int64_t begin = sizes.size() == 5 ? sizes[3] : 0, end = sizes.size() == 5 ? sizes[4] : sizes[1];
+  View view{sizes[1], sizes[2]}, selected{end - begin, sizes[2]};
   bool returnsValues = op.getFunction().starts_with("sort");
   Tensor result(op.getType().getShape(), op.getType().getElementType());
   std::vector<Scalar> line(sizes[1]);
@@ -33,8 +35,8 @@ Tensor sortLines(plan::LibraryOp op, const Tensor &operand) {
       for (int64_t m = 0; m < sizes[1]; ++m)
         line[m] = operand.elements[view.at(o, m, i)];
       std::vector<int64_t> order = evaluateOrder(operand.elementType, line, op.getFunction().ends_with("_descending"));
-      for (int64_t m = 0; m < sizes[1]; ++m)
-        result.elements[view.at(o, m, i)] = returnsValues ? line[order[m]] : Scalar::ofInt(order[m]);
+      for (int64_t m = begin; m < end; ++m)
+        result.elements[selected.at(o, m - begin, i)] = returnsValues ? line[order[m]] : Scalar::ofInt(order[m]);
     }
   return result;
 }

@@ -128,6 +128,8 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     | `update_slice` | operand [shape], update [window], a start i32[] or i64[] for each dimension | shape, window | the operand, changed |
     | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | positions: i32[o, n, i] or i64[o, n, i] |
     | `sort`, `sort_descending` | operand [o, n, i] | o, n, i | the operand's elements at the positions of `argsort` |
+
+    The sizes o, n, i, begin, end of a sort select these places of the sorted lines: its result is [o, end - begin, i].
   }];
   let arguments = (ins StrAttr:$function, Variadic<Spmd_ArrayType>:$inputs, DenseI64ArrayAttr:$sizes,
                        OptionalAttr<ArrayAttr>:$buffers);

@@ -42,11 +42,21 @@ template <typename Op> void replaceScatter(Op op, StringRef function) {
   replace(op, function, {outer, shape[dim], isAlong ? op.getIndices().getType().getDimSize(dim) : indices, inner});
 }
 
-/// Whether `op` reads the elements of the sort's operand in their order, along the sorted dimension.
-bool takesInOrder(Operation *op, ArgsortOp sort) {
+/// The only slice that reads the value, of a range of places along `dim`; null if anything else reads it.
+SliceOp findOnlyRange(Value value, int64_t dim) {
+  SliceOp slice = value.hasOneUse() ? dyn_cast<SliceOp>(*value.user_begin()) : SliceOp();
+  if (!slice || slice.getStrides()[dim] != 1)
+    return SliceOp();
+  for (auto [d, size] : llvm::enumerate(shapeOf(value)))
+    if (static_cast<int64_t>(d) != dim && slice.getType().getDimSize(d) != size)
+      return SliceOp();
+  return slice;
+}
+
+/// Whether `op` reads the elements of the sort's operand at these positions, which it computed for each line.
+bool takesInOrder(Operation *op, ArgsortOp sort, Value positions) {
   auto isOf = [&](auto take) {
-    return take.getOperand() == sort.getOperand() && take.getIndices() == sort.getResult() &&
-           take.getDim() == sort.getDim();
+    return take.getOperand() == sort.getOperand() && take.getIndices() == positions && take.getDim() == sort.getDim();
   };
   // The dimensions of the indices of take replace one dimension, so they are the operand's if it has no other.
   if (auto take = dyn_cast<TakeOp>(op))
@@ -56,23 +66,43 @@ bool takesInOrder(Operation *op, ArgsortOp sort) {
 }
 
 /// If the only user reads the operand in order, it needs no positions and no gather. The values are sorted where the
-/// positions were: the user may be in a loop. With other users, a second sort would cost more than the gather.
-void replaceSort(ArgsortOp sort) {
+/// positions were: the user may be in a loop. With other users, a second sort would cost more than the gather. With
+/// `ranges`, only the places are returned that are read: the first ones of top_k, the middle one of a median.
+void replaceSort(ArgsortOp sort, bool ranges) {
   ArrayRef<int64_t> shape = sort.getType().getShape();
   int64_t dim = sort.getDim();
   SmallVector<int64_t> sizes = {productOf(shape.take_front(dim)), shape[dim], productOf(shape.drop_front(dim + 1))};
-  Operation *take = sort->hasOneUse() ? *sort->getUsers().begin() : nullptr;
-  if (!take || !takesInOrder(take, sort))
-    return replace(sort, sort.getDescending() ? "argsort_descending" : "argsort", sizes);
+  SmallVector<Operation *> replaced = {sort};
+  SliceOp range;
+  auto follow = [&] {
+    if (ranges && !range && (range = findOnlyRange(replaced.back()->getResult(0), dim)))
+      replaced.push_back(range);
+  };
+  follow();
+  Value positions = replaced.back()->getResult(0);
+  Operation *take = positions.hasOneUse() ? *positions.user_begin() : nullptr;
+  bool returnsValues = take && takesInOrder(take, sort, positions);
+  if (returnsValues) {
+    replaced.push_back(take);
+    follow();
+  }
+  if (range)
+    sizes.append({range.getStarts()[dim], range.getLimits()[dim]});
+  StringRef function = returnsValues ? (sort.getDescending() ? "sort_descending" : "sort")
+                                     : (sort.getDescending() ? "argsort_descending" : "argsort");
+  Operation *last = replaced.back();
   OpBuilder builder(sort);
-  take->replaceAllUsesWith(builder.create<plan::LibraryOp>(take->getLoc(), take->getResultTypes()[0],
-                                                           sort.getDescending() ? "sort_descending" : "sort",
+  last->replaceAllUsesWith(builder.create<plan::LibraryOp>(last->getLoc(), last->getResultTypes()[0], function,
                                                            sort.getOperand(), sizes, /*buffers=*/ArrayAttr()));
-  take->erase();
-  sort->erase();
+  for (Operation *op : llvm::reverse(replaced))
+    op->erase();
 }
 
 class LowerLibraryCallsPass : public impl::LowerLibraryCallsBase<LowerLibraryCallsPass> {
+public:
+  using LowerLibraryCallsBase::LowerLibraryCallsBase;
+
+private:
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
@@ -88,7 +118,7 @@ class LowerLibraryCallsPass : public impl::LowerLibraryCallsBase<LowerLibraryCal
             llvm::append_range(sizes, update.getUpdate().getType().getShape());
             replace(update, "update_slice", sizes);
           })
-          .Case([](ArgsortOp sort) { replaceSort(sort); });
+          .Case([&](ArgsortOp sort) { replaceSort(sort, ranges); });
   }
 };
 

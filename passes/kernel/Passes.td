@@ -97,7 +97,8 @@ def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
     array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
     which sort lines in parallel, add in a fixed order, and change their first input in place if no other operation
     needs it: a step of a loop that writes one row touches one row. An argsort that only serves to read its operand in
-    order becomes, with that array.take or array.take_along, one call of `sort`.
+    order becomes, with that array.take or array.take_along, one call of `sort`. With `ranges`, a call returns only the
+    places that a slice reads, as those of top_k.
 
     After: none of these operations is left.
     ```
@@ -108,6 +109,7 @@ def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
     %0 = plan.library "scatter_add"(%x, %i, %u) sizes [8, 6, 5, 1] : ...
     ```
   }];
+  let options = [Option<"ranges", "ranges", "bool", "false", "The library sorts ranges of places: a CPU's does.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 

@@ -74,7 +74,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
       passes.addPass(createStreamProducts({options.gpu.sharedBytes, warpgroups}));
     passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions({/*views=*/!isGpu}));
-    passes.addPass(createLowerLibraryCalls());
+    passes.addPass(createLowerLibraryCalls({/*ranges=*/!isGpu}));
     passes.addPass(createFormKernels({isGpu ? options.gpu.sharedBytes : 0, options.gpu.clusterBlocks}));
     passes.addPass(createShareKernels());
     passes.addPass(createScheduleKernels());

@@ -118,9 +118,18 @@ struct LibraryStep {
   /// update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort, sort: operand [o, n, i].
   std::vector<BufferId> inputs;
   BufferId result = 0;
-  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i.
+  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i; on a CPU also
+  /// o, n, i, begin, end, for a result [o, end - begin, i] of these places of the sorted lines.
   std::vector<int64_t> sizes;
 };
+
+/// The places of the sorted lines that a sort returns, from its sizes.
+struct SortedRange {
+  int64_t begin = 0, end = 0;
+};
+inline SortedRange getSortedRange(const std::vector<int64_t> &sizes) {
+  return sizes.size() == 5 ? SortedRange{sizes[3], sizes[4]} : SortedRange{0, sizes[1]};
+}
 
 enum class CollectiveKind : uint8_t {
   AllReduce,

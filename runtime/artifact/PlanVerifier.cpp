@@ -324,7 +324,7 @@ private:
     bool isSort = spmd::isSort(op.function);
     bool isWindow = op.function == LibraryFunction::UpdateSlice;
     size_t rank = op.sizes.size() / 2;
-    need(isSort     ? op.sizes.size() == 3
+    need(isSort     ? op.sizes.size() == 3 || op.sizes.size() == 5
          : isWindow ? op.sizes.size() % 2 == 0
                     : op.sizes.size() == 4,
          "has " + std::to_string(op.sizes.size()) + " sizes");
@@ -340,14 +340,15 @@ private:
     };
     DType dtype = buffer(op.inputs[0]).dtype;
     const BufferInfo &result = writable(op.result);
-    if (returnsSortedValues(op.function)) {
-      check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");
-      return check(result, dtype, count(op.sizes), "a result");
-    }
     if (isSort) {
+      SortedRange range = getSortedRange(op.sizes);
+      need(range.begin <= range.end && range.end <= op.sizes[1], "returns places that its lines do not have");
+      check(buffer(op.inputs[0]), dtype, count({op.sizes[0], op.sizes[1], op.sizes[2]}), "an operand");
+      int64_t places = count({op.sizes[0], range.end - range.begin, op.sizes[2]});
+      if (returnsSortedValues(op.function))
+        return check(result, dtype, places, "a result");
       need(result.dtype == DType::I64 || op.sizes[1] <= INT32_MAX, "counts further than an i32");
-      check(buffer(op.inputs[0]), dtype, count(op.sizes), "an operand");
-      return checkPositions(result, count(op.sizes), "a result");
+      return checkPositions(result, places, "a result");
     }
     if (isWindow) {
       std::vector<int64_t> shape(op.sizes.begin(), op.sizes.begin() + rank),

@@ -6,11 +6,14 @@
 #include "runtime/device/cuda/Scatter.h"
 #include "runtime/device/cuda/Slice.h"
 #include "runtime/device/cuda/Sort.h"
+#include "runtime/support/Error.h"
 
 namespace spmd::cuda {
 namespace {
 
 Sort makeSort(const LibraryCall &call) {
+  if (call.sizes.size() != 3)
+    throw Error("the plan sorts a range of places, which a GPU does not");
   SortKeys keys = SortKeys::of(call.dtype, isDescending(call.function));
   return Sort(keys, keys.bits, call.sizes[0] * call.sizes[2], call.sizes[1],
               returnsSortedValues(call.function) ? Sort::Result::Values : Sort::Result::Positions);

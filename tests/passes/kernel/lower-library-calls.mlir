@@ -1,4 +1,5 @@
 // RUN: spmd-opt %s --spmdc-lower-library-calls --split-input-file | FileCheck %s
+// RUN: spmd-opt %s --spmdc-lower-library-calls=ranges --split-input-file | FileCheck %s --check-prefix=RANGES
 
 // Dimensions before the indexed one are outer, those after it inner; the indices are one list.
 // CHECK-LABEL: func.func @scatter
@@ -91,4 +92,56 @@ func.func @positions(%x: !spmd.array<f32[8, 8]>, %y: !spmd.array<f32[8, 8]>)
 func.func @reads(%x: !spmd.array<f32[8, 6]>, %i: !spmd.array<i32[3]>) -> !spmd.array<f32[3, 6]> {
   %0 = array.take %x, %i dim 0 : <f32[8, 6]>, <i32[3]> -> <f32[3, 6]>
   return %0 : !spmd.array<f32[3, 6]>
+}
+
+// -----
+
+// The five largest of each line, and where they are.
+// CHECK-LABEL: func.func @largest
+// CHECK-NEXT: plan.library "argsort_descending"(%arg0) sizes [8, 60, 1]
+// CHECK-NEXT: array.slice
+// RANGES-LABEL: func.func @largest
+// RANGES-NEXT: %[[P:.*]] = plan.library "argsort_descending"(%arg0) sizes [8, 60, 1, 0, 5] : (!spmd.array<f32[8, 60]>) -> !spmd.array<i32[8, 5]>
+// RANGES-NEXT: array.take_along %arg0, %[[P]] dim 1
+func.func @largest(%x: !spmd.array<f32[8, 60]>) -> (!spmd.array<f32[8, 5]>, !spmd.array<i32[8, 5]>) {
+  %0 = array.argsort %x dim 1 descending = true : <f32[8, 60]> -> <i32[8, 60]>
+  %1 = array.slice %0 [0, 0] to [8, 5] step [1, 1] : <i32[8, 60]> -> <i32[8, 5]>
+  %2 = array.take_along %x, %1 dim 1 : <f32[8, 60]>, <i32[8, 5]> -> <f32[8, 5]>
+  return %2, %1 : !spmd.array<f32[8, 5]>, !spmd.array<i32[8, 5]>
+}
+
+// -----
+
+// A median: the slice is of the positions, or of the values.
+// RANGES-LABEL: func.func @median
+// RANGES-NEXT: plan.library "sort"(%arg0) sizes [8, 61, 3, 30, 31] : (!spmd.array<f32[8, 61, 3]>) -> !spmd.array<f32[8, 1, 3]>
+// RANGES-NEXT: plan.library "sort"(%arg0) sizes [8, 61, 3, 30, 31]
+// RANGES-NEXT: return
+func.func @median(%x: !spmd.array<f32[8, 61, 3]>) -> (!spmd.array<f32[8, 1, 3]>, !spmd.array<f32[8, 1, 3]>) {
+  %0 = array.argsort %x dim 1 descending = false : <f32[8, 61, 3]> -> <i32[8, 61, 3]>
+  %1 = array.slice %0 [0, 30, 0] to [8, 31, 3] step [1, 1, 1] : <i32[8, 61, 3]> -> <i32[8, 1, 3]>
+  %2 = array.take_along %x, %1 dim 1 : <f32[8, 61, 3]>, <i32[8, 1, 3]> -> <f32[8, 1, 3]>
+  %3 = array.argsort %x dim 1 descending = false : <f32[8, 61, 3]> -> <i32[8, 61, 3]>
+  %4 = array.take_along %x, %3 dim 1 : <f32[8, 61, 3]>, <i32[8, 61, 3]> -> <f32[8, 61, 3]>
+  %5 = array.slice %4 [0, 30, 0] to [8, 31, 3] step [1, 1, 1] : <f32[8, 61, 3]> -> <f32[8, 1, 3]>
+  return %2, %5 : !spmd.array<f32[8, 1, 3]>, !spmd.array<f32[8, 1, 3]>
+}
+
+// -----
+
+// Two ranges of one sort, every second place, and a slice of lines: all places are sorted.
+// RANGES-LABEL: func.func @others
+// RANGES-NEXT: plan.library "argsort"(%arg0) sizes [8, 60, 1] :
+// RANGES: plan.library "argsort"(%arg1) sizes [8, 60, 1] :
+// RANGES: plan.library "argsort"(%arg2) sizes [8, 60, 1] :
+func.func @others(%x: !spmd.array<f32[8, 60]>, %y: !spmd.array<f32[8, 60]>, %z: !spmd.array<f32[8, 60]>)
+    -> (!spmd.array<i32[8, 5]>, !spmd.array<i32[8, 5]>, !spmd.array<i32[8, 3]>, !spmd.array<i32[4, 5]>) {
+  %0 = array.argsort %x dim 1 descending = false : <f32[8, 60]> -> <i32[8, 60]>
+  %1 = array.slice %0 [0, 0] to [8, 5] step [1, 1] : <i32[8, 60]> -> <i32[8, 5]>
+  %2 = array.slice %0 [0, 55] to [8, 60] step [1, 1] : <i32[8, 60]> -> <i32[8, 5]>
+  %3 = array.argsort %y dim 1 descending = false : <f32[8, 60]> -> <i32[8, 60]>
+  %4 = array.slice %3 [0, 0] to [8, 5] step [1, 2] : <i32[8, 60]> -> <i32[8, 3]>
+  %5 = array.argsort %z dim 1 descending = false : <f32[8, 60]> -> <i32[8, 60]>
+  %6 = array.slice %5 [0, 0] to [4, 5] step [1, 1] : <i32[8, 60]> -> <i32[4, 5]>
+  return %1, %2, %4, %6 : !spmd.array<i32[8, 5]>, !spmd.array<i32[8, 5]>, !spmd.array<i32[8, 3]>, !spmd.array<i32[4, 5]>
 }

@@ -125,4 +125,84 @@ TEST(Sort, ValuesOfInnerDimensions) {
   EXPECT_EQ(result, (std::vector<int64_t>{3, 30, 2, 20, 1, 10, -1, 6, -2, 5, -3, 4}));
 }
 
+/// A vector of every element type's range, sorted by the standard library, with the places in [begin, end).
+template <typename T> void expectRanges(DType dtype, std::mt19937 &random) {
+  for (int64_t size : {1, 2, 5, 130, 1000, 150000})
+    for (bool descends : {false, true}) {
+      std::vector<T> x(size);
+      // Many equal elements, or hardly any.
+      uint64_t values = random() % 2 ? 5 : ~uint64_t(0);
+      for (T &value : x)
+        value = static_cast<T>((uint64_t(random()) << 32 | random()) % values);
+      std::vector<int32_t> order(size);
+      std::iota(order.begin(), order.end(), 0);
+      std::sort(order.begin(), order.end(),
+                [&](int32_t a, int32_t b) { return x[a] == x[b] ? a < b : (x[a] > x[b]) == descends; });
+      for (auto [begin, end] : {std::pair<int64_t, int64_t>{0, size},
+                                {0, 1},
+                                {size - 1, size},
+                                {0, size / 8},
+                                {size - size / 6, size},
+                                {size / 2, size / 2 + 1},
+                                {size / 3, size},
+                                {size / 2, size / 2}})
+        for (int threads : {1, 3}) {
+          ParallelFor loop(threads, std::chrono::nanoseconds(0));
+          std::vector<int32_t> positions(end - begin);
+          std::vector<T> sorted(end - begin);
+          LibraryCall call{descends ? LibraryFunction::ArgsortDescending : LibraryFunction::Argsort,
+                           dtype,
+                           {1, size, 1, begin, end},
+                           {DType::I32}};
+          sort(call, loop, x.data(), positions.data());
+          EXPECT_EQ(positions, std::vector<int32_t>(order.begin() + begin, order.begin() + end))
+              << dtypeName(dtype) << ", " << size << " elements, places " << begin << " to " << end;
+          call.function = descends ? LibraryFunction::SortDescending : LibraryFunction::Sort;
+          sort(call, loop, x.data(), sorted.data());
+          for (int64_t i = 0; i < end - begin; ++i)
+            ASSERT_EQ(sorted[i], x[order[begin + i]]);
+        }
+    }
+}
+
+// Selected, separated, sorted by digits, and in parts by several threads.
+TEST(Sort, RangesOfPlaces) {
+  std::mt19937 random(11);
+  expectRanges<int8_t>(DType::I8, random);
+  expectRanges<uint8_t>(DType::U8, random);
+  expectRanges<int32_t>(DType::I32, random);
+  expectRanges<uint32_t>(DType::U32, random);
+  expectRanges<int64_t>(DType::I64, random);
+}
+
+// NaN, infinities, zeros of both signs.
+TEST(Sort, RangesOfSpecialFloats) {
+  std::mt19937 random(12);
+  const uint32_t special[] = {0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000,
+                              0x7fa00001, 0xff800001, 1,          0x80000001, 0x7fffffff, 0x3f800000};
+  for (int64_t size : {7, 300, 70000})
+    for (bool descends : {false, true})
+      for (int threads : {1, 2}) {
+        ParallelFor loop(threads, std::chrono::nanoseconds(0));
+        std::vector<uint32_t> bits(size);
+        for (uint32_t &word : bits)
+          word = random() % 3 ? special[random() % std::size(special)] : static_cast<uint32_t>(random());
+        std::vector<uint32_t> sorted = expectedBits(bits, descends);
+        for (auto [begin, end] : {std::pair<int64_t, int64_t>{0, 3}, {size - 3, size}, {size / 2, size / 2 + 2}}) {
+          std::vector<uint32_t> result(end - begin);
+          auto function = descends ? LibraryFunction::SortDescending : LibraryFunction::Sort;
+          sort({function, DType::F32, {1, size, 1, begin, end}, {}}, loop, bits.data(), result.data());
+          EXPECT_EQ(result, std::vector<uint32_t>(sorted.begin() + begin, sorted.begin() + end));
+        }
+      }
+}
+
+// Three lines of a middle dimension, of which two places are returned.
+TEST(Sort, RangesOfInnerDimensions) {
+  ParallelFor loop(2, std::chrono::nanoseconds(0));
+  std::vector<int64_t> x = {3, 10, 1, 30, 2, 20, -1, 5, -3, 6, -2, 4}, result(8);
+  sort({LibraryFunction::Sort, DType::I64, {2, 3, 2, 1, 3}, {}}, loop, x.data(), result.data());
+  EXPECT_EQ(result, (std::vector<int64_t>{2, 20, 3, 30, -2, 5, -1, 6}));
+}
+
 } // namespace
