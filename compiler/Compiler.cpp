@@ -45,6 +45,8 @@ struct Compiler::State : CompileMessages {
       : CompileMessages(std::move(fileName), std::move(text)), options(std::move(options)),
         importer(importerOf(this->fileName, this->text)), context(registry(), MLIRContext::Threading::DISABLED),
         handler(&context, [this](mlir::Diagnostic &diagnostic) { return take(diagnostic); }) {
+    if (std::string cause; !convertToText(this->text, cause))
+      general += "error: '" + this->fileName + "' " + cause + "\n";
     if (this->options.cache) // Before the code below changes options: the key covers the options as given.
       cacheKey = compileKey(this->fileName, this->text, this->options);
     this->options.frontend.warnings = &warnings;

@@ -3,6 +3,7 @@
 #include "compiler/Importer.h"
 
 #include "frontend/stablehlo/Import.h"
+#include "frontend/stablehlo/portable/Portable.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -44,15 +45,44 @@ class IrImporter : public Importer {
   bool readsOperations() const override { return true; }
 };
 
+/// Whether a text begins as modules of MLIR do, and no program of the array language.
+bool beginsAsModule(llvm::StringRef text) {
+  for (text = text.ltrim(); text.consume_front("//"); text = text.ltrim())
+    text = text.drop_front(std::min(text.find('\n'), text.size()));
+  return text.starts_with("#loc") || text.starts_with("module ") || text.starts_with("\"builtin.module\"");
+}
+
 } // namespace
 
+Language languageOf(llvm::StringRef fileName, llvm::StringRef text) {
+  bool isModule = fileName.ends_with(".mlir");
+  if (stablehlo::isPortable(text) || ((isModule || beginsAsModule(text)) && isStablehlo(text)))
+    return Language::Jax;
+  return isModule ? Language::Ir : Language::Array;
+}
+
 const Importer &importerOf(llvm::StringRef fileName, llvm::StringRef text) {
-  static const LanguageImporter language;
+  static const LanguageImporter array;
+  static const StablehloImporter jax;
   static const IrImporter ir;
-  static const StablehloImporter stablehlo;
-  if (!fileName.ends_with(".mlir"))
-    return language;
-  return isStablehlo(text) ? static_cast<const Importer &>(stablehlo) : ir;
+  switch (languageOf(fileName, text)) {
+  case Language::Array:
+    return array;
+  case Language::Jax:
+    return jax;
+  case Language::Ir:
+    return ir;
+  }
+  llvm_unreachable("every language is above");
+}
+
+bool convertToText(std::string &program, std::string &cause) {
+  if (!stablehlo::isPortable(program))
+    return true;
+  FailureOr<std::string> text = stablehlo::textOfPortable(program, cause);
+  if (succeeded(text))
+    program = std::move(*text);
+  return succeeded(text);
 }
 
 } // namespace spmdc

@@ -1,7 +1,7 @@
 //===- Importer.h - from a program's text to a module -----------*- C++ -*-===//
 //
-// One importer for each language of programs. The end of the file's name chooses it (`importerOf`); the table is in
-// Importer.cpp. docs/add-front-end.md shows how a language is added.
+// One importer for each language of programs. The end of the file's name and the begin of its text choose it
+// (`languageOf`); the table is in Importer.cpp. docs/add-front-end.md shows how a language is added.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -32,8 +32,17 @@ public:
   virtual bool readsOperations() const { return false; }
 };
 
-/// The importer of the file. Every name has one: a name without a known ending is a program of the array language. A
-/// `.mlir` file is IR of this compiler, or a program exported from JAX; the text tells them apart.
+/// The array language (docs/language.md), a program exported from JAX (docs/jax.md), or IR of a stage.
+enum class Language { Array, Jax, Ir };
+
+/// The language of a file. A file without a known ending is a program of the array language, and a `.mlir` file is IR
+/// of this compiler; a text or bytes that JAX exports are recognised under every name. The begin of the text suffices.
+Language languageOf(llvm::StringRef fileName, llvm::StringRef text);
+
 const Importer &importerOf(llvm::StringRef fileName, llvm::StringRef text);
+
+/// Replaces an export in bytes by its text; other texts stay as they are. False on errors: then `cause` is the end of a
+/// sentence about the file.
+bool convertToText(std::string &program, std::string &cause);
 
 } // namespace spmdc

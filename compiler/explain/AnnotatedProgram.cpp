@@ -2,7 +2,7 @@
 
 #include "compiler/explain/AnnotatedProgram.h"
 
-#include "frontend/stablehlo/Import.h"
+#include "compiler/Importer.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/syntax/Parser.h"
 
@@ -13,18 +13,23 @@ namespace spmdc {
 
 AnnotatedProgram::AnnotatedProgram(std::string fileName, std::string text, const std::string &entry)
     : source(diagnostics.addSource(std::move(fileName), std::move(text))) {
-  if (!source.getName().ends_with(".mlir")) {
+  switch (languageOf(source.getName(), source.getText())) {
+  case Language::Array:
     ast = parse(source, diagnostics);
     annotations = listAnnotations(*ast, entry);
-  } else if (isStablehlo(source.getText())) {
+    return;
+  case Language::Jax: {
     stablehlo::ShardingTexts texts = stablehlo::findShardings(source, entry);
     for (auto &list : {texts.arguments, texts.constraints, texts.results})
       for (const std::optional<Annotation> &annotation : list)
         if (annotation)
           annotations.push_back(*annotation);
-  } else {
+    return;
+  }
+  case Language::Ir:
     ir = std::make_unique<IrAnnotations>(source, entry);
     annotations = ir->get();
+    return;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "frontend/MeshOverride.h"
 #include "frontend/stablehlo/Names.h"
+#include "frontend/stablehlo/RegionConstants.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/stablehlo/TextForm.h"
 #include "frontend/stablehlo/Translation.h"
@@ -262,6 +263,7 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!source || failed(stablehlo::checkModule(*source)))
     return {};
+  stablehlo::copyConstantsIntoRegions(*source);
   FailureOr<spmd::MeshShape> mesh = stablehlo::readMesh(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
   if (failed(mesh) || !entry)

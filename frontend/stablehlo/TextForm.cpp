@@ -2,6 +2,7 @@
 
 #include "frontend/stablehlo/TextForm.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -66,6 +67,86 @@ std::string packBools(StringRef quoted, size_t count) {
   return "\"0x" + llvm::toHex(bytes) + "\"";
 }
 
+/// `= [1, 2]` behind the name of a list in `#stablehlo.dot<...>`, as the numbers `1, 2`; empty if there is none.
+StringRef listIn(StringRef entries, StringRef name) {
+  size_t at = entries.find(name);
+  if (at == StringRef::npos)
+    return "";
+  StringRef list = entries.drop_front(at + name.size());
+  return list.consume_front(" = [") ? list.take_front(list.find(']')) : "";
+}
+
+/// The entries of a product with `dot_dimension_numbers = #stablehlo.dot<...>` as attributes of StablehloOps.td. The
+/// precision has no effect.
+std::string dotAttributes(StringRef entries) {
+  std::string result;
+  for (StringRef name : {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+                         "rhs_contracting_dimensions"}) {
+    StringRef numbers = listIn(entries, name);
+    result +=
+        (result.empty() ? "" : ", ") + (name + " = array<i64" + (numbers.empty() ? "" : ": ") + numbers + ">").str();
+  }
+  return result;
+}
+
+/// `padding = dense<[[1, 1], [0, 0]]> : tensor<2x2xi64>` as `padding = array<i64: 1, 1, 0, 0>`; of `count` numbers if
+/// it is one number or absent.
+std::string paddingAttribute(StringRef entries, size_t count) {
+  StringRef dense = entries.split("padding = dense<").second;
+  dense = dense.take_front(dense.find('>'));
+  llvm::SmallVector<StringRef> numbers;
+  llvm::SplitString(dense, numbers, "[], ");
+  if (numbers.size() <= 1)
+    numbers.assign(count, numbers.empty() ? "0" : numbers.front());
+  return "padding = array<i64: " + llvm::join(numbers, ", ") + ">";
+}
+
+/// The entries of a convolution with `dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>` as
+/// attributes of StablehloOps.td. The generic form leaves out those that have their default.
+std::string convolutionAttributes(StringRef entries) {
+  std::string layouts[3];
+  size_t number = 0;
+  StringRef text = entries.split("#stablehlo.conv<").second;
+  for (char letter : text.take_front(text.find("]>"))) {
+    number += letter == ']' && number < 2;
+    if (llvm::isAlnum(letter) && letter != 'x')
+      layouts[number] += letter;
+  }
+  size_t positions = layouts[0].size() > 2 ? layouts[0].size() - 2 : 0;
+  std::string result = "lhs_layout = \"" + layouts[0] + "\", rhs_layout = \"" + layouts[1] + "\", result_layout = \"" +
+                       layouts[2] + "\", " + paddingAttribute(entries, 2 * positions);
+  auto add = [&](StringRef name, StringRef type, StringRef otherwise) {
+    auto [before, behind] = entries.split((name + " = array<" + type).str());
+    std::string values = llvm::join(llvm::SmallVector<StringRef>(positions, otherwise), ", ");
+    StringRef written = behind.take_front(behind.find('>'));
+    if (written.consume_front(": ") || !behind.empty())
+      values = written.str();
+    result += (", " + name + " = array<" + type + (values.empty() ? "" : ": ") + values + ">").str();
+  };
+  for (StringRef name : {"window_strides", "lhs_dilation", "rhs_dilation"})
+    add(name, "i64", "1");
+  add("window_reversal", "i1", "false");
+  for (StringRef name : {"batch_group_count", "feature_group_count"})
+    if (StringRef count = entries.split((name + " = ").str()).second; !count.empty())
+      result += (", " + name + " = " + count.take_while(llvm::isDigit) + " : i64").str();
+  return result;
+}
+
+/// The operands and attributes behind the name of an operation in generic form, `(%0, %1) <{name = value, ...}>`, with
+/// the attributes of StablehloOps.td; empty for other operations. `text` then begins behind them.
+std::string takeAttributes(StringRef name, StringRef &text) {
+  bool isDot = name == "\"stablehlo.dot_general\"";
+  if (!isDot && name != "\"stablehlo.convolution\"")
+    return "";
+  StringRef line = text.take_front(text.find('\n'));
+  auto [operands, rest] = line.split("<{");
+  auto [entries, behind] = rest.split("}>");
+  if (!entries.contains(isDot ? "#stablehlo.dot<" : "#stablehlo.conv<"))
+    return "";
+  text = text.drop_front(line.size() - behind.size());
+  return (operands + "<{" + (isDot ? dotAttributes(entries) : convolutionAttributes(entries)) + "}>").str();
+}
+
 } // namespace
 
 std::string toReadableText(StringRef text) {
@@ -85,6 +166,8 @@ std::string toReadableText(StringRef text) {
     std::string changed;
     if (text.starts_with(":"))
       changed = takeRange(literal, text);
+    else if (std::string attributes = takeAttributes(literal, text); !attributes.empty())
+      changed = literal.str() + attributes;
     else if (literal.starts_with("\"0x") && literal.size() > 3)
       if (size_t count = countBools(text))
         changed = packBools(literal, count);

@@ -1,7 +1,7 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
+#include "compiler/Importer.h"
 #include "compiler/auto/AutoSharding.h"
-#include "frontend/stablehlo/Import.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
 #include "runtime/support/Error.h"
@@ -41,9 +41,9 @@ struct CompileCommand {
     std::optional<std::string> text = options ? flags.readProgram() : std::nullopt;
     if (!text)
       return std::nullopt;
-    if (flags.file.ends_with(".mlir")) {
+    if (Language language = languageOf(flags.file, *text); language != Language::Array) {
       std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is "
-                << (isStablehlo(*text) ? "exported from JAX" : "IR") << "\n";
+                << (language == Language::Jax ? "exported from JAX" : "IR") << "\n";
       return std::nullopt;
     }
     if (!isWritable(outputPath()))

@@ -2,9 +2,9 @@
 
 #include "tools/spmdc/CompileFlags.h"
 
+#include "compiler/Importer.h"
 #include "compiler/Target.h"
 #include "compiler/cache/CompileCache.h"
-#include "frontend/stablehlo/Import.h"
 #include "ir/spmd/DebugTrace.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/jit/LocalGpu.h"
@@ -110,19 +110,23 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
   return fileOption;
 }
 
-/// Whether the begin of a file is of a program exported from JAX.
-static bool isExportedFile(const std::string &path) {
+/// The language of a file's begin. Bytes read from a pipe would be lost to readProgram, so a pipe's name decides.
+static Language languageOfFile(const std::string &path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown))
+    return languageOf(path, "");
   std::ifstream in(path, std::ios::binary);
   std::string begin(size_t(1) << 20, '\0'); // Every export has an operation or attribute of its dialects by then.
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
   begin.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
-  return isStablehlo(begin);
+  return languageOf(path, begin);
 }
 
 bool CompileFlags::checkSource(std::ostream &messages) const {
   const CompileFlags defaults;
-  bool isIr = file.ends_with(".mlir"), isArtifact = !isIr && isArtifactFile(file);
-  bool isExported = isIr && isExportedFile(file);
+  Language language = languageOfFile(file);
+  bool isIr = language == Language::Ir, isExported = language == Language::Jax;
+  bool isArtifact = language == Language::Array && isArtifactFile(file);
   const char *ofSource = !mesh.empty() && !isExported                   ? meshOption.c_str()
                          : !sets.empty()                                ? "--set"
                          : function != defaults.function && !isExported ? "--fn"
@@ -130,7 +134,7 @@ bool CompileFlags::checkSource(std::ostream &messages) const {
   const char *ofCompiling = optimizationLevel != defaults.optimizationLevel ? "-O"
                             : target != defaults.target                     ? "--target"
                                                                             : nullptr;
-  if ((isIr || isArtifact) && ofSource)
+  if ((isIr || isExported || isArtifact) && ofSource)
     messages << "spmdc: error: " << ofSource << " is for the source of a program (.spmd); '" << file << "' is "
              << (isExported ? "exported from JAX"
                  : isIr     ? "IR"
@@ -251,6 +255,10 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
   std::string isNone = "spmdc: error: '" + file + "' is not a program (.spmd, .mlir) but ";
   if (text && spmd::looksLikeArtifact(*text)) {
     messages << isNone << "an artifact, compiled already: `spmdc run` runs it; this command takes the program\n";
+    return std::nullopt;
+  }
+  if (std::string cause; text && !convertToText(*text, cause)) {
+    messages << "spmdc: error: '" << file << "' " << cause << "\n";
     return std::nullopt;
   }
   // A null byte near the beginning marks binary data, as for git and grep.

@@ -40,6 +40,15 @@ TEST_P(Exported, HasJaxValues) {
   EXPECT_EQ(runBesideJax(GetParam() + ".mlir", readText(kFolder + GetParam() + ".mlir"), test), "");
 }
 
+/// The same programs as `exp.serialize()` writes them (portable/data).
+TEST_P(Exported, HasJaxValuesInBytes) {
+  std::string bytes = readText(SPMDC_SOURCE_DIR "/tests/frontend/stablehlo/portable/data/" + GetParam() + ".bin");
+  if (bytes.empty())
+    GTEST_SKIP() << "no program of the sample";
+  nlohmann::json test = nlohmann::json::parse(readText(kFolder + GetParam() + ".json"));
+  EXPECT_EQ(runBesideJax(GetParam() + ".bin", bytes, test), "");
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, Exported, ::testing::ValuesIn(listPrograms()),
                          [](const auto &info) { return info.param; });
 

@@ -1,11 +1,15 @@
 """Writes data/*: programs as JAX exports them, with arguments and JAX's results.
 
-Run with JAX 0.10 in a virtual environment: python make_exported.py [NAME ...]
+Run with JAX 0.10 in a virtual environment: python make_exported.py [--portable[=FOLDER]] [NAME ...]
 NAME.mlir is `jax.jit(f).lower(...).as_text(debug_info=True)`; NAME.json has the arguments and results. A case with shardings
 is exported for a mesh a=4, b=2 of eight devices of the CPU, on which JAX computes its results.
 The programs are in programs/, a module for each kind; importing one adds its cases.
+--portable writes jax.export's forms of the same programs instead: NAME.bin is `exp.serialize()` (which needs the package
+flatbuffers), NAME.mlir `exp.mlir_module()`, and NAME.generic.mlir that text in MLIR's generic form. Without a folder, it
+writes the sample of portable/data; SPMD_PORTABLE=FOLDER compares all programs of another one: portable-tests.
 """
 
+import argparse
 import importlib
 import json
 import os
@@ -18,6 +22,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 import jax
 import numpy as np
+from jax import export
+from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
 
 import cases
 
@@ -41,17 +48,50 @@ def encode(x):
     return {"dtype": dtype, "shape": list(x.shape), "values": values}
 
 
+# One program of each kind, and the smallest ones with loops, regions and collectives.
+SAMPLE = ["annotations", "bit_patterns", "branches", "comparisons", "convolutions", "creation", "errors", "fori",
+          "gather_windows", "half_types", "integers", "joins", "key_value_cache", "logic", "mlp_step_sharded",
+          "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision", "scatter_min", "sort_two_keys",
+          "top", "two_axes", "while_loop"]
+GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
+
+
 def shorten_paths(text):
     """Places without the folders of the machine that exported."""
     return re.sub(r'loc\("/[^"]*/([^/"]+\.py)"', r'loc("\1"', text)
 
 
+def write_portable(case, folder, has_generic):
+    exported = export.export(jax.jit(case.function, **case.options))(*case.arguments)
+    (folder / f"{case.name}.bin").write_bytes(exported.serialize())
+    text = exported.mlir_module()
+    (folder / f"{case.name}.mlir").write_text(text)
+    if has_generic:
+        with mlir.make_ir_context():
+            generic = ir.Module.parse(text).operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+        (folder / f"{case.name}.generic.mlir").write_text(generic)
+
+
 def main():
     for module in sorted((HERE / "programs").glob("*.py")):
         importlib.import_module(f"programs.{module.stem}")
-    wanted = sys.argv[1:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--portable", nargs="?", const="", metavar="FOLDER")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    is_portable = arguments.portable is not None
+    folder = pathlib.Path(arguments.portable or HERE / "portable" / "data")
+    # The bytes hold the paths of files; text is shortened afterwards.
+    if is_portable:
+        jax.config.update("jax_hlo_source_file_canonicalization_regex", "^/.*/")
+        folder.mkdir(parents=True, exist_ok=True)
+    wanted = arguments.names or (SAMPLE if arguments.portable == "" else [])
     for case in cases.CASES:
         if wanted and case.name not in wanted:
+            continue
+        if is_portable:
+            write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
+            print(case.name)
             continue
         jitted = jax.jit(case.function, **case.options)
         lowered = jitted.lower(*case.arguments)
