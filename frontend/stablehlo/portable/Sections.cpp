@@ -2,6 +2,8 @@
 
 #include "frontend/stablehlo/portable/Sections.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <array>
 
 using llvm::StringRef;

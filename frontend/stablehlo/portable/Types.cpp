@@ -2,7 +2,7 @@
 
 #include "frontend/stablehlo/portable/Pool.h"
 
-#include "llvm/Support/MathExtras.h"
+#include "mlir/IR/TypeRange.h"
 
 using namespace mlir;
 
