@@ -25,6 +25,8 @@ EXCEPTIONS = {
     " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
     " is written here": "the reason of a collective, which tests/tools/explain.test has",
     "internal error: the program became invalid IR": "a mistake of the compiler, not of the program",
+    **dict.fromkeys(("padding = dense<", "padding = array<i64: ", 'lhs_layout = "', '", rhs_layout = "', '", result_layout = "'),
+                    "attributes of operations, which frontend/stablehlo/TextForm.cpp rewrites"),
 }
 
 
