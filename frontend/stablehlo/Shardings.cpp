@@ -22,7 +22,8 @@ FailureOr<ShardingAttr> Translation::shardingOf(Operation *op, sdy::TensorShardi
       auto known = llvm::find_if(mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == axis.getName(); });
       if (known == mesh.axes.end())
         return refuse(op, "names the axis '" + axis.getName() + "', which the mesh does not have");
-      if (!axis.isFullAxis() && known->size % (axis.getPreSize() * axis.getSize()))
+      // Divided one after the other, since their product may overflow.
+      if (!axis.isFullAxis() && (known->size % axis.getPreSize() || known->size / axis.getPreSize() % axis.getSize()))
         return refuse(op, "names the part " + axis.str() + " of an axis of size " + Twine(known->size));
     }
   return sharding;

@@ -115,6 +115,8 @@ Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
                     "some would wait for others forever; move the collective out of the branch or loop, or make the "
                     "condition the same for all, with pmax or pmin of it as an integer");
     for (auto [result, value, annotation] : llvm::zip_equal(op.getResults(), *results, outs)) {
+      if (Translation::typeOf(result.getType()).getRank() != spmdc::typeOf(value).getRank())
+        return refuse(op, "has a result of another rank than its region");
       FailureOr<Signature> signature =
           signatureOf(t, op, annotation, Translation::typeOf(result.getType()), plainTypeOf(value), own, hasAutomatic);
       if (failed(signature))

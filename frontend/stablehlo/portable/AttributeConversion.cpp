@@ -79,7 +79,7 @@ public:
 private:
   SmallVector<int64_t> takeList(StringRef name) {
     auto list = llvm::dyn_cast_or_null<DenseIntElementsAttr>(attributes.erase(name));
-    if (!list || !list.getElementType().isInteger(64) || list.getNumElements() > kMaxDims) {
+    if (!list || !list.getElementType().isSignlessInteger(64) || list.getNumElements() > kMaxDims) {
       failure.setDamaged("operations");
       return {};
     }
@@ -169,7 +169,7 @@ private:
                                                "output_spatial_dimensions"));
     attributes.set("padding", builder.getDenseI64ArrayAttr(takeList("padding")));
     auto reversal = llvm::dyn_cast_or_null<DenseElementsAttr>(attributes.get("window_reversal"));
-    if (!reversal || !reversal.getElementType().isInteger(1) || reversal.getNumElements() > kMaxDims)
+    if (!reversal || !reversal.getElementType().isSignlessInteger(1) || reversal.getNumElements() > kMaxDims)
       return failure.setDamaged("operations");
     attributes.set("window_reversal", builder.getDenseBoolArrayAttr(llvm::to_vector(reversal.getValues<bool>())));
   }

@@ -86,6 +86,12 @@ TEST(DeviceRefusals, Regions) {
   EXPECT_EQ(manual(onA, onA, both, "2", "", "%s"), "");
   EXPECT_THAT(manual(onA, onA, both, "3", "%t = stablehlo.slice %s [0:2] : (tensor<3xf32>) -> tensor<2xf32>", "%t"),
               HasSubstr("divides a dimension of 8 elements over 4 devices, but its region has 3"));
+  EXPECT_THAT(importErrors(program("%0 = sdy.manual_computation(%x) in_shardings=[" + onA + "] out_shardings=[" + onA +
+                                       "] manual_axes={\"a\", \"b\"} (%s: tensor<2xf32>) {\n"
+                                       "%t = stablehlo.reshape %s : (tensor<2xf32>) -> tensor<2x1xf32>\n"
+                                       "sdy.return %t : tensor<2x1xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+                                   mesh)),
+              HasSubstr("has a result of another rank than its region"));
   EXPECT_THAT(manual("<@mesh, [{\"z\"}]>", onA, both, "2", "", "%s"), HasSubstr("names the axis 'z'"));
   EXPECT_THAT(manual(onA, onA, "\"z\"", "2", "", "%s"),
               HasSubstr("names the axis 'z', which the mesh does not have or a region around has"));

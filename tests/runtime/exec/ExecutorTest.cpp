@@ -391,9 +391,9 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
   }
   // Also between blocks of rows of a product: it queries often enough that some rows are done and others not.
   PlanBuilder builder({{}});
-  BufferId x = builder.parameter(DType::F32, {2048, 16}), w = builder.parameter(DType::F32, {16, 16});
-  BufferId y = builder.result(DType::F32, {2048, 16});
-  builder.add(builder.step(MatmulStep{x, w, y, 1, 2048, 16, 16, false, false, -1, {}}));
+  BufferId x = builder.parameter(DType::F32, {65536, 16}), w = builder.parameter(DType::F32, {16, 16});
+  BufferId y = builder.result(DType::F32, {65536, 16});
+  builder.add(builder.step(MatmulStep{x, w, y, 1, 65536, 16, 16, false, false, -1, {}}));
   bool leftHalfway = false;
   for (int limit = 1; limit <= 512 && !leftHalfway; limit *= 2) {
     Local local(1);
@@ -401,8 +401,8 @@ TEST(Executor, LeavesLongStepsWhenTheJobIsOver) {
     local.executorOptions.health = &health;
     auto executor = local.load(builder);
     Device &device = *local.devices[0];
-    DeviceBufferRef result = upload(device, std::vector<float>(2048 * 16, -1.0f));
-    auto arguments = std::vector<DeviceBufferRef>{upload(device, std::vector<float>(2048 * 16, 1.0f)),
+    DeviceBufferRef result = upload(device, std::vector<float>(65536 * 16, -1.0f));
+    auto arguments = std::vector<DeviceBufferRef>{upload(device, std::vector<float>(65536 * 16, 1.0f)),
                                                   upload(device, std::vector<float>(16 * 16, 1.0f))};
     if (messageOf([&] { executor->run({arguments}, {{result}}); }).empty())
       break;
