@@ -56,7 +56,8 @@ bool beginsAsModule(llvm::StringRef text) {
 
 Language languageOf(llvm::StringRef fileName, llvm::StringRef text) {
   bool isModule = fileName.ends_with(".mlir");
-  if (stablehlo::isPortable(text) || ((isModule || beginsAsModule(text)) && isStablehlo(text)))
+  if (stablehlo::isPortable(text) || text.starts_with(kHloBegin) ||
+      ((isModule || beginsAsModule(text)) && isStablehlo(text)))
     return Language::Jax;
   return isModule ? Language::Ir : Language::Array;
 }

@@ -255,6 +255,11 @@ bool isStablehlo(llvm::StringRef text) {
 
 OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef fileName, const FrontendOptions &options,
                                       MLIRContext &context, Diagnostics &diagnostics) {
+  if (text.starts_with(kHloBegin)) {
+    emitError(FileLineColLoc::get(&context, fileName, 1, 1))
+        << "this is HLO, which is not read; export StableHLO: jax.jit(f).lower(...).as_text(debug_info=True)";
+    return {};
+  }
   loadFrontendDialects(context);
   context.loadDialect<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect>();
   llvm::SourceMgr sources;

@@ -14,6 +14,9 @@ namespace spmdc {
 /// Whether the text is an exported program, and not IR of a stage of this compiler.
 bool isStablehlo(llvm::StringRef text);
 
+/// The begin of a text of HLO, such as `compiled.as_text()`. It is recognised so that a message can say what to export.
+inline constexpr llvm::StringRef kHloBegin = "HloModule ";
+
 /// The module of an exported program, at stage `array`. Reads no files; equal texts give equal modules. Errors are
 /// emitted through the context, with the places of the Python program where the text has them; those of `--mesh` are in
 /// `diagnostics`. Null where there are errors. Uses `function` and the mesh of the options.

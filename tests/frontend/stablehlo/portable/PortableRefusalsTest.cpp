@@ -28,6 +28,12 @@ TEST(PortableRefusals, AnEmptyModuleIsRead) {
   EXPECT_EQ(textOrCause(Artifact().str({})).find("error"), std::string::npos);
 }
 
+TEST(PortableRefusals, Hlo) {
+  EXPECT_EQ(importedIr("HloModule jit_f, entry_computation_layout={(f32[4]{0})->f32[4]{0}}"),
+            "error: this is HLO, which is not read; export StableHLO: "
+            "jax.jit(f).lower(...).as_text(debug_info=True)\n");
+}
+
 TEST(PortableRefusals, Version) {
   Artifact artifact;
   artifact.version = 7;
