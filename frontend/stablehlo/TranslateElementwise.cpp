@@ -35,6 +35,18 @@ One bitcast(Translation &t, BitcastConvertOp op) {
       .getResult();
 }
 
+/// StableHLO repeats the highest bit of unsigned numbers, too; the array operation shifts zeros into those.
+One shiftRightArithmetic(Translation &t, ShiftRightArithmeticOp op) {
+  Value x = t.get(op.getLhs()), y = t.get(op.getRhs());
+  ArrayType type = plainTypeOf(x);
+  if (!type.getElementType().isUnsignedInteger())
+    return t.create<spmdc::ShiftRightArithmeticOp>(x, y).getResult();
+  ArrayType signedType = type.withElementType(t.b.getIntegerType(type.getElementType().getIntOrFloatBitWidth()));
+  auto toSigned = [&](Value value) { return t.create<spmdc::BitcastConvertOp>(signedType, value).getResult(); };
+  Value shifted = t.create<spmdc::ShiftRightArithmeticOp>(toSigned(x), toSigned(y));
+  return t.create<spmdc::BitcastConvertOp>(type, shifted).getResult();
+}
+
 One reshape(Translation &t, ReshapeOp op) {
   ArrayType type = Translation::typeOf(op.getType());
   if (type.getNumElements() != spmdc::typeOf(t.get(op.getOperand())).getNumElements())
@@ -218,12 +230,12 @@ void addElementwiseRules(Rules &rules) {
   addBinary<OrOp, spmdc::OrOp>(rules);
   addBinary<PowerOp, spmdc::PowerOp>(rules);
   addBinary<ShiftLeftOp, spmdc::ShiftLeftOp>(rules);
-  addBinary<ShiftRightArithmeticOp, spmdc::ShiftRightArithmeticOp>(rules);
   addBinary<ShiftRightLogicalOp, spmdc::ShiftRightLogicalOp>(rules);
   addBinary<SubtractOp, spmdc::SubtractOp>(rules);
   addBinary<XorOp, spmdc::XorOp>(rules);
   rules.add<ConvertOp>(convert);
   rules.add<BitcastConvertOp>(bitcast);
+  rules.add<ShiftRightArithmeticOp>(shiftRightArithmetic);
   rules.add<ReshapeOp>(reshape);
   rules.add<IsFiniteOp>(isFinite);
   rules.add<RoundNearestAfzOp>(roundAwayFromZero);

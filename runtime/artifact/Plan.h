@@ -83,7 +83,8 @@ struct MatmulStep {
   /// is batch * m rows. -1: none.
   int32_t epilogueKernel = -1;
   std::vector<BufferId> epilogueOperands = {};
-  /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the whole arrays.
+  /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the arrays
+  /// themselves.
   OperandView lhsView = {}, rhsView = {};
 };
 

@@ -2,8 +2,8 @@
 
 #include "runtime/artifact/PlanVerifier.h"
 
+#include "runtime/artifact/LibraryStepVerifier.h"
 #include "runtime/artifact/PlanFields.h"
-
 #include "runtime/artifact/PlanJson.h"
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/support/ArraySize.h"
@@ -311,62 +311,11 @@ private:
   }
 
   void verify(const LibraryStep &op, std::set<int32_t> &, int) {
-    std::string name(plan_fields::libraryNames[static_cast<size_t>(op.function)]);
-    auto need = [&](bool holds, const std::string &what) {
-      if (!holds)
-        fail("a call of " + name + " " + what);
-    };
-    auto count = [&](std::vector<int64_t> sizes) { return countOf(sizes, 8, "a library call"); };
-    auto check = [&](const BufferInfo &info, DType dtype, int64_t elements, const char *which) {
-      need(info.dtype == dtype && info.bytes() == elements * byteSize(dtype),
-           std::string("has other ") + which + " than its sizes say");
-    };
-    bool isSort = spmd::isSort(op.function);
-    bool isWindow = op.function == LibraryFunction::UpdateSlice;
-    size_t rank = op.sizes.size() / 2;
-    need(isSort     ? op.sizes.size() == 3 || op.sizes.size() == 5
-         : isWindow ? op.sizes.size() % 2 == 0
-                    : op.sizes.size() == 4,
-         "has " + std::to_string(op.sizes.size()) + " sizes");
-    need(op.inputs.size() == (isSort     ? 1
-                              : isWindow ? 2 + rank
-                                         : 3),
-         "has " + std::to_string(op.inputs.size()) + " inputs");
-    for (int64_t size : op.sizes)
-      need(size >= 0, "has a negative size");
-    // Positions are i32 or i64.
-    auto checkPositions = [&](const BufferInfo &info, int64_t elements, const char *which) {
-      check(info, info.dtype == DType::I64 ? DType::I64 : DType::I32, elements, which);
-    };
-    DType dtype = buffer(op.inputs[0]).dtype;
-    const BufferInfo &result = writable(op.result);
-    if (isSort) {
-      SortedRange range = getSortedRange(op.sizes);
-      need(range.begin <= range.end && range.end <= op.sizes[1], "returns places that its lines do not have");
-      check(buffer(op.inputs[0]), dtype, count({op.sizes[0], op.sizes[1], op.sizes[2]}), "an operand");
-      int64_t places = count({op.sizes[0], range.end - range.begin, op.sizes[2]});
-      if (returnsSortedValues(op.function))
-        return check(result, dtype, places, "a result");
-      need(result.dtype == DType::I64 || op.sizes[1] <= INT32_MAX, "counts further than an i32");
-      return checkPositions(result, places, "a result");
-    }
-    if (isWindow) {
-      std::vector<int64_t> shape(op.sizes.begin(), op.sizes.begin() + rank),
-          window(op.sizes.begin() + rank, op.sizes.end());
-      for (size_t d = 0; d < rank; ++d) {
-        need(window[d] <= shape[d], "has a window that does not fit");
-        checkPositions(buffer(op.inputs[2 + d]), 1, "a start");
-      }
-      check(buffer(op.inputs[0]), dtype, count(shape), "an operand");
-      check(buffer(op.inputs[1]), dtype, count(window), "an update");
-      return check(result, dtype, count(shape), "a result");
-    }
-    int64_t o = op.sizes[0], n = op.sizes[1], m = op.sizes[2], i = op.sizes[3];
-    bool isAlong = op.function == LibraryFunction::ScatterAddAlong;
-    check(buffer(op.inputs[0]), dtype, count({o, n, i}), "an operand");
-    checkPositions(buffer(op.inputs[1]), isAlong ? count({o, m, i}) : m, "indices");
-    check(buffer(op.inputs[2]), dtype, count({o, m, i}), "updates");
-    check(result, dtype, count({o, n, i}), "a result");
+    std::vector<BufferInfo> inputs;
+    for (BufferId id : op.inputs)
+      inputs.push_back(buffer(id));
+    if (std::string problem = findProblem(op, inputs, writable(op.result)); !problem.empty())
+      fail("a call of " + std::string(plan_fields::libraryNames[static_cast<size_t>(op.function)]) + " " + problem);
   }
 
   //===--------------------------------------------------------------------===//

@@ -34,7 +34,7 @@ struct OperandView {
   ViewDigits batch, rows, columns;
 
   auto operator<=>(const OperandView &) const = default;
-  /// Whether this says nothing: the operand is the whole array, in the order of its elements.
+  /// Whether this says nothing: the operand is the array itself, in the order of its elements.
   bool isEmpty() const { return *this == OperandView(); }
   /// Whether the operand has this shape [batch, rows, columns], and is inside an array of this many elements. Takes any
   /// numbers.

@@ -69,7 +69,8 @@ void addExplainCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand(
       "explain", "Explain each collective: the annotations that force it, its cost, and a fix-it that removes it");
   auto state = std::make_shared<ExplainCommand>();
-  CLI::Option *file = state->flags.addTo(*command, "A program (.spmd), or IR of a stage up to propagated (.mlir)");
+  CLI::Option *file = state->flags.addTo(
+      *command, "A program (.spmd), one that JAX exported, or IR of a stage up to propagated (.mlir)");
   command->add_flag("--json", state->json, "Print JSON");
   CLI::Option *tries =
       command->add_option("--tries", state->limits.tries, "The maximal number of edited programs to compile")

@@ -104,7 +104,7 @@ struct InspectCommand {
 void addInspectCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("inspect", "Show shardings, collectives and costs of the partitioned program");
   auto state = std::make_shared<InspectCommand>();
-  state->flags.addTo(*command, "A program (.spmd), or IR of a stage up to propagated (.mlir)");
+  state->flags.addTo(*command, "A program (.spmd), one that JAX exported, or IR of a stage up to propagated (.mlir)");
   CLI::Option *asJson = command->add_flag("--json", state->json, "Print JSON; also together with --html");
   command
       ->add_option("--html", state->html,

@@ -21,7 +21,7 @@ ViewDigits merged(const ViewDigits &digits) {
   return result;
 }
 
-/// The view of a whole array, stored as [batch, rows, columns] or [batch, columns, rows].
+/// The view of an array itself, stored as [batch, rows, columns] or [batch, columns, rows].
 OperandView wholeArray(int64_t batch, int64_t rows, int64_t columns, bool isTransposed) {
   return {0, {{batch, rows * columns}}, {{rows, isTransposed ? 1 : columns}}, {{columns, isTransposed ? rows : 1}}};
 }

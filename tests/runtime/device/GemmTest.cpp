@@ -150,7 +150,7 @@ std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, C
   return result;
 }
 
-/// Where the element of a view is, or of a whole array with `columns` and `rows` in the order of `isTransposed`.
+/// Where the element of a view is, or of an array itself with `columns` and `rows` in the order of `isTransposed`.
 int64_t placeOf(const OperandView &view, int64_t rows, int64_t columns, bool isTransposed, int64_t batch, int64_t row,
                 int64_t column) {
   if (view.isEmpty())

@@ -10,6 +10,7 @@
 #include "frontend/stablehlo/portable/Flatbuffer.h"
 #include "frontend/stablehlo/portable/Portable.h"
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include <regex>
@@ -28,6 +29,7 @@ TEST_P(Portable, IsTheProgramOfTheText) {
   std::string fromBytes = textOrCause(bytes), expected = importedIr(text);
   ASSERT_FALSE(fromBytes.starts_with("error: ")) << fromBytes;
   ASSERT_EQ(expected.find("error: "), std::string::npos) << expected;
+  ASSERT_THAT(expected, ::testing::HasSubstr("func.func @main"));
   EXPECT_EQ(importedIr(fromBytes), expected);
 }
 

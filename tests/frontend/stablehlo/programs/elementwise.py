@@ -31,6 +31,11 @@ case("integers", lambda x, y: (x + y, x - y, x * y, x // y, x % y, lax.div(x, y)
      integers(-50, 50, 24), np.where(integers(0, 2, 24) > 0, integers(1, 9, 24), integers(-9, 0, 24)))
 case("bits", lambda x, s: (x & 12, x | 3, x ^ 85, ~x, x << s, x >> s, lax.shift_right_logical(x, s), lax.population_count(x),
                            lax.clz(x)), integers(-1000, 1000, 16), integers(0, 31, 16))
+# The highest bit of unsigned numbers is repeated, too, and shifts by 32 or more give that bit alone.
+case("unsigned_shifts", lambda x, s, y, n: (lax.shift_right_arithmetic(x, s), lax.shift_right_logical(x, s), lax.shift_left(x, s),
+                                            lax.shift_right_arithmetic(y, n), lax.shift_right_logical(y, n)),
+     np.array([0, 1, 2**31, 2**32 - 1, 2**31 + 5, 12345] * 3, np.uint32), np.repeat(np.array([1, 31, 40], np.uint32), 6),
+     np.array([0, 128, 255, 77] * 2, np.uint8), np.repeat(np.array([3, 7], np.uint8), 4))
 case("unsigned", lambda x, y: (x + y, x * y, x // y, x % y, x >> 3, x < y, jnp.maximum(x, y), x.astype(jnp.float32)),
      integers(0, 2**32, 16, dtype=np.uint32), integers(1, 2**32, 16, dtype=np.uint32))
 case("logic", lambda x, y: (x & y, x | y, x ^ y, ~x, jnp.where(x, 1.5, -1.0), x.astype(jnp.int32), x + 1),

@@ -1,0 +1,110 @@
+//===- LibraryStepVerifier.cpp - checks of one library step ---------------===//
+
+#include "runtime/artifact/LibraryStepVerifier.h"
+
+#include "runtime/support/ArraySize.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace spmd {
+namespace {
+
+/// The number of elements; -1 if no array has so many. The sizes are not negative.
+int64_t countElements(const std::vector<int64_t> &sizes) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end())
+    return 0;
+  int64_t count = 1;
+  for (int64_t size : sizes)
+    if (__builtin_mul_overflow(count, size, &count))
+      return -1;
+  return count <= kMaxArrayBytes / 8 ? count : -1;
+}
+
+class Verifier {
+public:
+  Verifier(const LibraryStep &step, const std::vector<BufferInfo> &inputs, const BufferInfo &result)
+      : step(step), inputs(inputs), result(result) {}
+
+  std::string run() {
+    bool isSort = spmd::isSort(step.function), isWindow = step.function == LibraryFunction::UpdateSlice;
+    size_t sizes = step.sizes.size();
+    need(isSort     ? sizes == 3 || sizes == 5
+         : isWindow ? sizes % 2 == 0
+                    : sizes == 4,
+         "has " + std::to_string(sizes) + " sizes");
+    need(inputs.size() == (isSort     ? 1
+                           : isWindow ? 2 + sizes / 2
+                                      : 3),
+         "has " + std::to_string(inputs.size()) + " inputs");
+    for (int64_t size : step.sizes)
+      need(size >= 0, "has a negative size");
+    if (problem.empty())
+      isSort ? verifySort() : isWindow ? verifyWindow() : verifyScatter();
+    return problem;
+  }
+
+private:
+  void need(bool holds, const std::string &what) {
+    if (!holds && problem.empty())
+      problem = what;
+  }
+
+  void check(const BufferInfo &info, DType dtype, const std::vector<int64_t> &shape, const char *which) {
+    int64_t elements = countElements(shape);
+    need(elements >= 0 && info.dtype == dtype && info.bytes() == elements * byteSize(dtype),
+         std::string("has other ") + which + " than its sizes say");
+  }
+  /// Positions are i32 or i64.
+  void checkPositions(const BufferInfo &info, const std::vector<int64_t> &shape, const char *which) {
+    check(info, info.dtype == DType::I64 ? DType::I64 : DType::I32, shape, which);
+  }
+
+  void verifySort() {
+    int64_t o = step.sizes[0], n = step.sizes[1], i = step.sizes[2];
+    SortedRange range = getSortedRange(step.sizes);
+    need(range.begin <= range.end && range.end <= n, "returns places that its lines do not have");
+    check(inputs[0], inputs[0].dtype, {o, n, i}, "an operand");
+    std::vector<int64_t> places = {o, range.end - range.begin, i};
+    if (returnsSortedValues(step.function))
+      return check(result, inputs[0].dtype, places, "a result");
+    need(result.dtype == DType::I64 || n <= INT32_MAX, "counts further than an i32");
+    checkPositions(result, places, "a result");
+  }
+
+  void verifyWindow() {
+    size_t rank = step.sizes.size() / 2;
+    auto middle = step.sizes.begin() + static_cast<int64_t>(rank);
+    std::vector<int64_t> shape(step.sizes.begin(), middle), window(middle, step.sizes.end());
+    for (size_t d = 0; d < rank; ++d) {
+      need(window[d] <= shape[d], "has a window that does not fit");
+      checkPositions(inputs[2 + d], {}, "a start");
+    }
+    check(inputs[0], inputs[0].dtype, shape, "an operand");
+    check(inputs[1], inputs[0].dtype, window, "an update");
+    check(result, inputs[0].dtype, shape, "a result");
+  }
+
+  void verifyScatter() {
+    int64_t o = step.sizes[0], n = step.sizes[1], m = step.sizes[2], i = step.sizes[3];
+    bool isAlong = step.function == LibraryFunction::ScatterAddAlong;
+    DType dtype = inputs[0].dtype;
+    check(inputs[0], dtype, {o, n, i}, "an operand");
+    checkPositions(inputs[1], isAlong ? std::vector<int64_t>{o, m, i} : std::vector<int64_t>{m}, "indices");
+    check(inputs[2], dtype, {o, m, i}, "updates");
+    check(result, dtype, {o, n, i}, "a result");
+  }
+
+  const LibraryStep &step;
+  const std::vector<BufferInfo> &inputs;
+  const BufferInfo &result;
+  std::string problem;
+};
+
+} // namespace
+
+std::string findProblem(const LibraryStep &step, const std::vector<BufferInfo> &inputs, const BufferInfo &result) {
+  return Verifier(step, inputs, result).run();
+}
+
+} // namespace spmd

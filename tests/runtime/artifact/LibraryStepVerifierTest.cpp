@@ -1,0 +1,64 @@
+//===- LibraryStepVerifierTest.cpp - what library steps may not be --------===//
+
+#include "runtime/artifact/LibraryStepVerifier.h"
+
+#include <gtest/gtest.h>
+
+using namespace spmd;
+
+namespace {
+
+BufferInfo bufferOf(DType dtype, std::vector<int64_t> shape) {
+  BufferInfo info;
+  info.dtype = dtype;
+  info.shape = std::move(shape);
+  return info;
+}
+
+std::string problemOf(LibraryFunction function, std::vector<int64_t> sizes, const std::vector<BufferInfo> &inputs,
+                      const BufferInfo &result) {
+  LibraryStep step;
+  step.function = function;
+  step.sizes = std::move(sizes);
+  return findProblem(step, inputs, result);
+}
+
+TEST(LibraryStepVerifier, Sorts) {
+  const BufferInfo lines = bufferOf(DType::F32, {2, 6, 3}), two = bufferOf(DType::F32, {2, 2, 3});
+  const BufferInfo positions = bufferOf(DType::I32, {2, 2, 3}), wide = bufferOf(DType::I64, {2, 6, 3});
+  using enum LibraryFunction;
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3}, {lines}, lines), "");
+  EXPECT_EQ(problemOf(Argsort, {2, 6, 3}, {lines}, wide), "");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 4, 6}, {lines}, two), "");
+  EXPECT_EQ(problemOf(ArgsortDescending, {2, 6, 3, 0, 2}, {lines}, positions), "");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 6, 6}, {lines}, bufferOf(DType::F32, {0})), "");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 5, 7}, {lines}, two), "returns places that its lines do not have");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 4, 2}, {lines}, two), "returns places that its lines do not have");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, -2, 0}, {lines}, two), "has a negative size");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 0, 3}, {lines}, two), "has other a result than its sizes say");
+  EXPECT_EQ(problemOf(Argsort, {2, 6, 3, 0, 2}, {lines}, two), "has other a result than its sizes say");
+  EXPECT_EQ(problemOf(Sort, {2, 5, 3, 0, 2}, {lines}, two), "has other an operand than its sizes say");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3, 0}, {lines}, two), "has 4 sizes");
+  EXPECT_EQ(problemOf(Sort, {2, 6, 3}, {lines, lines}, lines), "has 2 inputs");
+  EXPECT_EQ(problemOf(Sort, {int64_t(1) << 40, int64_t(1) << 40, 1}, {lines}, lines),
+            "has other an operand than its sizes say");
+}
+
+TEST(LibraryStepVerifier, WindowsAndScatters) {
+  const BufferInfo array = bufferOf(DType::F32, {8, 6}), update = bufferOf(DType::F32, {1, 6});
+  const BufferInfo start = bufferOf(DType::I32, {}), indices = bufferOf(DType::I64, {3});
+  const BufferInfo rows = bufferOf(DType::F32, {3, 6});
+  using enum LibraryFunction;
+  EXPECT_EQ(problemOf(UpdateSlice, {8, 6, 1, 6}, {array, update, start, start}, array), "");
+  EXPECT_EQ(problemOf(UpdateSlice, {8, 6, 1, 7}, {array, update, start, start}, array),
+            "has a window that does not fit");
+  EXPECT_EQ(problemOf(UpdateSlice, {8, 6, 1, 6}, {array, update, start, array}, array),
+            "has other a start than its sizes say");
+  EXPECT_EQ(problemOf(UpdateSlice, {8, 6, 1}, {array, update, start}, array), "has 3 sizes");
+  EXPECT_EQ(problemOf(ScatterAdd, {1, 8, 3, 6}, {array, indices, rows}, array), "");
+  EXPECT_EQ(problemOf(ScatterAdd, {1, 8, 4, 6}, {array, indices, rows}, array), "has other indices than its sizes say");
+  EXPECT_EQ(problemOf(ScatterAddAlong, {1, 8, 3, 6}, {array, indices, rows}, array),
+            "has other indices than its sizes say");
+}
+
+} // namespace
