@@ -4,8 +4,8 @@
     peer.py export FOLDER DEVICES PROGRAM...
     peer.py run PROGRAM PROCESS PROCESSES DEVICES [HOST:]PORT CALLS
 
-`list` prints the group of each program. `export` writes PROGRAM.mlir and the integers among its arguments, for a mesh of DEVICES
-devices, and prints the floating-point operations of each program's products, and the bytes of its arguments and results. `run` prints a line of JSON: the
+`list` prints the group of each program. `export` writes PROGRAM.mlir for a mesh of DEVICES devices, and its arguments that are not
+plain normal numbers, and prints the floating-point operations of each program's products, and the bytes of its arguments and results. `run` prints a line of JSON: the
 microseconds of each call, which ends when all of this process's shards are ready, after two calls to warm up; the time to compile;
 the time from the start of the process to the first result. Before each call the processes meet (not timed), so that they compute
 at the same time, as those of spmdc do. HOST is the host of process 0; without it, this machine. With it, data goes over the
@@ -44,7 +44,8 @@ def values_of(argument, devices, seed):
     shape, generator = shape_of(argument, devices), np.random.default_rng(seed)
     if argument.below:
         return generator.integers(0, argument.below, shape, dtype=argument.dtype)
-    return generator.standard_normal(shape, dtype=np.float32).astype(jax.numpy.dtype(argument.dtype))
+    values = generator.standard_normal(shape, dtype=np.float32) * np.float32(argument.scale)
+    return values.astype(jax.numpy.dtype(argument.dtype))
 
 
 def jit(program, is_argument, mesh):
@@ -86,7 +87,7 @@ def export(folder, devices, names):
         work[name] = {"flops": count_flops(traced.jaxpr.jaxpr),
                       "bytes": sum(math.prod(a.shape) * jax.numpy.dtype(a.dtype).itemsize for a in arrays)}
         for number, argument in enumerate(jax.tree.leaves(program.arguments, is_leaf=is_argument)):
-            if argument.below:
+            if argument.below or argument.scale != 1.0:
                 np.save(folder / f"{name}.{number}.npy", values_of(argument, devices, number))
     print(json.dumps(work))
 

@@ -18,12 +18,13 @@ ROWS, COLUMNS, WHOLE = P("d"), P(None, "d"), P()
 
 @dataclasses.dataclass
 class Argument:
-    """An array of normal numbers, or of integers from 0 to `below`."""
+    """An array of normal numbers times `scale`, or of integers from 0 to `below`."""
 
     shape: tuple
     spec: P = WHOLE
     dtype: str = "float32"
     below: int = 0
+    scale: float = 1.0
 
 
 @dataclasses.dataclass
@@ -39,6 +40,12 @@ PROGRAMS = {}
 
 def f32(*shape, spec=WHOLE):
     return Argument(shape, spec)
+
+
+def weight(*shape, inputs=None, spec=WHOLE):
+    """As layers are initialized, so that values keep their size from layer to layer: with larger weights a softmax is nearly all
+    zeros and subnormal numbers, which the machine multiplies at a hundredth of its speed."""
+    return Argument(shape, spec, scale=(inputs or shape[0]) ** -0.5)
 
 
 def bf16(*shape, spec=WHOLE):
@@ -241,7 +248,7 @@ def whole(tree):
     return jax.tree.map(lambda a: Argument(a.shape, WHOLE), tree, is_leaf=lambda a: isinstance(a, Argument))
 
 
-LAYERS = [(f32(512, 2048), f32(2048)), (f32(2048, 2048), f32(2048)), (f32(2048, 512), f32(512))]
+LAYERS = [(weight(512, 2048), f32(2048)), (weight(2048, 2048), f32(2048)), (weight(2048, 512), f32(512))]
 add("training", "mlp_step", functools.partial(adam, lambda p, x, y: jnp.mean((mlp(p, x) - y) ** 2)),
     [LAYERS, LAYERS, LAYERS, f32(512, 512, spec=ROWS), f32(512, 512, spec=ROWS)])
 MANY = [f32(300, 100) for _ in range(100)]
@@ -260,17 +267,18 @@ def block(p, x):
 
 
 D = 512
-BLOCK = {"n1": f32(D), "n2": f32(D), "q": f32(D, 8, 64), "k": f32(D, 8, 64), "v": f32(D, 8, 64), "o": f32(8, 64, D),
-         "w1": f32(D, 4 * D), "w2": f32(4 * D, D)}
-SPLIT = {**BLOCK, "q": f32(D, 8, 64, spec=COLUMNS), "k": f32(D, 8, 64, spec=COLUMNS), "v": f32(D, 8, 64, spec=COLUMNS),
-         "o": f32(8, 64, D, spec=ROWS), "w1": f32(D, 4 * D, spec=COLUMNS), "w2": f32(4 * D, D, spec=ROWS)}
+BLOCK = {"n1": f32(D), "n2": f32(D), "q": weight(D, 8, 64), "k": weight(D, 8, 64), "v": weight(D, 8, 64),
+         "o": weight(8, 64, D, inputs=512), "w1": weight(D, 4 * D), "w2": weight(4 * D, D)}
+SPLIT = {**BLOCK, "q": weight(D, 8, 64, spec=COLUMNS), "k": weight(D, 8, 64, spec=COLUMNS),
+         "v": weight(D, 8, 64, spec=COLUMNS), "o": weight(8, 64, D, inputs=512, spec=ROWS),
+         "w1": weight(D, 4 * D, spec=COLUMNS), "w2": weight(4 * D, D, spec=ROWS)}
 add("training", "block_data_parallel", block, [BLOCK, f32(8, 256, D, spec=ROWS)], ROWS)
 add("training", "block_tensor_parallel", block, [SPLIT, f32(8, 256, D)])
 add("training", "block_gradient", jax.grad(lambda p, x: jnp.mean(block(p, x) ** 2)), [BLOCK, f32(8, 256, D, spec=ROWS)],
     {name: WHOLE for name in BLOCK})
 
 
-@program("training", f32(256, 256), f32(256, 256), f32(64, 128, 256, spec=COLUMNS), result=ROWS)
+@program("training", weight(256, 256), weight(256, 256), f32(64, 128, 256, spec=COLUMNS), result=ROWS)
 def recurrent(w, u, xs):
     def step(h, x):
         return jnp.tanh(x @ w + h @ u), None
@@ -278,7 +286,7 @@ def recurrent(w, u, xs):
     return lax.scan(step, jnp.zeros(xs.shape[1:]), xs)[0]
 
 
-@program("training", [f32(1024, 1024)] * 6, f32(1024, 1024, spec=ROWS))
+@program("training", [weight(1024, 1024)] * 6, f32(1024, 1024, spec=ROWS))
 def data_parallel(p, x):
     def loss(p):
         y = x
