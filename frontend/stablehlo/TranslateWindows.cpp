@@ -95,22 +95,37 @@ Value reduceWindows(Translation &t, ReductionKind kind, Value x, Value padding, 
   for (int64_t dilation : window.baseDilations)
     interior.push_back(dilation - 1);
   x = t.pad(x, padding, window.low, window.high, interior);
+  auto placesAlong = [&](size_t dim) {
+    return countPlaces(shapeOf(x)[dim], window.sizes[dim], window.dilations[dim], window.strides[dim]);
+  };
+  // Windows side by side are one reduction over all their dimensions. They come first, because less is left then.
+  SmallVector<int64_t> shape, dims;
+  SmallVector<bool> isDone(rank);
   for (size_t dim = 0; dim < rank; ++dim) {
-    int64_t size = window.sizes[dim], stride = window.strides[dim], dilation = window.dilations[dim];
-    int64_t places = countPlaces(shapeOf(x)[dim], size, dilation, stride);
+    int64_t places = placesAlong(dim);
+    isDone[dim] =
+        window.sizes[dim] > 1 && window.sizes[dim] == window.strides[dim] && window.dilations[dim] == 1 && places > 0;
+    if (!isDone[dim]) {
+      shape.push_back(shapeOf(x)[dim]);
+      continue;
+    }
+    x = t.sliceDim(x, static_cast<int64_t>(dim), 0, places * window.sizes[dim]);
+    dims.push_back(static_cast<int64_t>(shape.size()) + 1);
+    shape.append({places, window.sizes[dim]});
+  }
+  if (!dims.empty())
+    x = t.create<spmdc::ReduceOp>(t.reshape(x, shape), kind, dims);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    if (isDone[dim])
+      continue;
+    int64_t places = placesAlong(dim);
     if (places == 0) {
-      SmallVector<int64_t> shape(shapeOf(x));
-      shape[dim] = 0;
-      x = t.splat(plainTypeOf(x).withShape(shape), 0);
-    } else if (size > 1 && size == stride && dilation == 1) { // Windows side by side: a reduction.
-      SmallVector<int64_t> shape(shapeOf(x));
-      shape[dim] = places;
-      shape.insert(shape.begin() + static_cast<int64_t>(dim) + 1, size);
-      Value split = t.reshape(t.sliceDim(x, static_cast<int64_t>(dim), 0, places * size), shape);
-      x = t.create<spmdc::ReduceOp>(split, kind, ArrayRef<int64_t>{static_cast<int64_t>(dim) + 1});
+      SmallVector<int64_t> none(shapeOf(x));
+      none[dim] = 0;
+      x = t.splat(plainTypeOf(x).withShape(none), 0);
     } else {
-      x = combineAlong(t, kind, x, static_cast<int64_t>(dim), size, dilation);
-      x = t.sliceDim(x, static_cast<int64_t>(dim), 0, (places - 1) * stride + 1, stride);
+      x = combineAlong(t, kind, x, static_cast<int64_t>(dim), window.sizes[dim], window.dilations[dim]);
+      x = t.sliceDim(x, static_cast<int64_t>(dim), 0, (places - 1) * window.strides[dim] + 1, window.strides[dim]);
     }
   }
   return x;

@@ -80,6 +80,11 @@ private:
   /// Rows [base, base + count) in the lanes of a vector: memory holds one accumulator for each.
   void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
                         mlir::Value count);
+  /// Whether all iterations of a row are emitted one after the other, in one loop over rows in vectors: they are few.
+  bool isUnrolled() const;
+  /// One row of an unrolled kernel: accumulators are values.
+  void emitUnrolledStage(const KernelSchedule::Stage &stage);
+  void emitUnrolledRows(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
   /// Emits rows [low, high) of the last dimension in vectors, segment by segment: one loop for the interior, another
   /// for the other rows.
   void emitLanes(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);

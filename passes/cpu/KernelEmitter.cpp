@@ -138,7 +138,7 @@ void CpuKernel::allocate() {
       stageCaches.push_back(
           {&stageCache, static_cast<unsigned>(number), scratch.allocate(type, extent * lanes, kScratchAlignment)});
     }
-    if (schedule.lanes == Lanes::Inner)
+    if (schedule.lanes == Lanes::Inner || isUnrolled())
       continue;
     for (const KernelSchedule::Reduction &reduction : stage.reductions)
       accumulators[reduction.op] = scratch.allocate(accumulatorTypeOf(reduction.op), lanes, kScratchAlignment);
@@ -171,7 +171,7 @@ std::optional<ElementEmitter::Emitted> CpuKernel::readCache(Value value, ArrayRe
 }
 
 ElementEmitter::Emitted CpuKernel::rowValue(ReduceOp op) {
-  if (schedule.lanes == Lanes::Inner)
+  if (schedule.lanes == Lanes::Inner || isUnrolled())
     return rowValues.lookup(op);
   emitter.moveTo(loopDepth);
   return {scratch.load(accumulators.lookup(op), accumulatorTypeOf(op), lane), loopDepth};

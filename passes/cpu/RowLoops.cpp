@@ -47,6 +47,57 @@ void CpuKernel::emitRowsOneByOne() {
   loops.close(rows);
 }
 
+/// The iterations of a row, over all stages, that are emitted one by one. More of them cost code, and gain less: what
+/// is saved is an accumulator's way through memory.
+static constexpr int64_t kMaxUnrolled = 17;
+
+bool CpuKernel::isUnrolled() const {
+  int64_t iterations = 0;
+  for (const KernelSchedule::Stage &stage : schedule.stages) {
+    if (!stage.scans.empty() || !stage.stageCaches.empty())
+      return false;
+    iterations += schedule.domains[stage.domain].getExtent();
+  }
+  return schedule.lanes == Lanes::Rows && !isOneLoop() && iterations <= kMaxUnrolled;
+}
+
+void CpuKernel::emitUnrolledStage(const KernelSchedule::Stage &stage) {
+  SmallVector<Value> sums;
+  for (const KernelSchedule::Reduction &reduction : stage.reductions)
+    sums.push_back(emitIdentity(b, loc, reduction.op));
+  const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
+  for (int64_t iteration = 0, extent = domain.getExtent(); iteration < extent; ++iteration) {
+    // A scope for each iteration, because it gives the variables of the domain other values.
+    Region *region = emitter.getBlock()->getParent();
+    Block *inside = b.createBlock(region, region->end()), *behind = b.createBlock(region, region->end());
+    b.setInsertionPointToEnd(emitter.getBlock());
+    b.create<LLVM::BrOp>(loc, ValueRange(), inside);
+    emitter.pushScope(inside);
+    loopDepth = emitter.getDepth();
+    int64_t rest = iteration;
+    for (size_t d = domain.shape.size(); d-- > 0; rest /= domain.shape[d])
+      emitter.bind(domain.vars[d], emitter.emitConstant(rest % domain.shape[d]));
+    emitStores(stage);
+    for (auto [reduction, sum] : llvm::zip_equal(stage.reductions, sums))
+      sum = step(reduction.op, sum, reduction.operandIndex, /*mayReorder=*/false);
+    emitter.moveTo(emitter.getDepth());
+    b.create<LLVM::BrOp>(loc, ValueRange(), behind);
+    emitter.popScope(behind);
+  }
+  for (auto [reduction, sum] : llvm::zip_equal(stage.reductions, sums))
+    rowValues[reduction.op] = {sum, emitter.getDepth()};
+}
+
+void CpuKernel::emitUnrolledRows(const IndexExpr &laneVar, Value low, Value high) {
+  Loop rows = loops.open(low, high, 1, {}, /*isParallel=*/true);
+  emitter.bind(laneVar, rows.iv);
+  for (auto [number, stage] : llvm::enumerate(schedule.stages)) {
+    currentStage = number;
+    emitUnrolledStage(stage);
+  }
+  loops.close(rows);
+}
+
 void CpuKernel::emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, Value base,
                                  Value count) {
   auto overLanes = [&](llvm::function_ref<void()> emitBody) {
@@ -211,6 +262,8 @@ void CpuKernel::emitRowsSideBySide() {
   auto segment = [&](Value low, Value high) {
     if (isOneLoop())
       return emitLanes(laneVar, low, high);
+    if (isUnrolled())
+      return emitUnrolledRows(laneVar, low, high);
     Loop blocks = loops.open(low, high, rowBlock);
     blocks.isPlain = true;
     Value rest = b.create<arith::SubIOp>(loc, high, blocks.iv);

@@ -28,6 +28,18 @@ TEST(Program, SoftmaxOverFirstDimension) {
   checkProgram(softmaxOverFirstProgram("33", "301"), {.tolerances = {{.ulps = 16}}}, compileForCpu);
 }
 
+// Few iterations of each row are emitted one by one: reductions of windows, and what follows in the same kernel.
+TEST(Program, ShortReductions) {
+  for (std::string channels : {"1", "5", "64", "133"}) {
+    checkProgram(windowsProgram("sum", "7", channels), {.inputs = InputKind::Exact}, compileForCpu);
+    checkProgram(windowsProgram("max", "7", channels), {.inputs = InputKind::Wild}, compileForCpu);
+  }
+  for (std::string size : {"2", "4", "5"}) {
+    checkProgram(softmaxProgram("301", size), {.tolerances = {{.ulps = 16}}}, compileForCpu);
+    checkProgram(softmaxOverFirstProgram(size, "301"), {.tolerances = {{.ulps = 16}}}, compileForCpu);
+  }
+}
+
 TEST(Program, FullReductionInBlocks) {
   for (std::string size : {"70003", "65536"})
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);

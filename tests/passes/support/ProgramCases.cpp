@@ -51,6 +51,21 @@ std::string softmaxOverFirstProgram(const std::string &rows, const std::string &
   return softmax(rows, size, "0", "1", size);
 }
 
+std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels) {
+  return fill(R"(func.func @main(%x: !spmd.array<$e[$r, 2, $c, 3, $n]>) -> (!spmd.array<$e[$r, $c, $n]>,
+      !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, 2, $c, 3, $n]>) {
+    %0 = array.reduce max %x dims [1] : <$e[$r, 2, $c, 3, $n]> -> <$e[$r, $c, 3, $n]>
+    %1 = array.reduce max %0 dims [2] : <$e[$r, $c, 3, $n]> -> <$e[$r, $c, $n]>
+    %2 = array.reduce min %x dims [1, 3] : <$e[$r, 2, $c, 3, $n]> -> <$e[$r, $c, $n]>
+    %3 = array.reduce $kind %x dims [1, 3] : <$e[$r, 2, $c, 3, $n]> -> <$e[$r, $c, $n]>
+    %4 = array.broadcast_in_dim %1 dims [0, 2, 4] : <$e[$r, $c, $n]> -> <$e[$r, 2, $c, 3, $n]>
+    %5 = array.subtract %x, %4 : <$e[$r, 2, $c, 3, $n]>
+    return %1, %2, %3, %5 : !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>,
+      !spmd.array<$e[$r, 2, $c, 3, $n]>
+  })",
+              {{"$kind", kind}, {"$e", "f32"}, {"$r", "3"}, {"$c", columns}, {"$n", channels}});
+}
+
 std::string fullReductionProgram(const std::string &size, const std::string &dims) {
   return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array<f64[]>, !spmd.array<f64[]>) {
     %s = array.sin %x : $t
