@@ -3,10 +3,12 @@
 #include "passes/cpu/MathExpansion.h"
 
 #include "passes/cpu/MathFunctions.h"
+#include "passes/kernel/DivisionByConstant.h"
 #include "passes/kernel/MathCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -40,9 +42,28 @@ Value expand(Operation *op, MathFunctions &functions) {
       .Default([](Operation *) { return Value(); });
 }
 
+/// Divides by constants without a division.
+void expandDivision(arith::DivFOp op) {
+  FloatAttr divisor;
+  if (!matchPattern(op.getRhs(), m_Constant(&divisor)))
+    return;
+  std::optional<ReciprocalPair> pair = findReciprocalPair(divisor.getValue());
+  if (!pair)
+    return;
+  OpBuilder b(op);
+  auto constant = [&](double value) -> Value {
+    return b.create<arith::ConstantOp>(op.getLoc(), b.getFloatAttr(op.getType(), value));
+  };
+  Value low = b.create<arith::MulFOp>(op.getLoc(), op.getLhs(), constant(pair->low));
+  op.replaceAllUsesWith(b.create<math::FmaOp>(op.getLoc(), op.getLhs(), constant(pair->high), low).getResult());
+  op.erase();
+}
+
 } // namespace
 
 void expandMath(ModuleOp module, const MathOptions &options) {
+  if (options.hasFma)
+    module.walk(expandDivision);
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) {
     if (isa<math::MathDialect>(op->getDialect()))

@@ -10,7 +10,8 @@ struct MathOptions {
 };
 
 /// Replaces operations of the math dialect (on scalars): for f32 by arithmetic that vectorises, for other types by
-/// calls of libm. The operations that remain are instructions in LLVM.
+/// calls of libm. The operations that remain are instructions in LLVM. Divisions by constants become multiplications
+/// (DivisionByConstant.h).
 void expandMath(mlir::ModuleOp module, const MathOptions &options);
 
 } // namespace spmdc

@@ -173,17 +173,25 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
 
 void DeviceProgram::mergeSteps(Ops &ops) {
   for (size_t first = 0; first < ops.size();) {
-    size_t end = first;
+    std::vector<const Step *> sources;
     std::vector<PreparedStep *> steps;
-    for (; end < ops.size(); ++end) {
+    for (size_t end = first; end < ops.size(); ++end) {
       auto *step = std::get_if<std::unique_ptr<PreparedStep>>(&ops[end].what);
       if (!step)
         break;
+      sources.push_back(ops[end].source);
       steps.push_back(step->get());
     }
-    if (steps.size() > 1)
-      ops[first].mergedSteps = std::move(steps);
-    first = std::max(end, first + 1);
+    for (size_t done = 0; done < steps.size();) {
+      size_t count = countMerged(std::span(sources).subspan(done));
+      if (count > 1) {
+        std::span<PreparedStep *const> merged = std::span(steps).subspan(done, count);
+        ops[first + done].mergedSteps.assign(merged.begin(), merged.end());
+        prepareMerged(ops[first + done].mergedSteps);
+      }
+      done += count;
+    }
+    first += std::max<size_t>(steps.size(), 1);
   }
 }
 
@@ -342,7 +350,7 @@ void DeviceProgram::execute(Ops &ops) {
   if (profile || nanCheck)
     return executeWatched(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (mergesSteps && !ops[i].mergedSteps.empty()) {
+    if (!ops[i].mergedSteps.empty()) {
       begin(ops[i]);
       runMerged(ops[i].mergedSteps);
       checkVerdict();

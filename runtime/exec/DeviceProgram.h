@@ -17,6 +17,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace spmd {
@@ -92,7 +93,10 @@ protected:
   /// Called when all steps are prepared: allocates memory that they share.
   virtual void finishPreparation() {}
 
-  /// Queues consecutive steps as one; only for a backend with `mergesSteps`.
+  /// Returns how many of these consecutive steps that compute, from the first one on, run as one; at least 1.
+  virtual size_t countMerged(std::span<const Step *const> /*steps*/) { return 1; }
+  /// Called once for the steps that run as one, and for each run of them.
+  virtual void prepareMerged(const std::vector<PreparedStep *> &) {}
   virtual void runMerged(const std::vector<PreparedStep *> &) {}
 
   virtual void beginRun() {}
@@ -134,7 +138,6 @@ protected:
   const Plan &plan;
   const int64_t position;
   const std::vector<int64_t> coordinates;
-  bool mergesSteps = false;
   std::vector<void *> buffers;  ///< By BufferId: addresses on the device.
   std::vector<void *> pointers; ///< Operand lists of all kernels, one after the other.
 
@@ -159,7 +162,7 @@ private:
   };
 
   Ops resolve(const std::vector<Step> &steps);
-  static void mergeSteps(Ops &ops);
+  void mergeSteps(Ops &ops);
   void resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op);
   void resolvePrint(const PrintStep &step, Op &op);
   void execute(Ops &ops);

@@ -30,6 +30,7 @@ struct CpuProgram::Launch final : PreparedStep {
   KernelFunction kernel;
   size_t firstPointer;
   int64_t extent, grain;
+  LaunchTasks group; ///< Of the launches from this one on that run side by side with it; empty if there are none.
 
   Launch(CpuProgram &program, const LaunchStep &step)
       : program(program), kernel(program.code.module->getKernel(step.kernel)),
@@ -137,6 +138,41 @@ std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const LibraryStep &step) {
 
 std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const CopyStep &step) {
   return std::make_unique<Copy>(*this, step);
+}
+
+size_t CpuProgram::countMerged(std::span<const Step *const> steps) {
+  if (device.getThreadCount() == 1)
+    return 1;
+  LaunchGroup group(plan);
+  size_t count = 0;
+  for (const Step *step : steps) {
+    auto *launch = std::get_if<LaunchStep>(&step->op);
+    if (!launch || !group.add(*launch))
+      break;
+    ++count;
+  }
+  return std::max<size_t>(count, 1);
+}
+
+void CpuProgram::prepareMerged(const std::vector<PreparedStep *> &steps) {
+  std::vector<LaunchExtent> launches;
+  for (PreparedStep *step : steps) {
+    auto *launch = static_cast<Launch *>(step);
+    launches.push_back({launch->extent, launch->grain});
+  }
+  static_cast<Launch *>(steps[0])->group = LaunchTasks::of(launches, device.getThreadCount());
+}
+
+void CpuProgram::runMerged(const std::vector<PreparedStep *> &steps) {
+  const LaunchTasks &group = static_cast<Launch *>(steps[0])->group;
+  auto runTasks = [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const LaunchTask &task = group.tasks[static_cast<size_t>(i)];
+      auto *launch = static_cast<Launch *>(steps[task.launch]);
+      launch->kernel(task.begin, task.end, pointers.data() + launch->firstPointer, coordinates.data());
+    }
+  };
+  device.getParallelFor().run(static_cast<int64_t>(group.tasks.size()), group.grain, runTasks);
 }
 
 void CpuProgram::finishPreparation() {

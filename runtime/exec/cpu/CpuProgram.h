@@ -6,6 +6,7 @@
 #include "runtime/device/cpu/Matmul.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/cpu/KernelModule.h"
+#include "runtime/exec/cpu/LaunchGroup.h"
 
 #include <map>
 #include <memory>
@@ -35,6 +36,9 @@ private:
   std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) override;
   std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) override;
+  size_t countMerged(std::span<const Step *const> steps) override;
+  void prepareMerged(const std::vector<PreparedStep *> &steps) override;
+  void runMerged(const std::vector<PreparedStep *> &steps) override;
   void finishPreparation() override;
   void beginRun() override;
 

@@ -148,7 +148,6 @@ CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, Cu
     comm = group->join(position, context.prepareTimeout);
   }
   graphs = std::make_unique<GraphCache>(driver, [this](cuda::Result result, const char *what) { check(result, what); });
-  mergesSteps = true;
   const std::string &bytes = context.artifact->constants;
   if (plan.arenaBytes > 0)
     arena = allocateFor(device, plan.arenaBytes, [&] { return "the intermediate values of '" + plan.name + "'"; });

@@ -47,6 +47,7 @@ private:
   std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &desc, BufferId operand,
                                                       BufferId result) override;
   void finishPreparation() override;
+  size_t countMerged(std::span<const Step *const> steps) override { return steps.size(); }
   void runMerged(const std::vector<PreparedStep *> &steps) override;
   void beginRun() override;
   void endRun() override;
