@@ -52,6 +52,8 @@ private:
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa = detectIsa());
 /// Our own kernels for a few rows or columns; null if the shape has more.
 std::unique_ptr<Matmul> createThinMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel);
+/// Our own kernels for many products of a few rows and columns; null if the shape has more.
+std::unique_ptr<Matmul> createSmallMatmul(const MatmulShape &shape, const GemmKernel &kernel);
 /// oneDNN; null if it has no fast implementation of this shape and these types.
 std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads);
 

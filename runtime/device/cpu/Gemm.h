@@ -63,6 +63,15 @@ struct TileResult {
   bool isFirst = true, isLast = true; ///< Whether this block of k is the first or last one.
 };
 
+/// Adjacent products of a batch whose operands and results have the same type: their matrices are one behind the other,
+/// [m, k], [k, n] and [m, n].
+struct SmallProducts {
+  static constexpr int64_t mostM = 64, mostK = 64; ///< n is at most that of a tile.
+  int64_t count = 0, m = 0, n = 0, k = 0;
+  MatrixView lhs, rhs; ///< Of the first product.
+  void *result = nullptr;
+};
+
 /// The functions of one combination of element types. A packed *unit* holds `group` adjacent elements of k of one row
 /// or column, for instructions that multiply and add several at once.
 struct GemmKernel {
@@ -90,6 +99,8 @@ struct GemmKernel {
   /// right side that starts at `rhs` and has one stride of 1. `sums` has room for m * columns sums.
   void (*multiplyUnpacked)(MatrixView lhs, int64_t m, int64_t k, MatrixView rhs, int64_t columns, void *sums,
                            MatrixView result) = nullptr;
+  /// Null for types other than f32 and f64.
+  void (*multiplySmall)(const SmallProducts &products) = nullptr;
 };
 
 /// Returns the kernel for these types, or one with null functions if there is none. Supported: equal types, bf16 and

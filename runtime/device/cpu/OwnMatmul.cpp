@@ -21,7 +21,7 @@ public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
       : shape(shape), threads(threads), kernel(kernel), lhs(GemmOperand::ofLhs(shape)), rhs(GemmOperand::ofRhs(shape)) {
     int64_t bytes = kernel.unitBytes;
-    int64_t panels = ceilDiv(shape.n, kernel.tileColumns);
+    int64_t panels = std::max<int64_t>(ceilDiv(shape.n, kernel.tileColumns), 1);
     isColumnParallel = threads > 1 && shape.batch == 1 && shape.m <= fewRows && panels > 1 &&
                        shape.k > tileBlockBytes / bytes * kernel.group;
     int64_t taskPanels = isColumnParallel ? ceilDiv(panels, 2 * threads) : panels;
@@ -32,6 +32,10 @@ public:
     bool isSpread = lhs.getLineStride() * byteSize(shape.operand) % 4096 != 0;
     isLhsPacked = !kernel.multiplyLines || groups > 1 || !lhs.isContiguous() || !isSpread;
     kBlock = std::min(shape.k, (isLhsPacked ? 1 : unpackedBlocks) * tileBlockBytes / bytes * kernel.group);
+    for (int64_t begin = 0; begin < shape.k; begin += kBlock) {
+      int64_t k = std::min(kBlock, shape.k - begin);
+      runs.push_back({lhs.runsOf(begin, k), rhs.runsOf(begin, k)});
+    }
     // Bands of equal size, because each packs the full right side again. Without a packed left side there is one.
     int64_t tiles = ceilDiv(shape.m, kernel.tileRows);
     bandTiles = isLhsPacked ? ceilDiv(tiles, std::max<int64_t>(ceilDiv(shape.m, bandRows), 1)) : tiles;
@@ -41,7 +45,8 @@ public:
     bool needsSums = !kernel.canAccumulate && kBlock < shape.k;
     sumsBytes = needsSums ? alignUp(std::min(bandTiles * kernel.tileRows, shape.m) * shape.n * bytes) : 0;
     // Splits rows if there are too few column groups to give all threads tasks.
-    int64_t rowSplits = threads == 1 ? 1 : std::min(bandTiles, ceilDiv(4 * threads, groups));
+    bool isSplit = threads > 1 && !isBatchParallel() && !isColumnParallel;
+    int64_t rowSplits = isSplit ? std::min(bandTiles, ceilDiv(4 * threads, groups)) : 1;
     // The rows of a chunk should be in a cache still when their epilogue runs.
     chunkTiles = std::clamp<int64_t>(ceilDiv(bandTiles, rowSplits), 1, ceilDiv(bandRows, kernel.tileRows));
   }
@@ -101,6 +106,11 @@ private:
   /// Up to so many rows, with many blocks of k, each task packs its own left side, and threads meet once and not in
   /// each block of k.
   static constexpr int64_t fewRows = 128;
+
+  /// Where the elements of a block of k are.
+  struct Runs {
+    std::vector<LineRun> lhs, rhs;
+  };
 
   /// The operands of one product of the batch, and its result. The strides are those of matrices (isMatrix).
   struct Element {
@@ -183,12 +193,12 @@ private:
         int64_t k = std::min(kBlock, shape.k - kBegin);
         int64_t tileBytes = rows * units(k) * kernel.unitBytes;
         bool isLast = kBegin + k == shape.k;
-        std::vector<LineRun> lhsRuns = lhs.runsOf(kBegin, k), rhsRuns = rhs.runsOf(kBegin, k);
+        const Runs &blockRuns = runs[static_cast<size_t>(kBegin / kBlock)];
         if (isLhsPacked)
           loop(tiles, [&](int64_t begin, int64_t end, int) {
             for (int64_t tile = begin; tile < end; ++tile) {
               int64_t row = first + tile * rows;
-              packLhs(e, row, std::min(rows, shape.m - row), kBegin, k, lhsRuns, lhsPacked + tile * tileBytes);
+              packLhs(e, row, std::min(rows, shape.m - row), kBegin, k, blockRuns.lhs, lhsPacked + tile * tileBytes);
             }
           });
         loop(chunks * groupCount, [&](int64_t begin, int64_t end, int thread) {
@@ -198,9 +208,11 @@ private:
             int64_t chunk = task / groupCount, column = columnOf(task);
             int64_t tileBegin = chunk * chunkTiles, tileEnd = std::min(tileBegin + chunkTiles, tiles);
             if (!isPacked)
-              packRhs(e, column, std::min(groupColumns, shape.n - column), kBegin, k, rhsRuns, packed);
+              packRhs(e, column, std::min(groupColumns, shape.n - column), kBegin, k, blockRuns.rhs, packed);
+            // The next chunk of rows may need the same columns.
+            bool isNextPacked = task + 1 < end && columnOf(task + 1) == column;
             PackAhead ahead;
-            if (task + 1 < end)
+            if (task + 1 < end && !isNextPacked)
               ahead = packAhead(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
             int64_t calls = (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns);
             for (int64_t tile = tileBegin; tile < tileEnd; ++tile) {
@@ -209,9 +221,11 @@ private:
                 multiplyTiles(lhsPacked + tile * tileBytes, packed, first + tile * rows, k, column, target, ahead,
                               ceilDiv(ahead.getStepCount(), calls));
               else
-                multiplyLines(e, lhsRuns, packed, first + tile * rows, k, target);
+                multiplyLines(e, blockRuns.lhs, packed, first + tile * rows, k, target);
             }
-            if ((isPacked = ahead.panels > 0)) {
+            if (isNextPacked) {
+              isPacked = true;
+            } else if ((isPacked = ahead.panels > 0)) {
               kernel.finishPacking(ahead);
               packRest(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
               std::swap(packed, nextPacked);
@@ -280,6 +294,7 @@ private:
   const int threads;
   const GemmKernel kernel;
   const GemmOperand lhs, rhs;
+  std::vector<Runs> runs; ///< By block of k: a run allocates nothing.
   bool isLhsPacked = true, isColumnParallel = false;
   int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes, sumsBytes;
 };
@@ -292,6 +307,8 @@ std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, C
     return nullptr;
   if (shape.hasViews())
     return std::make_unique<OwnMatmul>(shape, threads, kernel);
+  if (auto small = createSmallMatmul(shape, kernel))
+    return small;
   if (auto thin = createThinMatmul(shape, threads, kernel))
     return thin;
   return std::make_unique<OwnMatmul>(shape, threads, kernel);
