@@ -333,13 +333,15 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   x = builder.create<SliceOp>(loc, result, x, starts, limits, strides);
   if (!view.outside)
     return x;
-  // An unsharded dimension already has its padding, unless an operation between removes part of it.
+  // An unsharded dimension already has its padding, unless an operation between removes part of it. Positions of a
+  // window that are beyond the ends of the array are zero.
+  bool isZero = isPlainZero(view.outside);
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
     everywhere.wraps = move.wraps;
     spmd::MovedRange natural = getExtent(everywhere, from.getDimSize(d), to.getDimSize(d));
-    if (!isSharded(to, d) && natural == extent[d])
+    if ((!isSharded(to, d) || (isZero && !move.wraps)) && natural == extent[d])
       extent[d] = {0, to.getDimSize(d)};
   }
   Value outside = local.broadcast(localOf(view.outside), result.getShape());

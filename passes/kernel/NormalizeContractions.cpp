@@ -12,6 +12,7 @@
 #include "passes/kernel/SharedPads.h"
 #include "passes/kernel/StridedViews.h"
 
+#include <functional>
 #include <numeric>
 
 using namespace mlir;
@@ -185,6 +186,26 @@ bool isOnlyMultiplied(Value value) {
   });
 }
 
+/// A concatenation of concatenations along its dimension, like the rows and columns of patches, becomes one of their
+/// parts.
+ConcatenateOp flatten(ConcatenateOp op) {
+  SmallVector<Value> parts;
+  std::function<void(Value)> add = [&](Value value) {
+    auto inner = value.getDefiningOp<ConcatenateOp>();
+    if (!inner || inner.getDim() != op.getDim())
+      return parts.push_back(value);
+    llvm::for_each(inner.getOperands(), add);
+  };
+  llvm::for_each(op.getOperands(), add);
+  if (parts.size() == op->getNumOperands())
+    return op;
+  OpBuilder b(op);
+  auto flat = b.create<ConcatenateOp>(op.getLoc(), op.getType(), parts, op.getDim());
+  op.replaceAllUsesWith(flat.getResult());
+  op.erase();
+  return flat;
+}
+
 class NormalizeContractionsPass : public impl::NormalizeContractionsBase<NormalizeContractionsPass> {
 public:
   using NormalizeContractionsBase::NormalizeContractionsBase;
@@ -194,7 +215,7 @@ private:
     if (views)
       for (ConcatenateOp op : collectOps<ConcatenateOp>(getOperation()))
         if (isOnlyMultiplied(op.getResult()))
-          if (Value shared = sharePad(op); shared && StridedView::of(shared)->array != shared)
+          if (Value shared = sharePad(op = flatten(op)); shared && StridedView::of(shared)->array != shared)
             op.getResult().replaceAllUsesWith(shared);
     for (DotGeneralOp op : collectOps<DotGeneralOp>(getOperation()))
       normalize(op, views);

@@ -2,6 +2,8 @@
 
 #include "passes/kernel/SharedPads.h"
 
+#include "passes/kernel/OwnShard.h"
+
 #include "mlir/IR/Matchers.h"
 
 #include <vector>
@@ -39,6 +41,34 @@ Window windowOf(Value value) {
   return window;
 }
 
+/// Windows of an array and of the exchange that adds its neighbours' elements, such as a halo, become windows of the
+/// exchange's result.
+void takeFromExchange(MutableArrayRef<Window> windows) {
+  for (const Window &other : windows) {
+    auto exchange = other.array.getDefiningOp<ExchangeOp>();
+    std::optional<SmallVector<int64_t>> own = exchange ? findOwnShard(exchange) : std::nullopt;
+    if (!own)
+      continue;
+    ArrayRef<int64_t> shape = shapeOf(exchange.getOperand()), wide = shapeOf(exchange.getResult());
+    auto isInside = [&](const Window &window) {
+      for (size_t dim = 0; dim < shape.size(); ++dim) {
+        int64_t last = window.starts[dim] + (window.shape[dim] - 1) * window.strides[dim];
+        bool isWithin = window.starts[dim] >= 0 && last < shape[dim];
+        if (window.interior[dim] != 0 || (wide[dim] != shape[dim] && !isWithin))
+          return false;
+      }
+      return true;
+    };
+    for (Window &window : windows)
+      if (window.array == exchange.getOperand() && isInside(window)) {
+        window.array = exchange.getResult();
+        for (size_t dim = 0; dim < shape.size(); ++dim)
+          window.starts[dim] += (*own)[dim];
+      }
+    return;
+  }
+}
+
 bool areEqual(Value x, Value y) {
   DenseElementsAttr left, right;
   return x == y || (matchPattern(x, m_Constant(&left)) && matchPattern(y, m_Constant(&right)) && left == right);
@@ -67,6 +97,7 @@ Value sharePad(ConcatenateOp op) {
   Window *padded = nullptr;
   for (Value operand : op.getOperands())
     windows.push_back(windowOf(operand));
+  takeFromExchange(windows);
   for (Window &window : windows)
     if (window.padding && !padded)
       padded = &window;

@@ -94,3 +94,22 @@ func.func @vector(%x: !spmd.array<f32[20, 40]>, %y: !spmd.array<f32[16]>) -> !sp
   %0 = array.dot_general %s, %y contract [1] x [0] batch [] x [] : <f32[8, 16]>, <f32[16]> -> <f32[8]>
   return %0 : !spmd.array<f32[8]>
 }
+
+// -----
+
+// Concatenations of concatenations are one: rows, and columns in each of them.
+// CHECK-LABEL: func.func @nested
+// CHECK-NEXT: array.reshape %arg1
+// CHECK-NEXT: plan.matmul %arg0, {{.*}}k = 32 : i64, lhsView = #plan.view<offset = 0, batch = [], rows = [4, 48, 5, 8], columns = [2, 48, 16, 1]>, m = 20
+func.func @nested(%x: !spmd.array<f32[5, 6, 8]>, %w: !spmd.array<f32[2, 2, 8, 9]>) -> !spmd.array<f32[4, 5, 9]> {
+  %a = array.slice %x [0, 0, 0] to [4, 5, 8] step [1, 1, 1] : <f32[5, 6, 8]> -> <f32[4, 5, 8]>
+  %b = array.slice %x [0, 1, 0] to [4, 6, 8] step [1, 1, 1] : <f32[5, 6, 8]> -> <f32[4, 5, 8]>
+  %c = array.slice %x [1, 0, 0] to [5, 5, 8] step [1, 1, 1] : <f32[5, 6, 8]> -> <f32[4, 5, 8]>
+  %d = array.slice %x [1, 1, 0] to [5, 6, 8] step [1, 1, 1] : <f32[5, 6, 8]> -> <f32[4, 5, 8]>
+  %ab = array.concatenate %a, %b dim 2 : !spmd.array<f32[4, 5, 8]>, !spmd.array<f32[4, 5, 8]> -> <f32[4, 5, 16]>
+  %cd = array.concatenate %c, %d dim 2 : !spmd.array<f32[4, 5, 8]>, !spmd.array<f32[4, 5, 8]> -> <f32[4, 5, 16]>
+  %p = array.concatenate %ab, %cd dim 2 : !spmd.array<f32[4, 5, 16]>, !spmd.array<f32[4, 5, 16]> -> <f32[4, 5, 32]>
+  %v = array.reshape %w : <f32[2, 2, 8, 9]> -> <f32[32, 9]>
+  %0 = array.dot_general %p, %v contract [2] x [0] batch [] x [] : <f32[4, 5, 32]>, <f32[32, 9]> -> <f32[4, 5, 9]>
+  return %0 : !spmd.array<f32[4, 5, 9]>
+}
