@@ -2,8 +2,11 @@
 
 #include "compiler/auto/AutoSharding.h"
 
+#include "compiler/Importer.h"
+#include "compiler/explain/AnnotatedProgram.h"
 #include "compiler/inspection/InspectionText.h"
-#include "frontend/syntax/Parser.h"
+#include "frontend/MeshOverride.h"
+#include "frontend/stablehlo/ShardingTexts.h"
 #include "ir/spmd/DebugTrace.h"
 
 #include "runtime/support/CountText.h"
@@ -12,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -38,8 +42,7 @@ public:
          const std::function<void(size_t, size_t)> &onProgress)
       : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
         maxTries(maxTries.value_or(kFewestTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
-        source(diagnostics.addSource(fileName, text)), ast(parse(source, diagnostics)),
-        annotations(listAnnotations(*ast, options.frontend.function)) {
+        program(fileName, text, options.frontend.function), annotations(program.getAnnotations()) {
     this->options.pipeline.dumpDirectory.clear();
     this->options.pipeline.remarks = false;
     this->options.budget.clear();
@@ -72,8 +75,8 @@ public:
       }
     }
     dropIdle(best);
-    AnnotationEdit edit = editOf(best.dimAxes);
-    return AutoSharding{*start, best.cost, edit, applyEdit(text, edit), tries};
+    AnnotationEdit edit = program.spell(editOf(best.dimAxes));
+    return AutoSharding{*start, best.cost, edit, program.apply(edit), tries};
   }
 
 private:
@@ -235,7 +238,7 @@ private:
     ++tries;
     if (onProgress)
       onProgress(tries, maxTries);
-    Compiler compiler(fileName, applyEdit(text, editOf(dimAxes)), options);
+    Compiler compiler(fileName, program.apply(program.spell(editOf(dimAxes))), options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
     std::optional<ProgramTotals> &cost = costs[dimAxes];
     if (!inspection)
@@ -256,10 +259,8 @@ private:
   size_t maxTries, tries = 0, size = 0;
   bool isLimited;
   const std::function<void(size_t, size_t)> &onProgress;
-  Diagnostics diagnostics;
-  const Source &source;
-  std::unique_ptr<Ast> ast;
-  std::vector<Annotation> annotations;
+  AnnotatedProgram program;
+  const std::vector<Annotation> &annotations;
   std::vector<size_t> order; ///< Indices of the unannotated parameters, the largest first.
   spmd::MeshShape mesh;
   std::map<AnnotatedAxes, std::optional<ProgramTotals>> costs;
@@ -271,6 +272,16 @@ std::optional<AutoSharding> searchShardings(const std::string &fileName, const s
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
                                             std::optional<size_t> maxTries,
                                             const std::function<void(size_t, size_t)> &onProgress) {
+  // An export says nothing about arguments that a user left open: each gets an annotation to edit.
+  if (languageOf(fileName, text) == Language::Jax) {
+    Diagnostics diagnostics;
+    std::vector<spmd::MeshAxis> axes;
+    if (!options.frontend.meshOverride.empty())
+      overrideMesh(options.frontend, axes, Range(), diagnostics);
+    const Source &source = diagnostics.addSource(fileName, text);
+    std::string open = stablehlo::withOpenShardings(source, options.frontend.function, axes);
+    return Search(fileName, open, options, memoryLimit, maxTries, onProgress).run();
+  }
   return Search(fileName, text, options, memoryLimit, maxTries, onProgress).run();
 }
 
@@ -287,8 +298,12 @@ std::string autoShardingText(const AutoSharding &sharding) {
   if (sharding.edit.empty())
     return text + "no annotation of the unannotated parameters makes it cheaper (" + triedText(sharding.tried) + ")\n";
   text += "found:      " + costText(sharding.after) + " (" + triedText(sharding.tried) + ")\n";
+  std::set<std::string> said; // A P(...) of which two dimensions change is one change.
   for (const DimEdit &dim : sharding.edit)
-    text += "  " + dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n";
+    if (std::string one = dim.label.empty() ? dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n"
+                                            : dim.label + ": " + dim.to + "\n";
+        said.insert(one).second)
+      text += "  " + one;
   return text;
 }
 

@@ -19,12 +19,12 @@ struct AutoSharding {
   size_t tried = 0;    ///< Programs compiled.
 };
 
-/// Searches annotations of the entry's unannotated parameters (struct fields one by one) that make the program
-/// cheapest: within the memory limit first, then by predicted time. Starts from the proposals of the exact solver
-/// (passes/assign/ShardingProposals.h) and continues as a beam search over annotations, which compiles each state up to
-/// its plan: at most `maxTries` compiles, by default a number that depends on the size of the program. Returns nullopt
-/// if the program has errors. Calls `onProgress` with the number of compiles so far and their maximum, and at the end
-/// with their number twice.
+/// Searches annotations of the entry's unannotated parameters (struct fields one by one; for a program exported from
+/// JAX its in_shardings) that make the program cheapest: within the memory limit first, then by predicted time. Starts
+/// from the proposals of the exact solver (passes/assign/ShardingProposals.h) and continues as a beam search over
+/// annotations, which compiles each state up to its plan: at most `maxTries` compiles, by default a number that depends
+/// on the size of the program. Returns nullopt if the program has errors. Calls `onProgress` with the number of
+/// compiles so far and their maximum, and at the end with their number twice.
 std::optional<AutoSharding> searchShardings(const std::string &fileName, const std::string &text,
                                             const CompileOptions &options, std::optional<int64_t> memoryLimit,
                                             std::optional<size_t> maxTries,

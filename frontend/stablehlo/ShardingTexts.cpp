@@ -101,7 +101,10 @@ std::string pathIn(const Scanner &scanner, size_t begin) {
       std::string_view path = text.substr(found + word.size());
       return std::string(path.substr(0, path.find('"')));
     }
-  return std::string(text.substr(0, text.find(':')));
+  text = text.substr(0, text.find(':'));
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  constexpr std::string_view kNumbered = "%arg";
+  return text.starts_with(kNumbered) ? "argument " + std::string(text.substr(kNumbered.size())) : std::string(text);
 }
 
 /// The shardings of a list of arguments or results in parentheses.
@@ -142,22 +145,44 @@ std::vector<std::optional<Annotation>> takeList(Scanner &scanner, bool isParamet
   return list;
 }
 
+/// The offset of the entry's list of arguments; npos if the text has none in the form of StableHLO's assembly.
+size_t findEntry(std::string_view text, std::string_view entry) {
+  std::string name = "@" + std::string(entry) + "(";
+  for (size_t line = text.find("func.func "); line != std::string_view::npos;
+       line = text.find("func.func ", line + 1)) {
+    size_t end = text.find('(', line), begin = text.find(name, line);
+    if (begin != std::string_view::npos && begin + name.size() - 1 == end)
+      return end;
+  }
+  return std::string_view::npos;
+}
+
+/// Takes `tensor<8x16xf32>` behind `tensor<`, and returns the number of its dimensions.
+size_t takeShape(Scanner &scanner) {
+  size_t rank = 0;
+  while (!scanner.isAtEnd()) {
+    size_t begin = scanner.at;
+    while (!scanner.isAtEnd() && scanner.text[scanner.at] >= '0' && scanner.text[scanner.at] <= '9')
+      ++scanner.at;
+    if (scanner.at == begin || !scanner.take("x"))
+      break;
+    ++rank;
+  }
+  for (int depth = 1; !scanner.isAtEnd() && depth > 0; ++scanner.at)
+    depth += (scanner.text[scanner.at] == '<') - (scanner.text[scanner.at] == '>');
+  return rank;
+}
+
 } // namespace
 
 ShardingTexts findShardings(const Source &source, std::string_view entry) {
   ShardingTexts texts;
   std::string_view text = source.getText();
-  std::string name = "@" + std::string(entry) + "(";
-  for (size_t line = text.find("func.func "); line != std::string_view::npos;
-       line = text.find("func.func ", line + 1)) {
-    size_t end = text.find('(', line), begin = text.find(name, line);
-    if (begin == std::string_view::npos || begin + name.size() - 1 != end)
-      continue;
-    Scanner scanner(source, end);
+  if (size_t begin = findEntry(text, entry); begin != std::string_view::npos) {
+    Scanner scanner(source, begin);
     texts.arguments = takeList(scanner, /*isParameter=*/true);
     if (scanner.take(" -> ") && scanner.text.substr(scanner.at).starts_with("("))
       texts.results = takeList(scanner, /*isParameter=*/false);
-    break;
   }
   constexpr std::string_view kConstraint = "= sdy.sharding_constraint ";
   for (size_t begin = text.find(kConstraint); begin != std::string_view::npos;
@@ -168,6 +193,56 @@ ShardingTexts findShardings(const Source &source, std::string_view entry) {
       texts.constraints.back()->label = "with_sharding_constraint";
   }
   return texts;
+}
+
+std::string withOpenShardings(const Source &source, std::string_view entry, const std::vector<spmd::MeshAxis> &axes) {
+  std::string_view text = source.getText();
+  constexpr std::string_view kMesh = "sdy.mesh @";
+  size_t mesh = text.find(kMesh), module = text.find("module"), begin = findEntry(text, entry);
+  size_t body = module == std::string_view::npos ? module : text.find("{\n", module);
+  if (begin == std::string_view::npos || body == std::string_view::npos ||
+      (mesh == std::string_view::npos && axes.empty()))
+    return std::string(text);
+  std::string name = "mesh", declaration;
+  if (mesh != std::string_view::npos) {
+    std::string_view rest = text.substr(mesh + kMesh.size());
+    name = rest.substr(0, rest.find(' '));
+  } else {
+    for (const spmd::MeshAxis &axis : axes)
+      declaration += (declaration.empty() ? "" : ", ") + ("\"" + axis.name + "\"=") + std::to_string(axis.size);
+    declaration = "  sdy.mesh @mesh = <[" + declaration + "]>\n";
+  }
+  std::vector<std::optional<Annotation>> arguments = findShardings(source, entry).arguments;
+  std::vector<std::pair<size_t, std::string>> insertions = {{body + 2, declaration}};
+  Scanner scanner(source, begin);
+  int depth = 0;
+  for (size_t number = 0; !scanner.isAtEnd();) {
+    if (depth == 1 && scanner.take("tensor<")) {
+      std::string dims;
+      for (size_t rank = takeShape(scanner); rank > 0; --rank)
+        dims += dims.empty() ? "{?}" : ", {?}";
+      std::string sharding = "sdy.sharding = #sdy.sharding<@" + name + ", [" + dims + "]>";
+      bool hasAttributes = text.substr(scanner.at).starts_with(" {");
+      if (number < arguments.size() && !arguments[number] && !dims.empty())
+        insertions.emplace_back(scanner.at + (hasAttributes ? 2 : 0),
+                                hasAttributes ? sharding + ", " : " {" + sharding + "}");
+      continue;
+    }
+    char letter = text[scanner.at];
+    scanner.skip();
+    depth += letter == '(' || letter == '{' || letter == '[' || letter == '<';
+    depth -= letter == ')' || letter == '}' || letter == ']' || letter == '>';
+    number += letter == ',' && depth == 1;
+    if (depth == 0)
+      break;
+  }
+  std::string result;
+  size_t done = 0;
+  for (const auto &[at, inserted] : insertions) {
+    result += std::string(text.substr(done, at - done)) + inserted;
+    done = at;
+  }
+  return result + std::string(text.substr(done));
 }
 
 std::string writeShardyDim(const std::vector<std::string> &axes, bool isOpen, int64_t priority) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/syntax/Annotations.h"
+#include "runtime/sharding/Sharding.h"
 
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@ struct ShardingTexts {
 };
 
 ShardingTexts findShardings(const Source &source, std::string_view entry);
+
+/// The text with a sharding of open dimensions for each argument of the entry that has none, and with a mesh of these
+/// axes if it has none: then every argument has an annotation that can be edited. Unchanged if there is no mesh at all.
+std::string withOpenShardings(const Source &source, std::string_view entry, const std::vector<spmd::MeshAxis> &axes);
 
 /// The text of a dimension's sharding, as Shardy writes it.
 std::string writeShardyDim(const std::vector<std::string> &axes, bool isOpen, int64_t priority);

@@ -1,6 +1,5 @@
 //===- CompileCommand.cpp - spmdc compile ---------------------------------===//
 
-#include "compiler/Importer.h"
 #include "compiler/auto/AutoSharding.h"
 #include "runtime/artifact/ArtifactFile.h"
 #include "runtime/support/ByteText.h"
@@ -38,14 +37,9 @@ struct CompileCommand {
   /// that of the unedited program, which reports them.
   std::optional<Compiler> annotated() {
     std::optional<CompileOptions> options = flags.toOptions();
-    std::optional<std::string> text = options ? flags.readProgram() : std::nullopt;
+    std::optional<std::string> text = options && flags.checkSource() ? flags.readProgram() : std::nullopt;
     if (!text)
       return std::nullopt;
-    if (Language language = languageOf(flags.file, *text); language != Language::Array) {
-      std::cerr << "spmdc: error: --auto annotates the source of a program (.spmd); '" << flags.file << "' is "
-                << (language == Language::Jax ? "exported from JAX" : "IR") << "\n";
-      return std::nullopt;
-    }
     if (!isWritable(outputPath()))
       return std::nullopt;
     spmd::ProgressLine progress(std::cerr, "spmdc: --auto", "program");
