@@ -85,7 +85,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
                      (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") + ", " +
                      timeText(collective.totalSeconds()) + ", " +
                      std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
-  text += "   " + collective.location + (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
+  text += std::string("   ") + (collective.isBackward ? "backward of " : "") + collective.location +
+          (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
   if (!collective.callPaths.empty() && collective.callPaths.front().size() > 1)
     text += "   called at " + llvm::join(llvm::ArrayRef(collective.callPaths.front()).drop_front(), ", from ") + "\n";
   for (const auto &[place, line] : entry.otherLines)

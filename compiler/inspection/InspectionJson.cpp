@@ -79,6 +79,8 @@ Json collectiveJson(const CollectiveReport &collective) {
   if (!collective.isCounted)
     json["counted"] = false;
   json["loc"] = collective.location;
+  if (collective.isBackward)
+    json["backward"] = true;
   if (collective.places.size() > 1)
     json["locs"] = collective.places;
   json["why"] = collective.why;

@@ -133,14 +133,15 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
     text += formatTable(rows);
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
     for (const CollectiveReport &collective : function.collectives) {
-      text += formatTable(
-          {{collectiveTitle(collective),
-            shapeText(collective.dtype, collective.operandShape) + " -> " +
-                shapeText(collective.dtype, collective.resultShape),
-            spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
-            bytesText(collective.wireBytesPerDevice) + " sent by each device" +
-                (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-            timeText(collective.totalSeconds()) + measuredText(measured, collective), collective.location}});
+      text +=
+          formatTable({{collectiveTitle(collective),
+                        shapeText(collective.dtype, collective.operandShape) + " -> " +
+                            shapeText(collective.dtype, collective.resultShape),
+                        spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
+                        bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                            (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+                        timeText(collective.totalSeconds()) + measuredText(measured, collective),
+                        (collective.isBackward ? "backward of " : "") + collective.location}});
       text += "    " + collective.why + "\n";
       if (collective.ring != RingDirections::None)
         text += "    " + collectiveMatmulText(collective) + "\n";

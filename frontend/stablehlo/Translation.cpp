@@ -222,8 +222,12 @@ const Rules &Rules::get() {
 //===- Locations ----------------------------------------------------------===//
 
 Location toArrayLoc(Location loc) {
-  if (auto named = llvm::dyn_cast<NameLoc>(loc))
-    return toArrayLoc(named.getChildLoc());
+  // JAX names an operation by the transformations that made it: `jit(step)/transpose(jvp())/dot_general`.
+  if (auto named = llvm::dyn_cast<NameLoc>(loc)) {
+    Location inner = toArrayLoc(named.getChildLoc());
+    bool isNamedBackward = named.getName().getValue().contains("transpose(") && getSourcePosition(inner);
+    return isNamedBackward ? getBackwardLoc(inner) : inner;
+  }
   if (auto site = llvm::dyn_cast<CallSiteLoc>(loc))
     return CallSiteLoc::get(toArrayLoc(site.getCallee()), toArrayLoc(site.getCaller()));
   auto fused = llvm::dyn_cast<FusedLoc>(loc);

@@ -20,6 +20,9 @@ static constexpr llvm::StringLiteral kAnnotation = "mark";
 /// The tag of the first and the last character of an expression.
 static constexpr llvm::StringLiteral kRange = "range";
 
+/// The tag of an expression by which a derivative is computed.
+static constexpr llvm::StringLiteral kBackward = "backward";
+
 /// The tag of the locations of several operations that were fused into one.
 static constexpr llvm::StringLiteral kFused = "fused";
 
@@ -206,6 +209,38 @@ llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceCallStacks(mlir::L
 std::optional<llvm::StringRef> getValueName(mlir::Location loc) {
   llvm::SmallVector<ValueName> names = getValueNames(loc);
   return names.empty() ? std::nullopt : std::optional(names.front().name);
+}
+
+/// The expression of a location, without names, annotation and calls.
+static mlir::Location getExpression(mlir::Location loc) {
+  loc = getUnnamedLoc(loc);
+  if (auto pair = llvm::dyn_cast<mlir::FusedLoc>(loc); pair && isFused(pair, kAnnotation))
+    return getExpression(pair.getLocations().front());
+  auto site = llvm::dyn_cast<mlir::CallSiteLoc>(loc);
+  return site ? getExpression(site.getCallee()) : loc;
+}
+
+mlir::Location getBackwardLoc(mlir::Location loc) {
+  if (isBackward(loc))
+    return loc;
+  return changeBeneathNames(loc, [](mlir::Location inner) -> mlir::Location {
+    if (auto site = llvm::dyn_cast<mlir::CallSiteLoc>(inner))
+      return mlir::CallSiteLoc::get(getBackwardLoc(site.getCallee()), site.getCaller());
+    auto several = llvm::dyn_cast<mlir::FusedLoc>(inner);
+    mlir::MLIRContext *context = inner.getContext();
+    if (several && isFused(several, kFused))
+      return fuseLocs(context, llvm::map_to_vector(several.getLocations(), getBackwardLoc));
+    if (several && isFused(several, kAnnotation))
+      return mlir::FusedLoc::get(context,
+                                 {getBackwardLoc(several.getLocations().front()), several.getLocations().back()},
+                                 several.getMetadata());
+    return mlir::FusedLoc::get(context, {inner}, mlir::StringAttr::get(context, kBackward));
+  });
+}
+
+bool isBackward(mlir::Location loc) {
+  auto several = llvm::dyn_cast<mlir::FusedLoc>(getExpression(getParts(loc).front()));
+  return several && isFused(several, kBackward);
 }
 
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs) {

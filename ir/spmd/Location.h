@@ -77,6 +77,12 @@ llvm::SmallVector<llvm::SmallVector<SourcePosition>> getSourceCallStacks(mlir::L
 /// The first name that `let` gave, if any.
 std::optional<llvm::StringRef> getValueName(mlir::Location loc);
 
+/// `loc` for an operation that computes a derivative by the expression. All other functions give the same for it.
+mlir::Location getBackwardLoc(mlir::Location loc);
+
+/// Whether the (first) expression of a location is one by which a derivative is computed.
+bool isBackward(mlir::Location loc);
+
 /// The fused location of an operation that replaces several.
 mlir::Location fuseLocs(mlir::MLIRContext *context, llvm::ArrayRef<mlir::Location> locs);
 

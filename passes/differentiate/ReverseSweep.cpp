@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-Location getDerivativeLoc(Operation *op) { return getUnnamedLoc(op->getLoc()); }
+Location getDerivativeLoc(Operation *op) { return getBackwardLoc(getUnnamedLoc(op->getLoc())); }
 
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {

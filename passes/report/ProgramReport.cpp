@@ -55,6 +55,7 @@ CollectiveReport reportCollective(CollectiveOpInterface op, MeshAttr mesh, const
   report.steps = CostModel::stepsOf(report.op);
   report.predictedSeconds = model.collectiveSeconds(report.op, report.axes, report.wireBytesPerDevice);
   report.location = locationText(op->getLoc());
+  report.isBackward = isBackward(op->getLoc());
   for (const auto &positions : getSourceCallStacks(op->getLoc())) {
     std::vector<std::string> &way = report.callPaths.emplace_back();
     for (const SourcePosition &position : positions)

@@ -43,6 +43,7 @@ struct CollectiveReport {
   /// False in the branch of a conditional that does not count (CountedBranches.h).
   bool isCounted = true;
   std::string location, why;
+  bool isBackward = false;         ///< Whether it belongs to the derivative of the expression at `location`.
   std::vector<std::string> places; ///< The source positions of all operations that it serves, `location` first.
   /// For each of `places`, that position and the calls that lead to it, innermost first.
   std::vector<std::vector<std::string>> callPaths;
