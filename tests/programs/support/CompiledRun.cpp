@@ -57,7 +57,8 @@ CompiledProgram::CompiledProgram(std::shared_ptr<const spmd::Artifact> artifact)
   std::vector<int64_t> ids(count);
   std::iota(ids.begin(), ids.end(), 0);
   state->artifact = artifact;
-  state->devices = spmd::createCpuDevices(ids, {.hostDeviceCount = count, .threadsPerDevice = 1});
+  // Two threads where that is cheap: independent launches then run side by side.
+  state->devices = spmd::createCpuDevices(ids, {.hostDeviceCount = count, .threadsPerDevice = count <= 4 ? 2 : 1});
   spmd::ShmOptions shm;
   shm.places.resize(count);
   shm.localDevices = state->devices;
