@@ -141,7 +141,8 @@ One partitionId(Translation &t, PartitionIdOp op) {
     return refuse(op, "is not in a shard_map");
   SmallVector<std::string> axes;
   for (const spmd::MeshAxis &axis : t.mesh.axes)
-    axes.push_back(axis.name);
+    if (axis.size > 1) // The region need not be manual over an axis of one device.
+      axes.push_back(axis.name);
   Type type = Translation::typeOf(op.getType()).getElementType();
   return axes.empty() ? t.splat(ArrayType::get({}, type), 0) : coordinate(t, axes, type);
 }
@@ -158,7 +159,7 @@ One remainder(Translation &t, RemainderOp op) {
   if (size && number.getDefiningOp<PartitionIdOp>()) {
     int64_t behind = 1; // The product of the sizes of the axes behind the one that is looked at.
     for (const spmd::MeshAxis &axis : llvm::reverse(t.mesh.axes)) {
-      if (axis.size == *size && behind == stride)
+      if (axis.size == *size && axis.size > 1 && behind == stride)
         return coordinate(t, {axis.name}, Translation::typeOf(op.getType()).getElementType());
       behind *= axis.size;
     }

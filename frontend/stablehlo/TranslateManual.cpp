@@ -86,7 +86,9 @@ Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
         signatureOf(t, op, annotation, plainTypeOf(array), Translation::typeOf(local), own, hasAutomatic);
     if (failed(signature))
       return failure();
-    inputs.push_back(signature->global.getSharding() ? t.create<ConstraintOp>(signature->global, array, false) : array);
+    // The shard follows from the operand's type, which may have another sharding: that of an argument.
+    bool isAlike = spmdc::typeOf(array) == signature->global && !signature->global.getSharding();
+    inputs.push_back(isAlike ? array : t.create<ConstraintOp>(signature->global, array, false).getResult());
     locals.push_back(signature->local);
     shardingAxes.push_back(VaryingAxes::getShardingAxes(signature->global));
   }
@@ -122,11 +124,22 @@ Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
       if (failed(signature))
         return failure();
       VaryingAxes::Axes named = VaryingAxes::getShardingAxes(signature->global);
-      for (const std::string &axis : varying.of(value))
-        if (llvm::is_contained(own, axis) && !named.count(axis))
-          return refuse(op, "has a result that differs along the axis '" + axis +
-                                "', which its out_specs leave out; reduce "
-                                "it with psum or pmean, or name the axis in out_specs");
+      std::vector<std::string> single;
+      for (const std::string &axis : varying.of(value)) {
+        if (!llvm::is_contained(own, axis) || named.count(axis))
+          continue;
+        if (sizeOf(t.mesh, axis) == 1) {
+          single.push_back(axis);
+          continue;
+        }
+        return refuse(op, "has a result that differs along the axis '" + axis +
+                              "', which its out_specs leave out; reduce "
+                              "it with psum or pmean, or name the axis in out_specs");
+      }
+      // A collective over an axis of one device is lost in the groups of device numbers; it changes no value.
+      if (!single.empty())
+        value =
+            t.create<spmdc::AllReduceOp>(plainTypeOf(value), value, ReductionKind::max, t.axesOf(single), StringAttr());
       types.push_back(signature->global);
     }
     t.create<ManualYieldOp>(*results);

@@ -47,6 +47,8 @@ std::optional<Update> updateOf(ScatterOp op, size_t number) {
   else if (combine)
     kind = Translation::getReductionKind(combine, element, update);
   bool isNumber = !llvm::cast<RankedTensorType>(element.getType()).getElementType().isInteger(1);
+  if (isNumber && (kind == ReductionKind::and_ || kind == ReductionKind::or_))
+    kind = std::nullopt; // A scatter adds bools, which are or-ed, but not the bits of numbers.
   auto difference = llvm::dyn_cast_or_null<SubtractOp>(combine);
   bool isDifference =
       count == 1 && isNumber && difference && difference.getLhs() == element && difference.getRhs() == update;

@@ -157,9 +157,9 @@ std::optional<ReductionKind> Translation::getReductionKind(Operation *combine, V
     return isBool ? ReductionKind::or_ : ReductionKind::max;
   if (isa<MinimumOp>(combine))
     return isBool ? ReductionKind::and_ : ReductionKind::min;
-  if (isa<AndOp>(combine) && isBool)
+  if (isa<AndOp>(combine))
     return ReductionKind::and_;
-  if (isa<OrOp>(combine) && isBool)
+  if (isa<OrOp>(combine))
     return ReductionKind::or_;
   return std::nullopt;
 }
