@@ -7,6 +7,7 @@
 #include "compiler/Target.h"
 #include "compiler/cache/CompileCache.h"
 #include "compiler/cache/CompileKey.h"
+#include "frontend/stablehlo/export/Export.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
@@ -340,6 +341,19 @@ std::optional<std::string> Compiler::textOf(Stage stage) {
   module.print(os);
   os << "\n";
   return text;
+}
+
+std::optional<std::string> Compiler::stablehlo() {
+  ModuleOp array = module(Stage::Array);
+  if (!array)
+    return std::nullopt;
+  OwningOpRef<ModuleOp> differentiated = array.clone();
+  PassManager passes(differentiated->getContext());
+  addDifferentiation(passes);
+  if (failed(passes.run(*differentiated)))
+    return std::nullopt;
+  FailureOr<std::string> text = exportStablehlo(*differentiated);
+  return failed(text) ? std::nullopt : std::optional(std::move(*text));
 }
 
 std::optional<ProgramReport> Compiler::report() {

@@ -58,6 +58,10 @@ public:
   /// One stage as text (`--emit=`).
   std::optional<std::string> textOf(Stage stage);
 
+  /// The global view as StableHLO with Shardy's annotations, which JAX and XLA read (`--emit=stablehlo`). Derivatives
+  /// are expanded.
+  std::optional<std::string> stablehlo();
+
   /// The artifact. No pass runs if the cache has it.
   std::optional<spmd::Artifact> compile();
 

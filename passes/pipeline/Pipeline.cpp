@@ -23,6 +23,12 @@ using namespace mlir;
 
 namespace spmdc {
 
+void addDifferentiation(OpPassManager &passes) {
+  passes.addPass(createKnownIndicesPass());
+  passes.addPass(createDifferentiatePass());
+  passes.addPass(createVerifyDifferentiatedPass());
+}
+
 void addRestructuring(OpPassManager &passes, bool remarks) {
   OrderContractionsOptions order;
   order.remarks = remarks;
@@ -44,9 +50,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createMarkStage(mark));
   };
   if (passesThrough(Stage::Propagated)) {
-    passes.addPass(createKnownIndicesPass());
-    passes.addPass(createDifferentiatePass());
-    passes.addPass(createVerifyDifferentiatedPass());
+    addDifferentiation(passes);
     passes.addPass(createSimplifyPass());
     passes.addPass(createSplitConstantsPass());
     passes.addPass(createSplitMergedDimsPass());

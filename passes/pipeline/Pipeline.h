@@ -57,6 +57,9 @@ struct PipelineOptions {
   std::function<bool()> shouldContinue = nullptr;
 };
 
+/// Appends the passes that replace derivatives, the first ones after Stage::Array.
+void addDifferentiation(mlir::OpPassManager &passes);
+
 /// Appends the passes of passes/restructure that run after Stage::Propagated, before spmdc-choose-shardings. `remarks`:
 /// they explain their decisions.
 void addRestructuring(mlir::OpPassManager &passes, bool remarks = false);

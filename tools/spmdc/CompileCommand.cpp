@@ -17,6 +17,9 @@
 namespace spmdc {
 namespace {
 
+/// The value of --emit that is no stage: the global view for JAX.
+constexpr llvm::StringLiteral kStablehlo = "stablehlo";
+
 struct CompileCommand {
   CompileFlags flags;
   std::string output, emit;
@@ -79,7 +82,7 @@ struct CompileCommand {
   }
 
   bool printStage(Compiler &compiler) {
-    std::optional<std::string> text = compiler.textOf(*parseStage(emit));
+    std::optional<std::string> text = emit == kStablehlo ? compiler.stablehlo() : compiler.textOf(*parseStage(emit));
     if (text && !output.empty()) {
       try {
         spmd::writeFileAtomically(output, *text);
@@ -144,6 +147,7 @@ void addCompileCommand(CLI::App &app, int &status) {
       ->check(CLI::Range(size_t(1), size_t(1000000)))
       ->needs(automatic);
   std::vector<std::string> names(kStageNames.begin(), kStageNames.end());
+  names.insert(names.begin() + 2, kStablehlo.str()); // The array stage, for JAX.
   command
       ->add_option("--emit", state->emit,
                    "Print one stage as text instead (with -o, write it): " + CLI::detail::join(names, ", "))

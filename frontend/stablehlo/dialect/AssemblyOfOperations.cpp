@@ -32,13 +32,24 @@ static ParseResult parseDimPairs(OpAsmParser &parser, DenseI64ArrayAttr &lhs, De
   return failure(parseDims(lhs) || parser.parseKeyword("x") || parseDims(rhs));
 }
 
-/// The precision and the algorithm of a product have no effect: products of f32 are exact to f32 here.
-static ParseResult skipPrecision(OpAsmParser &parser, StringRef word) {
-  if (word == "precision")
-    return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-      StringRef value;
-      return parser.parseKeyword(&value);
-    });
+/// `[HIGHEST, HIGHEST]`. The importer does not read it: products of f32 are exact to f32 here.
+static ParseResult parsePrecision(OpAsmParser &parser, OperationState &result) {
+  SmallVector<Attribute> words;
+  auto parseWord = [&]() -> ParseResult {
+    StringRef word;
+    if (parser.parseKeyword(&word))
+      return failure();
+    words.push_back(PrecisionAttr::get(parser.getContext(), word));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseWord))
+    return failure();
+  result.addAttribute("precision_config", parser.getBuilder().getArrayAttr(words));
+  return success();
+}
+
+/// The algorithm of a product has no effect.
+static ParseResult skipAlgorithm(OpAsmParser &parser) {
   return parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&]() -> ParseResult {
     StringRef name, value;
     int64_t number = 0;
@@ -69,7 +80,7 @@ ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &result) {
       if (parseDimPairs(parser, isBatch ? lhsBatch : lhsContract, isBatch ? rhsBatch : rhsContract))
         return failure();
     } else if (word == "precision" || word == "algorithm") {
-      if (skipPrecision(parser, word))
+      if (word == "precision" ? parsePrecision(parser, result) : skipAlgorithm(parser))
         return failure();
     } else {
       return parser.emitError(loc, "unknown entry '") << word << "' of dot_general";
@@ -89,8 +100,6 @@ ParseResult DotGeneralOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void DotGeneralOp::print(OpAsmPrinter &printer) {
   auto pair = [&](StringRef name, ArrayRef<int64_t> lhs, ArrayRef<int64_t> rhs) {
-    if (lhs.empty() && rhs.empty())
-      return;
     printer << ", " << name << " = [";
     llvm::interleaveComma(lhs, printer);
     printer << "] x [";
@@ -98,10 +107,18 @@ void DotGeneralOp::print(OpAsmPrinter &printer) {
     printer << "]";
   };
   printer << " " << getLhs() << ", " << getRhs();
-  pair("batching_dims", getLhsBatchingDimensions(), getRhsBatchingDimensions());
+  if (!getLhsBatchingDimensions().empty())
+    pair("batching_dims", getLhsBatchingDimensions(), getRhsBatchingDimensions());
   pair("contracting_dims", getLhsContractingDimensions(), getRhsContractingDimensions());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {"lhs_batching_dimensions", "rhs_batching_dimensions",
-                                                      "lhs_contracting_dimensions", "rhs_contracting_dimensions"});
+  if (std::optional<ArrayAttr> precision = getPrecisionConfig()) {
+    printer << ", precision = [";
+    llvm::interleaveComma(precision->getAsRange<PrecisionAttr>(), printer,
+                          [&](PrecisionAttr word) { printer << word.getValue(); });
+    printer << "]";
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs(),
+                                {"lhs_batching_dimensions", "rhs_batching_dimensions", "lhs_contracting_dimensions",
+                                 "rhs_contracting_dimensions", "precision_config"});
   printer << " : ";
   printer.printFunctionalType(*this);
 }

@@ -82,6 +82,12 @@ class Stablehlo_UnaryOp<string mnemonic> : Stablehlo_OneResultOp<mnemonic> {
   let assemblyFormat = "$operand attr-dict `:` custom<SameTypes>(type($operand), type($result))";
 }
 
+/// Both types are written, also where they are the same.
+class Stablehlo_RetypingOp<string mnemonic> : Stablehlo_OneResultOp<mnemonic> {
+  let arguments = (ins AnyRankedTensor:$operand);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+}
+
 class Stablehlo_BinaryOp<string mnemonic> : Stablehlo_OneResultOp<mnemonic> {
   let arguments = (ins AnyRankedTensor:$lhs, AnyRankedTensor:$rhs);
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<SameTypes>(type($lhs), type($rhs), type($result))";
@@ -115,8 +121,8 @@ def Stablehlo_SineOp : Stablehlo_UnaryOp<"sine">;
 def Stablehlo_SqrtOp : Stablehlo_UnaryOp<"sqrt">;
 def Stablehlo_TanOp : Stablehlo_UnaryOp<"tan">;
 def Stablehlo_TanhOp : Stablehlo_UnaryOp<"tanh">;
-def Stablehlo_BitcastConvertOp : Stablehlo_UnaryOp<"bitcast_convert">;
-def Stablehlo_ReshapeOp : Stablehlo_UnaryOp<"reshape">;
+def Stablehlo_BitcastConvertOp : Stablehlo_RetypingOp<"bitcast_convert">;
+def Stablehlo_ReshapeOp : Stablehlo_RetypingOp<"reshape">;
 
 def Stablehlo_AddOp : Stablehlo_BinaryOp<"add">;
 def Stablehlo_AndOp : Stablehlo_BinaryOp<"and">;
@@ -251,7 +257,8 @@ def Stablehlo_DotGeneralOp : Stablehlo_OneResultOp<"dot_general"> {
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$lhs_batching_dimensions,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_batching_dimensions,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$lhs_contracting_dimensions,
-                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_contracting_dimensions);
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$rhs_contracting_dimensions,
+                       OptionalAttr<ArrayAttr>:$precision_config);
   let hasCustomAssemblyFormat = 1;
 }
 
