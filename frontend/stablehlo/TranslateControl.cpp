@@ -220,7 +220,16 @@ Results caseOp(Translation &t, CaseOp op) {
 
 Results call(Translation &t, func::CallOp op) { return t.call(op, op.getCallee(), t.get(op.getOperands())); }
 
-Results composite(Translation &t, CompositeOp op) { return t.call(op, op.getDecomposition(), t.get(op.getInputs())); }
+/// A block cipher of an exported program of the language is one again; any other composite is its decomposition.
+Results composite(Translation &t, CompositeOp op) {
+  SmallVector<Value> inputs = t.get(op.getInputs());
+  bool isOfWords = inputs.size() == 4 && llvm::all_equal(ValueRange(inputs).getTypes()) &&
+                   typeOf(inputs.front()).getElementType().isUnsignedInteger(32);
+  if (op.getName() != kThreefry || !isOfWords || op.getNumResults() != 2)
+    return t.call(op, op.getDecomposition(), inputs);
+  return SmallVector<Value>{t.create<Threefry2x32Op>(inputs[0], inputs[1], inputs[2], inputs[3], 0),
+                            t.create<Threefry2x32Op>(inputs[0], inputs[1], inputs[2], inputs[3], 1)};
+}
 
 Results barrier(Translation &t, OptimizationBarrierOp op) {
   return llvm::map_to_vector(t.get(op.getOperands()), [&](Value value) -> Value {

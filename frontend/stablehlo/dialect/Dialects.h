@@ -30,3 +30,11 @@
 #include "frontend/stablehlo/dialect/SdyOps.h.inc"
 #define GET_OP_CLASSES
 #include "frontend/stablehlo/dialect/StablehloOps.h.inc"
+
+namespace spmdc::stablehlo {
+
+/// The composite that an exported program has for array.threefry2x32: of two words of a key and two of a counter it
+/// gives both words of the block.
+inline constexpr llvm::StringLiteral kThreefry = "spmdc.threefry2x32";
+
+} // namespace spmdc::stablehlo

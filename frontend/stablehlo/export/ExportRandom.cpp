@@ -1,7 +1,7 @@
 //===- ExportRandom.cpp - the Threefry-2x32 block cipher ------------------===//
 //
-// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); 20 rounds. The cipher of each shape is a private
-// function of the module, which gives both words: JAX's functions of random numbers call one of the same form.
+// Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011); 20 rounds. A composite gives both words: its
+// decomposition for XLA is a private function of the module for each shape, and the importer knows it by its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +49,8 @@ LogicalResult threefry(Exporter &e, spmdc::Threefry2x32Op op) {
   std::string name = "threefry2x32";
   for (int64_t size : type.getShape())
     name += "_" + std::to_string(size);
-  SmallVector<Value> words =
-      e.call(name, e.get(op.getOperands()), {type, type}, [&](ValueRange arguments) { return cipher(e, arguments); });
+  SmallVector<Value> words = e.composite(kThreefry, name, e.get(op.getOperands()), {type, type},
+                                         [&](ValueRange arguments) { return cipher(e, arguments); });
   for (Operation *user : op.getC1().getUsers())
     if (auto word = llvm::dyn_cast<spmdc::Threefry2x32Op>(user);
         word && word->getBlock() == op->getBlock() && llvm::equal(word.getOperands(), op.getOperands()))

@@ -81,11 +81,11 @@ Value Exporter::combine(ReductionKind kind, Value x, Value y) {
   llvm_unreachable("all kinds are handled");
 }
 
-void Exporter::fill(Region &region, TypeRange scalars,
+void Exporter::fill(Region &region, TypeRange arguments,
                     llvm::function_ref<SmallVector<Value>(Block::BlockArgListType)> body) {
   OpBuilder::InsertionGuard guard(b);
   Block &block = region.emplaceBlock();
-  for (Type type : scalars)
+  for (Type type : arguments)
     block.addArgument(type, loc);
   b.setInsertionPointToStart(&block);
   create<ReturnOp>(body(block.getArguments()));
@@ -119,21 +119,21 @@ LogicalResult Exporter::write(Operation *op) {
   return (*rule)(*this, op);
 }
 
-SmallVector<Value> Exporter::call(StringRef name, ValueRange arguments, TypeRange results,
-                                  llvm::function_ref<SmallVector<Value>(ValueRange)> fill) {
-  auto function = symbols.lookup<func::FuncOp>(name);
-  if (!function) {
+SmallVector<Value> Exporter::composite(StringRef name, StringRef function, ValueRange arguments, TypeRange results,
+                                       llvm::function_ref<SmallVector<Value>(ValueRange)> fill) {
+  if (!symbols.lookup(function)) {
     OpBuilder::InsertionGuard guard(b);
     Location around = loc;
     loc = b.getUnknownLoc();
-    function = func::FuncOp::create(loc, name, b.getFunctionType(arguments.getTypes(), results));
-    function.setPrivate();
-    symbols.insert(function, target.getBody()->end());
-    b.setInsertionPointToStart(function.addEntryBlock());
-    create<func::ReturnOp>(fill(ValueRange(function.getArguments())));
+    auto made = func::FuncOp::create(loc, function, b.getFunctionType(arguments.getTypes(), results));
+    made.setPrivate();
+    symbols.insert(made, target.getBody()->end());
+    b.setInsertionPointToStart(made.addEntryBlock());
+    create<func::ReturnOp>(fill(ValueRange(made.getArguments())));
     loc = around;
   }
-  return llvm::to_vector_of<Value>(create<func::CallOp>(function, arguments).getResults());
+  auto made = create<CompositeOp>(results, arguments, name, DictionaryAttr(), function, IntegerAttr());
+  return llvm::to_vector_of<Value>(made.getResults());
 }
 
 sdy::TensorShardingAttr Exporter::shardingOf(ArrayType type) {

@@ -62,9 +62,8 @@ public:
   mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse);
   /// Combines two tensors of one type.
   mlir::Value combine(ReductionKind kind, mlir::Value x, mlir::Value y);
-  /// Fills a region of scalars (x0, y0, x1, y1, ... or x0, x1, ..., y0, y1, ...: the caller knows) that returns what
-  /// `body` returns for its arguments.
-  void fill(mlir::Region &region, mlir::TypeRange scalars,
+  /// Fills a region with a block of these arguments that returns the values of `body`.
+  void fill(mlir::Region &region, mlir::TypeRange arguments,
             llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Block::BlockArgListType)> body);
   /// Fills a region that combines two scalars.
   void fillCombiner(mlir::Region &region, ReductionKind kind, mlir::Type element);
@@ -75,9 +74,11 @@ public:
 
   /// Writes the operations of a block but its terminator. The block's arguments have been set.
   mlir::LogicalResult write(mlir::Block &block);
-  /// A private function of the module, which `fill` writes at the first call with this name. Calls it.
-  llvm::SmallVector<mlir::Value> call(llvm::StringRef name, mlir::ValueRange arguments, mlir::TypeRange results,
-                                      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> fill);
+  /// A composite operation of this name. `fill` writes its decomposition, a private function of the module with the
+  /// name `function`, at the first call.
+  llvm::SmallVector<mlir::Value> composite(llvm::StringRef name, llvm::StringRef function, mlir::ValueRange arguments,
+                                           mlir::TypeRange results,
+                                           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> fill);
   /// Shardy's form of a type's sharding; an open one if the type has none.
   sdy::TensorShardingAttr shardingOf(ArrayType type);
 
