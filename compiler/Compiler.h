@@ -25,6 +25,9 @@ namespace spmdc {
 
 class CompileCache;
 
+/// The name of the text that `Compiler::stablehlo` returns, beside the names of stages.
+inline constexpr llvm::StringLiteral kStablehlo = "stablehlo";
+
 struct CompileOptions {
   FrontendOptions frontend;
   PipelineOptions pipeline;

@@ -59,6 +59,13 @@ public:
   }
 
   std::string getText(const std::string &stage) const override {
+    if (stage == spmdc::kStablehlo) {
+      std::lock_guard lock(mutex);
+      std::optional<std::string> text = compiler.stablehlo();
+      if (!text)
+        fail();
+      return places.inText(*text);
+    }
     std::optional<spmdc::Stage> known = spmdc::parseStage(stage);
     if (!known)
       throw Error("there is no stage '" + stage + "'; there are " + stageList(), Error::Kind::Usage);
@@ -110,8 +117,9 @@ private:
 
   static std::string stageList() {
     std::string list;
-    for (const auto &name : spmdc::kStageNames)
-      list += (list.empty() ? "" : ", ") + name.str();
+    for (llvm::StringRef name : spmdc::kStageNames)
+      list += name.str() + ", ";
+    list += spmdc::kStablehlo;
     return list;
   }
 

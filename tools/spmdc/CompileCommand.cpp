@@ -17,9 +17,6 @@
 namespace spmdc {
 namespace {
 
-/// The value of --emit that is no stage: the global view for JAX.
-constexpr llvm::StringLiteral kStablehlo = "stablehlo";
-
 struct CompileCommand {
   CompileFlags flags;
   std::string output, emit;
@@ -150,7 +147,8 @@ void addCompileCommand(CLI::App &app, int &status) {
   names.insert(names.begin() + 2, kStablehlo.str()); // The array stage, for JAX.
   command
       ->add_option("--emit", state->emit,
-                   "Print one stage as text instead (with -o, write it): " + CLI::detail::join(names, ", "))
+                   "Print one stage as text instead (with -o, write it): " + CLI::detail::join(names, ", ") +
+                       "; stablehlo is the array stage, for JAX")
       ->type_name("STAGE")
       ->check(CLI::IsMember(names))
       ->excludes(automatic);

@@ -53,6 +53,7 @@ TEST_F(LoweredPrograms, every_stage_has_its_text) {
   Lowered lowered = jit(kLayer).lower();
   EXPECT_THAT(lowered.as_text("ast"), HasSubstr("relu"));
   EXPECT_THAT(lowered.as_text("array"), HasSubstr("array.dot_general"));
+  EXPECT_THAT(lowered.as_text("stablehlo"), HasSubstr("stablehlo.dot_general"));
   EXPECT_THAT(lowered.as_text("propagated"), HasSubstr("64@a"));
   EXPECT_THAT(lowered.as_text("partitioned"), HasSubstr("spmd.all_reduce"));
   EXPECT_THAT(lowered.as_text("kernels"), HasSubstr("plan.kernel"));
@@ -66,7 +67,7 @@ TEST_F(LoweredPrograms, every_stage_has_its_text) {
 TEST_F(LoweredPrograms, stages_that_there_are_none_of) {
   Function layer = jit(kLayer);
   EXPECT_EQ(messageOf([&] { layer.as_text("hlo"); }), "there is no stage 'hlo'; there are ast, array, propagated, "
-                                                      "partitioned, kernels, plan, llvm, ptx, asm");
+                                                      "partitioned, kernels, plan, llvm, ptx, asm, stablehlo");
   EXPECT_EQ(messageOf([&] { layer.as_text("ptx"); }),
             "code for the target 'cpu' has no stage 'ptx'; jit with the target \"cuda:sm_90\" has it");
   EXPECT_EQ(messageOf([&] { jit(kLayer, {.target = "cuda:sm_90"}).as_text("asm"); }),

@@ -60,8 +60,8 @@ public:
   explicit Lowered(std::shared_ptr<FunctionImpl> impl) : impl(std::move(impl)) {}
 
   /// Returns the text of one stage, as `spmdc compile --emit=STAGE` prints it: ast, array, propagated, partitioned,
-  /// kernels, plan, llvm, ptx (for CUDA targets) or asm (for CPU targets). A loaded artifact has `plan`. Any other
-  /// stage is an error that lists the available ones.
+  /// kernels, plan, llvm, ptx (for CUDA targets) or asm (for CPU targets); or the program for JAX (`stablehlo`). A
+  /// loaded artifact has `plan`. Any other stage is an error that lists the available ones.
   std::string as_text(const std::string &stage) const;
 
   /// JAX's `cost_analysis()`; for a loaded artifact, wire_bytes() alone.
