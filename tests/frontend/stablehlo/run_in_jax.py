@@ -30,15 +30,13 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 import jax  # noqa: E402
 import ml_dtypes  # noqa: E402
 import numpy as np  # noqa: E402
-from jax._src import compiler, xla_bridge  # noqa: E402
-from jax._src.interpreters import mlir  # noqa: E402
-from jax._src.lib import xla_client  # noqa: E402
-from jax._src.lib.mlir import ir  # noqa: E402
-from jax._src.sharding_impls import GSPMDSharding  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "examples/jax"))
+from load import load_text  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64,
           "i32": np.int32, "i8": np.int8, "i1": np.bool_, "ui32": np.uint32, "ui8": np.uint8, "u32": np.uint32,
           "u8": np.uint8, "bool": np.bool_}
@@ -169,36 +167,10 @@ def with_even_signature(text):
     return "\n".join(lines)
 
 
-def run(text, arguments, shapes):
-    """The results of the program in JAX, whose results have these shapes."""
-    count = int(np.prod(list(axes_of(text).values()), dtype=int))
-    backend = xla_bridge.get_backend("cpu")
-    devices = tuple(backend.devices()[:count])
-    options = compiler.get_compile_options(num_replicas=1, num_partitions=count,
-                                           device_assignment=np.arange(count).reshape(1, count))
-    # Arguments and results without a sharding are replicated, so that JAX's arrays can hold them whatever their sizes.
-    options.executable_build_options.allow_spmd_sharding_propagation_to_parameters = [False]
-    options.executable_build_options.allow_spmd_sharding_propagation_to_output = [False]
-    with mlir.make_ir_context():
-        module = ir.Module.parse(text)
-        module.operation.verify()
-        program = backend.compile_and_load(module, xla_client.DeviceList(devices), options)
-
-    def shardings(of, values):
-        return [GSPMDSharding(devices, s) if s else GSPMDSharding.get_replicated(devices) for s in of or [None] * len(values)]
-
-    placed = [jax.device_put(x, s) for x, s in zip(arguments, shardings(program.get_parameter_shardings(), arguments))]
-    parts = program.execute_sharded(placed).disassemble_into_single_device_arrays()
-    if len(parts) != len(shapes):
-        raise RuntimeError(f"has {len(parts)} results")
-    return [np.asarray(jax.make_array_from_single_device_arrays(shape, sharding, arrays))
-            for shape, sharding, arrays in zip(shapes, shardings(program.get_output_shardings(), shapes), parts)]
-
-
 def difference(expected, actual, relative, absolute):
     """Where two results differ; empty if they are equal. A relative tolerance is in units of the type."""
-    if expected.dtype != actual.dtype:
-        return f"is {actual.dtype}, expected {expected.dtype}"
+    if (expected.dtype, expected.shape) != (actual.dtype, actual.shape):
+        return f"is {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
     if expected.dtype.kind in "biu":
         return "" if np.array_equal(expected, actual) else f"differs: {expected.ravel()[:8]} and {actual.ravel()[:8]}"
     want, have = expected.astype(np.float64), actual.astype(np.float64)
@@ -215,7 +187,9 @@ def difference(expected, actual, relative, absolute):
 def check(args, test):
     """How the program in JAX differs; empty if it does not. The second value: whether its mesh had more than one device."""
     text = with_even_signature(emit(args, test.file))
-    actual = run(text, test.arguments, [e.shape for e in test.expected])
+    actual = [np.asarray(result) for result in load_text(text)(*test.arguments)]
+    if len(actual) != len(test.expected):
+        return f"has {len(actual)} results", axes_of(text)
     for number, (want, have, tolerance) in enumerate(zip(test.expected, actual, test.tolerances)):
         if problem := difference(want, have, *tolerance):
             return f"result {number} {problem}", axes_of(text)
