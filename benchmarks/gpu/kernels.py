@@ -18,7 +18,8 @@ SMALL = {"V": 4096, "N": 96, "ROWS_1K": 16, "ROWS_4K": 16, "COLUMNS_4K": 256, "R
          "UPDATED": 8, "M": 64, "F": 64, "BATCH": 1, "HEADS": 2, "TIME": 32, "HEAD": 16, "BATCH_8K": 1, "TIME_8K": 64, "EXAMPLES": 64, "IN": 32, "HIDDEN": 64,
          "B": 2, "T": 16, "D": 32, "H": 2, "K": 16, "U": 64}
 
-ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1, "u32": 4, "u8": 1, "bool": 1}
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "u64": 8, "u32": 4,
+                 "u16": 2, "u8": 1, "bool": 1}
 
 
 def constants(source):

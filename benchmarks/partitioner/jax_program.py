@@ -28,8 +28,8 @@ from jaxlib.mlir import ir  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
-DTYPES = {"bool": "bool", "i8": "int8", "i32": "int32", "i64": "int64", "u8": "uint8", "u32": "uint32", "f16": "float16",
-          "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+DTYPES = {"bool": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
+          "u32": "uint32", "u64": "uint64", "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 COMPARISONS = [lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge]
 REDUCTIONS = ["sum", "prod", "max", "min", "any", "all"]
 # The array dialect has StableHLO's names; these are JAX's for the same.

@@ -139,7 +139,9 @@ template <ComparisonDirection kept> Value triangle(Args &args) {
 
 /// The type in which integers of a type and positions below `size` are compared; it holds both.
 DType positionType(DType dtype, int64_t size) {
-  if (size - 1 > INT32_MAX || dtype == DType::I64)
+  if (spmd::byteSize(dtype) == 8)
+    return dtype;
+  if (size - 1 > INT32_MAX)
     return DType::I64;
   return dtype == DType::U32 ? DType::U32 : DType::I32;
 }

@@ -42,7 +42,7 @@ template <typename Op> Value binaryFunction(Args &args) {
 Value absolute(Args &args) {
   DTypeClass type = args.e.commonClass({args[0]}, quoted(args));
   mlir::Value x = args.e.materialize(args[0]);
-  bool isItsOwn = type.dtype == DType::Bool || type.dtype == DType::U8 || type.dtype == DType::U32;
+  bool isItsOwn = type.dtype == DType::Bool || spmd::isUnsigned(type.dtype);
   return args.result(isItsOwn ? x : args.e.apply<AbsOp>(x), type.isWeak);
 }
 

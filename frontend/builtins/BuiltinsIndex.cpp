@@ -15,12 +15,19 @@ mlir::Value splatInt(Emitter &e, mlir::Value like, int64_t value) {
   return e.splat(plainTypeOf(like), Scalar::ofInt(value));
 }
 
+/// Integers of any dtype as i64; those of u64 that do not fit are clamped.
+mlir::Value asI64(Emitter &e, mlir::Value x) {
+  if (plainTypeOf(x).getDType() == DType::U64)
+    x = e.apply<MinimumOp>(x, splatInt(e, x, INT64_MAX));
+  return e.convert(x, DType::I64);
+}
+
 /// Integers of any dtype as i32; values that do not fit are clamped to the range of i32.
 mlir::Value asI32(Emitter &e, mlir::Value x) {
   DType dtype = plainTypeOf(x).getDType();
   if (dtype == DType::I64)
     x = e.create<ClampOp>(plainTypeOf(x), splatInt(e, x, INT32_MIN), x, splatInt(e, x, INT32_MAX));
-  else if (dtype == DType::U32)
+  else if (dtype == DType::U32 || dtype == DType::U64)
     x = e.apply<MinimumOp>(x, splatInt(e, x, INT32_MAX));
   return e.convert(x, DType::I32);
 }
@@ -37,20 +44,9 @@ const Value &integers(const Args &args, size_t i) {
 Scalar fillOf(DType dtype) {
   if (spmd::isFloat(dtype))
     return Scalar::ofFloat(std::numeric_limits<double>::quiet_NaN());
-  switch (dtype) {
-  case DType::I64:
-    return Scalar::ofInt(std::numeric_limits<int64_t>::min());
-  case DType::I32:
-    return Scalar::ofInt(std::numeric_limits<int32_t>::min());
-  case DType::I8:
-    return Scalar::ofInt(std::numeric_limits<int8_t>::min());
-  case DType::U32:
-    return Scalar::ofInt(std::numeric_limits<uint32_t>::max());
-  case DType::U8:
-    return Scalar::ofInt(std::numeric_limits<uint8_t>::max());
-  default:
-    return Scalar::ofBool(true);
-  }
+  if (spmd::isUnsigned(dtype)) // The largest number, whose bits are all set.
+    return Scalar::ofInt(-1);
+  return spmd::isInteger(dtype) ? Scalar::ofInt(integerRange(dtype).low) : Scalar::ofBool(true);
 }
 
 /// `taken` where the index is in range, else the fill value; the dimensions of the indices begin at `dim`.
@@ -243,7 +239,7 @@ mlir::Value asIndexDType(const Args &args, mlir::Value positions, int64_t size, 
 mlir::Value indicesOf(Emitter &e, const Value &value, int64_t size) {
   DType dtype = positionDType(size);
   mlir::Value x = value.isConstant() ? e.materialize(value, dtype) : value.array;
-  x = dtype == DType::I32 ? asI32(e, x) : e.convert(x, dtype);
+  x = dtype == DType::I32 ? asI32(e, x) : asI64(e, x);
   mlir::Value isNegative = e.compare(ComparisonDirection::lt, x, splatInt(e, x, 0));
   return e.select(isNegative, e.apply<AddOp>(x, splatInt(e, x, size)), x);
 }

@@ -86,10 +86,10 @@ mlir::Value randomBits(Emitter &e, Words key, Shape shape) {
   return e.apply<XorOp>(words.first, words.second);
 }
 
-/// 64 random bits for each element, in an i64.
+/// 64 random bits for each element, in a u64.
 mlir::Value randomBits64(Emitter &e, Words key, Shape shape) {
   Words words = blocksOf(e, key, shape);
-  mlir::Value high = e.convert(words.first, DType::I64), low = e.convert(words.second, DType::I64);
+  mlir::Value high = e.convert(words.first, DType::U64), low = e.convert(words.second, DType::U64);
   return e.apply<OrOp>(e.apply<ShiftLeftOp>(high, splatBits(e, high, 32)), low);
 }
 
@@ -122,9 +122,9 @@ Words integerWords(const Args &args, size_t i) {
   if (!value.isArray() || value.rank() != 0 || !spmd::isInteger(value.dtype()))
     args.fail(i, "an integer");
   mlir::Value low = e.convert(value.array, DType::U32);
-  if (value.dtype() != DType::I64)
+  if (spmd::byteSize(value.dtype()) < 8)
     return {scalar(e, DType::U32, 0), low};
-  mlir::Value high = e.apply<ShiftRightLogicalOp>(value.array, scalar(e, DType::I64, 32));
+  mlir::Value high = e.apply<ShiftRightLogicalOp>(value.array, scalar(e, value.dtype(), 32));
   return {e.convert(high, DType::U32), low};
 }
 
@@ -244,10 +244,11 @@ mlir::Value boundOf(const Args &args, size_t i, ArrayType type, double otherwise
 }
 
 Value bits(Args &args) {
-  ArrayType type = randomType(
-      args, 1, DType::U32, [](DType dtype) { return dtype == DType::U32 || dtype == DType::U8; },
-      "a type of u32 or u8");
-  mlir::Value value = args.e.convert(randomBits(args.e, wordsOf(args, 0), type.getShape()), type.getDType());
+  ArrayType type = randomType(args, 1, DType::U32, spmd::isUnsigned, "a type of u64, u32, u16 or u8");
+  DType dtype = type.getDType();
+  Words key = wordsOf(args, 0);
+  mlir::Value value = dtype == DType::U64 ? randomBits64(args.e, key, type.getShape())
+                                          : args.e.convert(randomBits(args.e, key, type.getShape()), dtype);
   return created(args, value, type);
 }
 
@@ -290,33 +291,13 @@ Value bernoulli(Args &args) {
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Remainder of unsigned 64-bit integers, which are i64 in the language.
-mlir::Value remainder64(Emitter &e, mlir::Value x, mlir::Value y) {
-  mlir::Value one = splatBits(e, x, 1), zero = splatBits(e, x, 0);
-  auto isBelow = [&](mlir::Value a, mlir::Value b) { // unsigned
-    mlir::Value lowest = splatBits(e, a, uint64_t(1) << 63);
-    return e.compare(ComparisonDirection::lt, e.apply<XorOp>(a, lowest), e.apply<XorOp>(b, lowest));
-  };
-  // x / y from half of x: at most one too small.
-  mlir::Value quotient = e.apply<ShiftLeftOp>(e.apply<DivideOp>(e.apply<ShiftRightLogicalOp>(x, one), y), one);
-  mlir::Value rest = e.apply<SubtractOp>(x, e.apply<MultiplyOp>(quotient, y));
-  mlir::Value small = e.select(isBelow(rest, y), rest, e.apply<SubtractOp>(rest, y));
-  // A divisor of 2^63 and more fits into x at most once; 0 returns x.
-  mlir::Value large = e.select(isBelow(x, y), x, e.apply<SubtractOp>(x, y));
-  mlir::Value result = e.select(e.compare(ComparisonDirection::lt, y, zero), large, small);
-  return e.select(e.compare(ComparisonDirection::eq, y, zero), x, result);
-}
-
-mlir::Value unsignedRemainder(Emitter &e, mlir::Value x, mlir::Value y) {
-  return plainTypeOf(x).getDType() == DType::I64 ? remainder64(e, x, y) : e.apply<RemainderOp>(x, y);
-}
-
-/// A bound of randint in i64, broadcast.
+/// A bound of randint, broadcast, in i64 or, if it is a u64, in u64.
 mlir::Value integerBound(const Args &args, size_t i, ArrayType type) {
   const Value &bound = args.array(i);
   if (!spmd::isInteger(bound.dtype()) || (bound.isConstant() && !bound.isInt()))
     args.fail(i, "an integer or an array of integers");
-  return boundOf(args, i, type.withElementType(args.e.elementType(DType::I64)), 0);
+  DType carrier = bound.dtype() == DType::U64 ? DType::U64 : DType::I64;
+  return boundOf(args, i, type.withElementType(args.e.elementType(carrier)), 0);
 }
 
 Value randint(Args &args) {
@@ -324,32 +305,33 @@ Value randint(Args &args) {
   ArrayType type = randomType(
       args, 1, DType::I32, [](DType dtype) { return spmd::isInteger(dtype) && dtype != DType::Bool; },
       "a type of integers");
-  // Eight bits would be too few: numbers of a small type are computed as i32.
+  // Eight or sixteen bits would be too few: numbers of a small type are computed as i32.
   DType wanted = type.getDType();
   bool isSmall = spmd::byteSize(wanted) < 4;
   DType dtype = isSmall ? DType::I32 : wanted;
   ArrayType plain = type.withoutSharding().withElementType(e.elementType(dtype));
-  DType unsignedType = dtype == DType::I64 ? DType::I64 : DType::U32;
+  DType unsignedType = spmd::byteSize(dtype) == 8 ? DType::U64 : DType::U32;
   IntegerRange range = integerRange(wanted);
-  auto wide = [&](int64_t value) {
-    return e.splat(plain.withElementType(e.elementType(DType::I64)), Scalar::ofInt(value));
+  // A limit in the type of a bound; in the largest u64, which is no int64_t, all bits are set.
+  auto limitOf = [&](mlir::Value bound, int64_t value) {
+    bool areAllBits = wanted == DType::U64 && plainTypeOf(bound).getDType() == DType::U64 && value == range.high;
+    return splatBits(e, bound, areAllBits ? ~uint64_t(0) : static_cast<uint64_t>(value));
   };
-  auto clip = [&](mlir::Value x, int64_t highest) {
-    ArrayType wideType = plainTypeOf(x);
-    return e.convert(e.create<ClampOp>(wideType, wide(range.low), x, wide(highest)), dtype);
+  auto clip = [&](mlir::Value bound, int64_t highest) {
+    int64_t lowest = plainTypeOf(bound).getDType() == DType::U64 ? std::max<int64_t>(range.low, 0) : range.low;
+    mlir::Value low = limitOf(bound, lowest), high = limitOf(bound, highest);
+    return e.convert(e.create<ClampOp>(plainTypeOf(bound), low, bound, high), dtype);
   };
   // The bound after the largest number does not fit into the type.
   mlir::Value high = integerBound(args, 3, plain);
-  mlir::Value isBeyond = e.compare(ComparisonDirection::gt, high, wide(isSmall ? INT32_MAX : range.high));
+  mlir::Value isBeyond = e.compare(ComparisonDirection::gt, high, limitOf(high, isSmall ? INT32_MAX : range.high));
   mlir::Value low = clip(integerBound(args, 2, plain), range.high);
   high = clip(high, isSmall ? range.high + 1 : range.high);
   // Twice as many bits as the type has, so that the remainder has little bias.
   Words key = wordsOf(args, 0);
   auto bitsOf = [&](uint64_t number) {
     Words part = splitOff(e, key, number);
-    if (dtype == DType::I64)
-      return randomBits64(e, part, plain.getShape());
-    return e.convert(randomBits(e, part, plain.getShape()), unsignedType);
+    return unsignedType == DType::U64 ? randomBits64(e, part, plain.getShape()) : randomBits(e, part, plain.getShape());
   };
   mlir::Value upper = bitsOf(0), lower = bitsOf(1);
   mlir::Value isEmpty = e.compare(ComparisonDirection::le, high, low);
@@ -360,10 +342,10 @@ Value randint(Args &args) {
   span = e.select(grows, e.apply<AddOp>(span, one), span);
   // 2^bits mod span, as the square of its root.
   uint64_t root = uint64_t(1) << (spmd::byteSize(dtype) * 4);
-  mlir::Value multiplier = unsignedRemainder(e, splatBits(e, span, root), span);
-  multiplier = unsignedRemainder(e, e.apply<MultiplyOp>(multiplier, multiplier), span);
-  mlir::Value offset = e.apply<MultiplyOp>(unsignedRemainder(e, upper, span), multiplier);
-  offset = unsignedRemainder(e, e.apply<AddOp>(offset, unsignedRemainder(e, lower, span)), span);
+  mlir::Value multiplier = e.apply<RemainderOp>(splatBits(e, span, root), span);
+  multiplier = e.apply<RemainderOp>(e.apply<MultiplyOp>(multiplier, multiplier), span);
+  mlir::Value offset = e.apply<MultiplyOp>(e.apply<RemainderOp>(upper, span), multiplier);
+  offset = e.apply<RemainderOp>(e.apply<AddOp>(offset, e.apply<RemainderOp>(lower, span)), span);
   return created(args, e.convert(e.apply<AddOp>(low, e.convert(offset, dtype)), wanted), type);
 }
 

@@ -32,11 +32,11 @@ mlir::Value keepDims(Args &args, mlir::Value reduced, llvm::ArrayRef<int64_t> sh
   return args.e.reshape(reduced, kept);
 }
 
-/// Sums of i8 and bool are i32, of u8 u32.
+/// Sums of integers of less than 32 bits, and of bools, have 32 bits.
 DType widened(DType dtype) {
-  if (dtype == DType::I8 || dtype == DType::Bool)
-    return DType::I32;
-  return dtype == DType::U8 ? DType::U32 : dtype;
+  if (dtype != DType::Bool && (!spmd::isInteger(dtype) || spmd::byteSize(dtype) >= 4))
+    return dtype;
+  return spmd::isUnsigned(dtype) ? DType::U32 : DType::I32;
 }
 
 template <ReductionKind kind> Value sumOrProduct(Args &args) {

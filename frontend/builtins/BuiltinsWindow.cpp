@@ -174,16 +174,7 @@ template <size_t positions> Value convolution(Args &args) {
 Scalar lowest(DType dtype) {
   if (spmd::isFloat(dtype))
     return Scalar::ofFloat(-std::numeric_limits<double>::infinity());
-  switch (dtype) {
-  case DType::I64:
-    return Scalar::ofInt(INT64_MIN);
-  case DType::I32:
-    return Scalar::ofInt(INT32_MIN);
-  case DType::I8:
-    return Scalar::ofInt(INT8_MIN);
-  default:
-    return Scalar::ofInt(0);
-  }
+  return Scalar::ofInt(spmd::isInteger(dtype) ? integerRange(dtype).low : 0);
 }
 
 llvm::SmallVector<SlidingWindow> poolWindows(const Args &args) {

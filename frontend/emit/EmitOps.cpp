@@ -202,20 +202,25 @@ mlir::Value Emitter::materialize(const Value &value, spmd::DType dtype) {
 
 void Emitter::failRange(const Value &number, spmd::DType dtype) {
   IntegerRange range = integerRange(dtype);
+  bool isU64 = dtype == spmd::DType::U64;
   fail(number.range, number.describe() + " does not fit in " + std::string(spmd::dtypeName(dtype)) + ", which holds " +
-                         std::to_string(range.low) + " to " + std::to_string(range.high));
+                         std::to_string(range.low) + " to " +
+                         (isU64 ? std::to_string(UINT64_MAX) : std::to_string(range.high)));
 }
 
 mlir::Value Emitter::truncated(const Value &number, spmd::DType dtype) {
   bool isFraction = number.isConstant() && number.constant.kind == Constant::Kind::Float && spmd::isInteger(dtype);
   if (!isFraction)
     return materialize(number, dtype);
-  // Doubles at and beyond 2^63 do not fit into i64; neither does NaN.
+  // By powers of two, which are exact: the largest i64 and u64 are no doubles. NaN does not fit either.
   double whole = std::trunc(number.constant.f);
-  bool isIn64Bits = whole >= -0x1p63 && whole < 0x1p63;
-  if (!isIn64Bits || !integerRange(dtype).contains(static_cast<int64_t>(whole)))
+  bool isUnsigned = spmd::isUnsigned(dtype);
+  auto bits = static_cast<int>(8 * spmd::byteSize(dtype));
+  double low = isUnsigned ? 0 : -std::ldexp(1.0, bits - 1), end = std::ldexp(1.0, isUnsigned ? bits : bits - 1);
+  if (!(whole >= low && whole < end))
     failRange(number, dtype);
-  return splat(arrayType({}, dtype), Scalar::ofInt(static_cast<int64_t>(whole)));
+  int64_t value = isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(whole)) : static_cast<int64_t>(whole);
+  return splat(arrayType({}, dtype), Scalar::ofInt(value));
 }
 
 std::string takeApart(const Value &value) {

@@ -3,14 +3,13 @@
 #include "frontend/emit/Promotion.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace spmdc {
 
 using spmd::DType;
 
 namespace {
-
-bool isUnsignedInt(DType dtype) { return dtype == DType::U8 || dtype == DType::U32; }
 
 DType joinFloats(DType a, DType b) {
   if (a == b)
@@ -20,13 +19,16 @@ DType joinFloats(DType a, DType b) {
   return DType::F32; // Also bf16 with f16: neither holds the other.
 }
 
-DType joinIntegers(DType a, DType b) {
-  if (isUnsignedInt(a) == isUnsignedInt(b))
-    return spmd::byteSize(a) >= spmd::byteSize(b) ? a : b;
-  DType unsignedOne = isUnsignedInt(a) ? a : b, signedOne = isUnsignedInt(a) ? b : a;
+DTypeClass joinIntegers(DType a, DType b, bool isWeak) {
+  if (spmd::isUnsigned(a) == spmd::isUnsigned(b))
+    return {spmd::byteSize(a) >= spmd::byteSize(b) ? a : b, isWeak};
+  DType unsignedOne = spmd::isUnsigned(a) ? a : b, signedOne = spmd::isUnsigned(a) ? b : a;
   if (spmd::byteSize(signedOne) > spmd::byteSize(unsignedOne))
-    return signedOne;
-  return unsignedOne == DType::U8 ? DType::I32 : DType::I64;
+    return {signedOne, isWeak};
+  // No integer holds both u64 and negative numbers: the result is float*, as in JAX.
+  if (unsignedOne == DType::U64)
+    return {DType::F32, /*isWeak=*/true};
+  return {unsignedOne == DType::U32 ? DType::I64 : DType::I32, isWeak};
 }
 
 } // namespace
@@ -44,15 +46,15 @@ std::optional<DTypeClass> promote(DTypeClass a, DTypeClass b) {
     return aFloat ? a : b;
   if (a.isWeak != b.isWeak)
     return a.isWeak ? b : a;
-  return DTypeClass{aFloat ? joinFloats(a.dtype, b.dtype) : joinIntegers(a.dtype, b.dtype), a.isWeak};
+  return aFloat ? DTypeClass{joinFloats(a.dtype, b.dtype), a.isWeak} : joinIntegers(a.dtype, b.dtype, a.isWeak);
 }
 
 IntegerRange integerRange(DType dtype) {
   int width = static_cast<int>(spmd::byteSize(dtype)) * 8;
-  if (isUnsignedInt(dtype))
-    return {0, (int64_t(1) << width) - 1};
-  auto high = static_cast<int64_t>(~uint64_t(0) >> (64 - (width - 1)));
-  return {-high - 1, high};
+  int64_t widest = std::numeric_limits<int64_t>::max();
+  if (spmd::isUnsigned(dtype))
+    return {0, width == 64 ? widest : (int64_t(1) << width) - 1};
+  return {-(widest >> (64 - width)) - 1, widest >> (64 - width)};
 }
 
 DTypeClass toInexact(DTypeClass a) {

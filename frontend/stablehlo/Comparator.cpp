@@ -18,7 +18,7 @@ namespace {
 /// does not define it.
 std::optional<int> relate(Type type, Order order, Scalar x, Scalar y) {
   if (!llvm::isa<FloatType>(type))
-    return x.i < y.i ? -1 : x.i > y.i ? 1 : 0;
+    return isLessInteger(x, y, type) ? -1 : isLessInteger(y, x, type) ? 1 : 0;
   if (order == Order::partial && (std::isnan(x.f) || std::isnan(y.f)))
     return std::nullopt;
   // Negative NaN, numbers, positive NaN.

@@ -28,6 +28,13 @@ Value Translation::convert(Value array, Type elementType) {
   return create<spmdc::ConvertOp>(type.withElementType(elementType), array);
 }
 
+Value Translation::toI64(Value array) {
+  ArrayType type = plainTypeOf(array);
+  if (type.getElementType().isUnsignedInteger(64))
+    array = create<spmdc::MinimumOp>(array, create<spmdc::ConstantOp>(type, Scalar::ofInt(INT64_MAX)));
+  return convert(array, b.getI64Type());
+}
+
 Value Translation::reshape(Value array, ArrayRef<int64_t> shape) {
   ArrayType type = plainTypeOf(array);
   return type.getShape() == shape ? array : create<spmdc::ReshapeOp>(type.withShape(shape), array).getResult();

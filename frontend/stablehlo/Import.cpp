@@ -27,12 +27,6 @@ namespace {
 
 //===- Types --------------------------------------------------------------===//
 
-bool isSupported(Type element) {
-  return element.isF64() || element.isF32() || element.isBF16() || element.isF16() || element.isSignlessInteger(64) ||
-         element.isSignlessInteger(32) || element.isSignlessInteger(8) || element.isSignlessInteger(1) ||
-         element.isUnsignedInteger(32) || element.isUnsignedInteger(8);
-}
-
 /// Refuses a type that no array has.
 LogicalResult checkType(Operation *op, Type type) {
   auto tensor = llvm::dyn_cast<RankedTensorType>(type);
@@ -40,12 +34,9 @@ LogicalResult checkType(Operation *op, Type type) {
     return refuse(op, "has a value of type ") << type << "; only arrays are supported";
   if (!tensor.hasStaticShape())
     return refuse(op, "has the dynamic shape ") << type << "; export with concrete shapes";
-  bool isInside = !isa<func::FuncOp>(op) && Translation::isWide(tensor.getElementType());
-  if (!isSupported(tensor.getElementType()) && !isInside)
+  if (!findDType(tensor.getElementType()))
     return refuse(op, "has elements of type ")
-           << tensor.getElementType()
-           << ", which is not supported; use f64, f32, bf16, f16, i64, i32, i8, u32, "
-              "u8 or bool";
+           << tensor.getElementType() << ", which is not supported; use one of " << spmd::listDTypes(/*withKey=*/false);
   if (!Translation::typeOf(type).hasAllowedSize())
     return refuse(op, "has an array that is too large: ") << type;
   return success();

@@ -73,14 +73,8 @@ One indicesOf(Translation &t, Operation *op, Value source, int64_t count) {
   auto type = llvm::dyn_cast<IntegerType>(spmdc::typeOf(indices).getElementType());
   if (!type || type.isInteger(1))
     return refuse(op, "has indices that are not integers");
-  bool isWide = Translation::isWide(llvm::cast<RankedTensorType>(source.getType()).getElementType());
-  bool isNarrow = count <= kMaxNarrowSize && (type.isSignlessInteger(32) || type.getWidth() == 8);
-  indices = t.convert(indices, isNarrow ? t.b.getI32Type() : t.b.getI64Type());
-  if (!isWide)
-    return indices;
-  // As a signed number, the upper half of u64 is negative: it stays outside at the other end.
-  Value isLarge = t.compare(indices, spmdc::ComparisonDirection::lt, t.splatLike(indices, 0));
-  return t.select(isLarge, t.splatLike(indices, static_cast<double>(int64_t(1) << 62)), indices);
+  bool isNarrow = count <= kMaxNarrowSize && (type.isSignlessInteger(32) || type.getWidth() < 32);
+  return isNarrow ? t.convert(indices, t.b.getI32Type()) : t.toI64(indices);
 }
 
 Value entryOf(Translation &t, const Windows &windows, Value indices, int64_t place) {

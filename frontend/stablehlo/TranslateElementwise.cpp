@@ -26,25 +26,58 @@ One convert(Translation &t, ConvertOp op) {
   return t.convert(t.get(op.getOperand()), Translation::typeOf(op.getType()).getElementType());
 }
 
+/// The same bits in a type of the same width.
+Value bitcastTo(Translation &t, Value x, Type to) {
+  ArrayType from = plainTypeOf(x);
+  return from.getElementType() == to ? x : t.create<spmdc::BitcastConvertOp>(from.withElementType(to), x).getResult();
+}
+
+/// Between types of different widths, the array of the narrower one has an additional last dimension: the parts of a
+/// wide element, the one of the lowest bits first.
 One bitcast(Translation &t, BitcastConvertOp op) {
-  ArrayType from = spmdc::typeOf(t.get(op.getOperand()));
-  Type to = Translation::typeOf(op.getType()).getElementType();
-  if (from.getElementType().getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
-    return refuse(op, "changes the width of elements, which is not supported; use types of the same width");
-  return t.create<spmdc::BitcastConvertOp>(from.withElementType(to).withoutSharding(), t.get(op.getOperand()))
-      .getResult();
+  Value x = t.get(op.getOperand());
+  Type from = elementOf(x), to = Translation::typeOf(op.getType()).getElementType();
+  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
+  if (fromBits == toBits)
+    return bitcastTo(t, x, to);
+  if (fromBits == 1 || toBits == 1)
+    return refuse(op, "changes the width of bools, which is not supported; compare with zero instead");
+  unsigned wideBits = std::max(fromBits, toBits), narrowBits = std::min(fromBits, toBits);
+  int64_t parts = wideBits / narrowBits;
+  // By the types of the text: in scalar code, which has no such dimension, the array has another shape.
+  Value narrowSide = fromBits < toBits ? Value(op.getOperand()) : Value(op.getResult());
+  ArrayRef<int64_t> withParts = Translation::typeOf(narrowSide.getType()).getShape();
+  if (withParts.empty() || withParts.back() != parts)
+    return refuse(op, "needs a last dimension of " + Twine(parts) + " elements, the parts of a wider one");
+  Type wide = t.b.getIntegerType(wideBits, /*isSigned=*/false), narrow = t.b.getIntegerType(narrowBits, false);
+  // How far each part is from the lowest bit.
+  auto placesOf = [&](ArrayRef<int64_t> shape) {
+    auto type = ArrayType::get(shape, wide);
+    Value part = t.create<spmdc::IotaOp>(type, shape.size() - 1);
+    return t.create<spmdc::MultiplyOp>(part, t.splat(type, narrowBits)).getResult();
+  };
+  SmallVector<int64_t> shape(shapeOf(x));
+  if (fromBits > toBits) {
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
+    shape.push_back(parts);
+    Value repeated = t.broadcast(bitcastTo(t, x, wide), shape, dims);
+    Value shifted = t.create<spmdc::ShiftRightLogicalOp>(repeated, placesOf(shape));
+    return bitcastTo(t, t.convert(shifted, narrow), to);
+  }
+  Value shifted = t.create<spmdc::ShiftLeftOp>(t.convert(bitcastTo(t, x, narrow), wide), placesOf(shape));
+  auto last = static_cast<int64_t>(shape.size()) - 1;
+  return bitcastTo(t, t.create<spmdc::ReduceOp>(shifted, ReductionKind::or_, last).getResult(), to);
 }
 
 /// StableHLO repeats the highest bit of unsigned numbers, too; the array operation shifts zeros into those.
 One shiftRightArithmetic(Translation &t, ShiftRightArithmeticOp op) {
   Value x = t.get(op.getLhs()), y = t.get(op.getRhs());
-  ArrayType type = plainTypeOf(x);
-  if (!type.getElementType().isUnsignedInteger())
+  Type type = elementOf(x);
+  if (!isUnsigned(type))
     return t.create<spmdc::ShiftRightArithmeticOp>(x, y).getResult();
-  ArrayType signedType = type.withElementType(t.b.getIntegerType(type.getElementType().getIntOrFloatBitWidth()));
-  auto toSigned = [&](Value value) { return t.create<spmdc::BitcastConvertOp>(signedType, value).getResult(); };
-  Value shifted = t.create<spmdc::ShiftRightArithmeticOp>(toSigned(x), toSigned(y));
-  return t.create<spmdc::BitcastConvertOp>(type, shifted).getResult();
+  Type signedType = t.b.getIntegerType(type.getIntOrFloatBitWidth());
+  Value shifted = t.create<spmdc::ShiftRightArithmeticOp>(bitcastTo(t, x, signedType), bitcastTo(t, y, signedType));
+  return bitcastTo(t, shifted, type);
 }
 
 One reshape(Translation &t, ReshapeOp op) {
@@ -89,12 +122,6 @@ One compare(Translation &t, CompareOp op) {
   if (isTotal && llvm::isa<FloatType>(elementOf(x))) {
     x = toTotalOrder(t, x);
     y = toTotalOrder(t, y);
-  }
-  if (Translation::isWide(llvm::cast<RankedTensorType>(op.getLhs().getType()).getElementType())) {
-    // With its highest bit turned, an unsigned number orders as a signed one.
-    Value sign = t.create<spmdc::ShiftLeftOp>(t.splatLike(x, 1), t.splatLike(x, 63));
-    x = t.create<spmdc::XorOp>(x, sign);
-    y = t.create<spmdc::XorOp>(y, sign);
   }
   return t.compare(x, *direction, y);
 }

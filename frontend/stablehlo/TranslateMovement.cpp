@@ -14,8 +14,6 @@ One constant(Translation &t, ConstantOp op) {
   auto value = llvm::dyn_cast<DenseElementsAttr>(op.getValue());
   if (!value)
     return refuse(op, "has no dense value in the text; export with the constants written out");
-  if (Translation::isWide(value.getElementType()))
-    value = value.bitcast(t.b.getI64Type());
   return t.create<spmdc::ConstantOp>(value).getResult();
 }
 
@@ -91,7 +89,7 @@ SmallVector<Value> startsOf(Translation &t, ValueRange starts) {
   return llvm::map_to_vector(t.get(starts), [&](Value start) {
     Type type = spmdc::typeOf(start).getElementType();
     bool isIndex = type.isSignlessInteger(32) || type.isSignlessInteger(64);
-    return isIndex ? start : t.convert(start, t.b.getI64Type());
+    return isIndex ? start : t.toI64(start);
   });
 }
 

@@ -78,7 +78,8 @@ bool comesFirst(Type type, bool isMax, Scalar x, int64_t xPosition, Scalar y, in
   bool xNaN = isFloat && std::isnan(x.f), yNaN = isFloat && std::isnan(y.f);
   if (xNaN != yNaN)
     return xNaN;
-  bool isLess = isFloat ? x.f < y.f : x.i < y.i, isGreater = isFloat ? x.f > y.f : x.i > y.i;
+  bool isLess = isFloat ? x.f < y.f : isLessInteger(x, y, type);
+  bool isGreater = isFloat ? x.f > y.f : isLessInteger(y, x, type);
   if (!xNaN && (isLess || isGreater))
     return isMax ? isGreater : isLess;
   return xPosition <= yPosition;

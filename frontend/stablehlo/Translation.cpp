@@ -4,7 +4,6 @@
 
 #include "ir/spmd/Location.h"
 
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -17,11 +16,8 @@ SmallVector<Value> Translation::get(ValueRange range) const {
 
 ArrayType Translation::typeOf(Type tensor) {
   auto ranked = llvm::cast<RankedTensorType>(tensor);
-  Type element = ranked.getElementType();
-  return ArrayType::get(ranked.getShape(), isWide(element) ? IntegerType::get(element.getContext(), 64) : element);
+  return ArrayType::get(ranked.getShape(), ranked.getElementType());
 }
-
-bool Translation::isWide(Type element) { return element.isUnsignedInteger(64); }
 
 //===- Operations ---------------------------------------------------------===//
 
@@ -32,20 +28,7 @@ Results Translation::translate(Block &block) {
   return get(block.getTerminator()->getOperands());
 }
 
-/// Whether an operation does the same with u64 as with i64, or has a translation for u64.
-static bool isSignAgnostic(Operation *op) {
-  if (auto convert = llvm::dyn_cast<ConvertOp>(op))
-    return llvm::isa<IntegerType>(llvm::cast<RankedTensorType>(convert.getType()).getElementType());
-  return isa<AddOp, AndOp, BroadcastInDimOp, CaseOp, CompareOp, CompositeOp, ConcatenateOp, CountLeadingZerosOp,
-             DynamicSliceOp, DynamicUpdateSliceOp, func::CallOp, GatherOp, IfOp, MultiplyOp, NotOp,
-             OptimizationBarrierOp, OrOp, PadOp, PopcntOp, ReshapeOp, ReturnOp, ReverseOp, SelectOp, ShiftLeftOp,
-             ShiftRightLogicalOp, SliceOp, SubtractOp, TransposeOp, WhileOp, XorOp>(op);
-}
-
 LogicalResult Translation::translate(Operation *op) {
-  bool hasWide = llvm::any_of(op->getOperandTypes(), [](Type type) { return isWide(getElementTypeOrSelf(type)); });
-  if (hasWide && !isSignAgnostic(op))
-    return refuse(op, "takes u64, whose sign would matter; use u32 or i64");
   loc = locOf(op);
   const Rules::Rule *rule = Rules::get().find(op->getName().getStringRef());
   if (!rule)

@@ -37,9 +37,6 @@ public:
   void set(mlir::Value value, mlir::Value array) { values[value] = array; }
   /// The type of an array for that of a tensor, which the module's check has accepted (`checkTypes`).
   static ArrayType typeOf(mlir::Type tensor);
-  /// Whether elements are u64, which no array has: JAX counts random bits in them. They are i64 of the same bits here,
-  /// and operations that depend on the sign are translated for that or refused.
-  static bool isWide(mlir::Type element);
   static ArrayType typeOf(mlir::Value array) { return spmdc::typeOf(array); }
 
   //===- Emission ---------------------------------------------------------===//
@@ -53,6 +50,8 @@ public:
   /// An array of positions along a dimension, i32.
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, int64_t dim);
   mlir::Value convert(mlir::Value array, mlir::Type elementType);
+  /// Integers as i64; those of u64 that do not fit are the largest i64.
+  mlir::Value toI64(mlir::Value array);
   mlir::Value reshape(mlir::Value array, llvm::ArrayRef<int64_t> shape);
   /// The identity permutation emits nothing.
   mlir::Value transpose(mlir::Value array, llvm::ArrayRef<int64_t> perm);

@@ -42,9 +42,12 @@ TypeSyntax *Parser::type() {
   }
   Identifier name = expectIdentifier("a type");
   bool isArray = isDTypeName(name.text);
-  if (!isArray && at(TokenKind::LeftBracket))
-    fail(name.range,
-         "unknown dtype '" + std::string(name.text) + "'; the dtypes are f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool key");
+  if (!isArray && at(TokenKind::LeftBracket)) {
+    std::string known;
+    for (std::string_view dtype : dtypeNames())
+      known += " " + std::string(dtype);
+    fail(name.range, "unknown dtype '" + std::string(name.text) + "'; the dtypes are" + known);
+  }
   TypeSyntax *result = ast->makeType(isArray ? TypeKind::Array : TypeKind::Named, name.range);
   result->name = name;
   if (isArray && at(TokenKind::LeftBracket))

@@ -8,9 +8,10 @@
 
 namespace spmdc {
 
+/// Those of runtime/support/DType.h, in its order, which a test compares: syntax does not depend on the runtime.
 const std::vector<std::string_view> &dtypeNames() {
-  static const std::vector<std::string_view> names = {"f64", "f32", "bf16", "f16",  "i64", "i32",
-                                                      "i8",  "u32", "u8",   "bool", "key"};
+  static const std::vector<std::string_view> names = {"f64", "f32", "bf16", "f16", "i64", "i32",  "i16",
+                                                      "i8",  "u64", "u32",  "u16", "u8",  "bool", "key"};
   return names;
 }
 

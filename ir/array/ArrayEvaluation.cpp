@@ -167,7 +167,7 @@ Tensor ArgReduceOp::evaluate(ArrayRef<Tensor> operands) {
   bool isFloat = isa<FloatType>(x.elementType);
   auto wins = [&](Scalar candidate, Scalar best) {
     if (!isFloat)
-      return getIsMax() ? candidate.i > best.i : candidate.i < best.i;
+      return getIsMax() ? isLessInteger(best, candidate, x.elementType) : isLessInteger(candidate, best, x.elementType);
     if (std::isnan(best.f))
       return false;
     if (std::isnan(candidate.f))

@@ -129,7 +129,7 @@ std::vector<int64_t> evaluateOrder(Type elementType, ArrayRef<Scalar> line, bool
   auto rank = [](double x) { return !std::isnan(x) ? 0 : std::signbit(x) ? -1 : 1; };
   auto isLess = [&](Scalar a, Scalar b) {
     if (!isFloat)
-      return a.i < b.i;
+      return isLessInteger(a, b, elementType);
     if (!isDescending)
       return std::isnan(b.f) ? !std::isnan(a.f) : a.f < b.f;
     if (rank(a.f) != 0 || rank(b.f) != 0)

@@ -37,10 +37,8 @@ int64_t lowest(Type type) {
 }
 
 int64_t highest(Type type) {
-  unsigned width = widthOf(type);
-  if (isUnsigned(type) || width == 1)
-    return (int64_t(1) << width) - 1;
-  return static_cast<int64_t>(~uint64_t(0) >> (64 - (width - 1)));
+  unsigned width = widthOf(type), bits = isUnsigned(type) || width == 1 ? width : width - 1;
+  return static_cast<int64_t>(~uint64_t(0) >> (64 - bits));
 }
 
 // Two's complement arithmetic without the undefined behaviour of signed overflow.
@@ -80,7 +78,8 @@ Scalar evaluateNegate(Type type, Scalar x) {
 Scalar evaluateSign(Type type, Scalar x) {
   if (isFloat(type))
     return Scalar::ofFloat(std::isnan(x.f) || x.f == 0 ? x.f : std::copysign(1.0, x.f));
-  return Scalar::ofInt((x.i > 0) - (x.i < 0));
+  Scalar zero;
+  return Scalar::ofInt(isLessInteger(zero, x, type) - isLessInteger(x, zero, type));
 }
 
 Scalar evaluatePopcount(Type type, Scalar x) { return Scalar::ofInt(std::popcount(bitsOf(type, x))); }
@@ -201,7 +200,9 @@ Scalar evaluateCompare(Type type, ComparisonDirection direction, Scalar x, Scala
     }
     llvm_unreachable("unknown comparison");
   };
-  return Scalar::ofBool(isFloat(type) ? compare(x.f, y.f) : compare(x.i, y.i));
+  if (isFloat(type))
+    return Scalar::ofBool(compare(x.f, y.f));
+  return Scalar::ofBool(isUnsigned(type) ? compare(raw(x), raw(y)) : compare(x.i, y.i));
 }
 
 Scalar evaluateReduction(Type type, ReductionKind kind, Scalar x, Scalar y) {

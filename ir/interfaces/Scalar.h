@@ -8,7 +8,7 @@
 namespace spmdc {
 
 /// An element of an array. Floats live in `f` (every float type is exact in a double), integers and bools in `i`
-/// (u32 and u8 zero-extended).
+/// (unsigned ones zero-extended; u64 as its bits).
 struct Scalar {
   double f = 0;
   int64_t i = 0;
@@ -20,6 +20,9 @@ struct Scalar {
 
 /// Returns the nearest value of the element type: floats round to nearest even, integers wrap.
 Scalar roundTo(Scalar value, mlir::Type elementType);
+
+/// Whether an integer or bool comes before another one in the order of their type.
+bool isLessInteger(Scalar a, Scalar b, mlir::Type elementType);
 
 /// Value conversion as `convert` does: float to integer truncates and saturates, NaN becomes 0; anything to bool is
 /// `!= 0`.

@@ -10,12 +10,7 @@ namespace spmdc {
 
 LogicalResult ArrayType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType,
                                 ShardingAttr sharding) {
-  bool isKnown = elementType.isF64() || elementType.isF32() || elementType.isBF16() || elementType.isF16() ||
-                 elementType.isSignlessInteger(64) || elementType.isSignlessInteger(32) ||
-                 elementType.isSignlessInteger(8) || elementType.isUnsignedInteger(32) ||
-                 elementType.isUnsignedInteger(8) || elementType.isSignlessInteger(1) ||
-                 llvm::isa<KeyType>(elementType);
-  if (!isKnown)
+  if (!findDType(elementType))
     return emitError() << "an array cannot have elements of type " << elementType;
   if (llvm::any_of(shape, [](int64_t size) { return size < 0; }))
     return emitError() << "an array cannot have a negative size";

@@ -153,7 +153,7 @@ def Spmd_ArrayType : TypeDef<Spmd_Dialect, "Array"> {
     `!spmd.array<f32[8@a] unreduced(b)>`. Without any sharding the array is open in all dimensions before propagation,
     and a per-device array after partitioning.
 
-    Element types: f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool key, as MLIR's f64 ... i8 ui32 ui8 i1 and `!spmd.key`.
+    Element types: those of runtime/support/DType.h, as MLIR's f64 ... i8 ui64 ... ui8 i1 and `!spmd.key`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
                         OptionalParameter<"ShardingAttr">:$sharding);

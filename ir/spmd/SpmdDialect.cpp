@@ -60,34 +60,26 @@ MeshAttr getMesh(Operation *op) {
 
 Type getElementType(MLIRContext *context, spmd::DType dtype) {
   Builder b(context);
-  switch (dtype) {
-  case spmd::DType::F64:
-    return b.getF64Type();
-  case spmd::DType::F32:
-    return b.getF32Type();
-  case spmd::DType::BF16:
-    return b.getBF16Type();
-  case spmd::DType::F16:
-    return b.getF16Type();
-  case spmd::DType::I64:
-    return b.getI64Type();
-  case spmd::DType::I32:
-    return b.getI32Type();
-  case spmd::DType::I8:
-    return b.getIntegerType(8);
-  case spmd::DType::U32:
-    return b.getIntegerType(32, /*isSigned=*/false);
-  case spmd::DType::U8:
-    return b.getIntegerType(8, /*isSigned=*/false);
-  case spmd::DType::Bool:
+  const spmd::DTypeInfo &info = spmd::infoOf(dtype);
+  switch (info.kind) {
+  case spmd::DTypeKind::Float:
+    return dtype == spmd::DType::F64    ? Type(b.getF64Type())
+           : dtype == spmd::DType::F32  ? Type(b.getF32Type())
+           : dtype == spmd::DType::BF16 ? Type(b.getBF16Type())
+                                        : Type(b.getF16Type());
+  case spmd::DTypeKind::Signed:
+    return b.getIntegerType(8 * info.bytes);
+  case spmd::DTypeKind::Unsigned:
+    return b.getIntegerType(8 * info.bytes, /*isSigned=*/false);
+  case spmd::DTypeKind::Bool:
     return b.getI1Type();
-  case spmd::DType::Key:
+  case spmd::DTypeKind::Key:
     return KeyType::get(context);
   }
-  llvm_unreachable("unknown dtype");
+  llvm_unreachable("unknown kind of type");
 }
 
-spmd::DType getDType(Type type) {
+std::optional<spmd::DType> findDType(Type type) {
   if (type.isF64())
     return spmd::DType::F64;
   if (type.isF32())
@@ -98,17 +90,22 @@ spmd::DType getDType(Type type) {
     return spmd::DType::F16;
   if (isa<KeyType>(type))
     return spmd::DType::Key;
-  auto intType = cast<IntegerType>(type);
-  switch (intType.getWidth()) {
-  case 1:
+  auto intType = dyn_cast<IntegerType>(type);
+  if (!intType || intType.isSigned())
+    return std::nullopt;
+  if (intType.isSignlessInteger() && intType.getWidth() == 1)
     return spmd::DType::Bool;
-  case 8:
-    return intType.isUnsigned() ? spmd::DType::U8 : spmd::DType::I8;
-  case 32:
-    return intType.isUnsigned() ? spmd::DType::U32 : spmd::DType::I32;
-  default:
-    return spmd::DType::I64;
-  }
+  auto kind = intType.isUnsigned() ? spmd::DTypeKind::Unsigned : spmd::DTypeKind::Signed;
+  for (const spmd::DTypeInfo &info : spmd::kDTypes)
+    if (info.kind == kind && 8 * info.bytes == intType.getWidth())
+      return info.dtype;
+  return std::nullopt;
+}
+
+spmd::DType getDType(Type type) {
+  std::optional<spmd::DType> dtype = findDType(type);
+  assert(dtype && "verified types are element types of the language");
+  return *dtype;
 }
 
 bool isUnsigned(Type elementType) { return elementType.isUnsignedInteger(); }

@@ -42,6 +42,8 @@ MeshAttr getMesh(mlir::Operation *op);
 /// The element type of a dtype, and back.
 mlir::Type getElementType(mlir::MLIRContext *context, spmd::DType dtype);
 spmd::DType getDType(mlir::Type elementType);
+/// Nothing for a type that no array has.
+std::optional<spmd::DType> findDType(mlir::Type type);
 
 bool isUnsigned(mlir::Type elementType);
 

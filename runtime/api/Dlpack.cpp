@@ -9,8 +9,6 @@
 
 #include <dlpack/dlpack.h>
 
-#include <array>
-
 namespace spmd {
 namespace {
 
@@ -19,20 +17,24 @@ Error usage(const std::string &message) { return Error(message, Error::Kind::Usa
 /// The code of kDLBool. Older headers, which have all else that this file needs, do not define it.
 constexpr uint8_t kBoolCode = 6;
 
-struct TypeName {
-  DType dtype;
-  uint8_t code, bits;
-};
-constexpr std::array<TypeName, 10> kTypes = {{{DType::F64, kDLFloat, 64},
-                                              {DType::F32, kDLFloat, 32},
-                                              {DType::BF16, kDLBfloat, 16},
-                                              {DType::F16, kDLFloat, 16},
-                                              {DType::I64, kDLInt, 64},
-                                              {DType::I32, kDLInt, 32},
-                                              {DType::I8, kDLInt, 8},
-                                              {DType::U32, kDLUInt, 32},
-                                              {DType::U8, kDLUInt, 8},
-                                              {DType::Bool, kBoolCode, 8}}};
+/// DLPack's type; nothing for random keys, for which it has none.
+std::optional<DLDataType> typeOf(DType dtype) {
+  const DTypeInfo &info = infoOf(dtype);
+  auto make = [&](uint8_t code) { return DLDataType{code, static_cast<uint8_t>(8 * info.bytes), 1}; };
+  switch (info.kind) {
+  case DTypeKind::Float:
+    return make(dtype == DType::BF16 ? kDLBfloat : kDLFloat);
+  case DTypeKind::Signed:
+    return make(kDLInt);
+  case DTypeKind::Unsigned:
+    return make(kDLUInt);
+  case DTypeKind::Bool:
+    return make(kBoolCode);
+  case DTypeKind::Key:
+    break;
+  }
+  return std::nullopt;
+}
 
 /// Returns the error of `from_dlpack`, which leaves the tensor as it was.
 Error refused(const std::string &what, const std::string &remedy) {
@@ -40,12 +42,13 @@ Error refused(const std::string &what, const std::string &remedy) {
 }
 
 DType dtypeOf(const DLDataType &type) {
-  for (const TypeName &known : kTypes)
-    if (type.code == known.code && type.bits == known.bits && type.lanes == 1)
-      return known.dtype;
+  for (const DTypeInfo &info : kDTypes)
+    if (std::optional<DLDataType> known = typeOf(info.dtype);
+        known && type.code == known->code && type.bits == known->bits && type.lanes == 1)
+      return info.dtype;
   throw refused("of the type (code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits, " +
                     std::to_string(type.lanes) + " lanes), which arrays do not have",
-                "convert it to one of f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool");
+                "convert it to one of " + std::string(listDTypes(/*withKey=*/false)));
 }
 
 /// Strides of dimensions of size one do not matter, nor does any stride of an array without elements.
@@ -167,9 +170,8 @@ DLManagedTensor *to_dlpack(const Array &array) {
   if (parts->empty())
     throw usage("to_dlpack of " + impl.describe() + " is not possible: it is on " + impl.job->getDevice(ids[0]).str() +
                 " of process " + std::to_string(impl.job->getDevice(ids[0]).process_index) + "; call it there");
-  const auto *type =
-      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName &t) { return t.dtype == impl.dtype; });
-  if (type == kTypes.end())
+  std::optional<DLDataType> type = typeOf(impl.dtype);
+  if (!type)
     throw usage("to_dlpack of " + impl.describe() + " is not possible: DLPack has no type for " +
                 std::string(dtypeName(impl.dtype)));
   impl.wait();
@@ -185,7 +187,7 @@ DLManagedTensor *to_dlpack(const Array &array) {
   values.data = made->buffer->data();
   values.device = placeOf(*parts->front().device);
   values.ndim = static_cast<int>(impl.shape.size());
-  values.dtype = {type->code, type->bits, 1};
+  values.dtype = *type;
   values.shape = made->shape.data();
   values.strides = made->strides.data();
   made->tensor.manager_ctx = made.get();

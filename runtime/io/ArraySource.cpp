@@ -29,28 +29,21 @@ std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t ele
 
 /// The name of the dtype in NumPy's astype.
 std::string numpyName(DType dtype) {
-  switch (dtype) {
-  case DType::F64:
-    return "'float64'";
-  case DType::F32:
-    return "'float32'";
-  case DType::BF16:
+  if (dtype == DType::BF16)
     return "ml_dtypes.bfloat16";
-  case DType::F16:
-    return "'float16'";
-  case DType::I64:
-    return "'int64'";
-  case DType::I32:
-    return "'int32'";
-  case DType::I8:
-    return "'int8'";
-  case DType::U32:
-  case DType::Key:
-    return "'uint32'";
-  case DType::U8:
-    return "'uint8'";
-  case DType::Bool:
+  const DTypeInfo &info = infoOf(dtype);
+  std::string bits = std::to_string(8 * info.bytes);
+  switch (info.kind) {
+  case DTypeKind::Float:
+    return "'float" + bits + "'";
+  case DTypeKind::Signed:
+    return "'int" + bits + "'";
+  case DTypeKind::Unsigned:
+    return "'uint" + bits + "'";
+  case DTypeKind::Bool:
     return "'bool'";
+  case DTypeKind::Key: // Two words.
+    return "'uint32'";
   }
   return "";
 }

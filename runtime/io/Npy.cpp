@@ -7,7 +7,6 @@
 #include "runtime/support/File.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace spmd {
@@ -15,20 +14,16 @@ namespace {
 
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-struct DescrName {
-  std::string_view descr; ///< Without the byte order.
-  DType dtype;
-};
-constexpr std::array<DescrName, 10> kDescrNames = {{{"f8", DType::F64},
-                                                    {"f4", DType::F32},
-                                                    {"V2", DType::BF16},
-                                                    {"f2", DType::F16},
-                                                    {"i8", DType::I64},
-                                                    {"i4", DType::I32},
-                                                    {"i1", DType::I8},
-                                                    {"u4", DType::U32},
-                                                    {"u1", DType::U8},
-                                                    {"b1", DType::Bool}}};
+/// NumPy's name of a type, without the byte order: a letter for its kind, and its bytes.
+std::string descrOf(DType dtype) {
+  const DTypeInfo &info = infoOf(dtype);
+  char kind = dtype == DType::BF16               ? 'V'
+              : info.kind == DTypeKind::Float    ? 'f'
+              : info.kind == DTypeKind::Signed   ? 'i'
+              : info.kind == DTypeKind::Unsigned ? 'u'
+                                                 : 'b';
+  return kind + std::to_string(info.bytes);
+}
 
 /// The header is a Python dictionary literal with three known keys, in any order.
 class HeaderParser {
@@ -147,8 +142,8 @@ private:
     char order = descr.empty() ? '\0' : descr[0];
     if (order == '<' || order == '>' || order == '|' || order == '=')
       descr.remove_prefix(1);
-    for (const DescrName &known : kDescrNames)
-      if (known.descr == descr)
+    for (const DTypeInfo &known : kDTypes)
+      if (known.dtype != DType::Key && descrOf(known.dtype) == descr)
         layout.dtype = known.dtype;
     layout.byteSwapped = order == '>' && layout.dtype && byteSize(*layout.dtype) > 1;
   }
@@ -222,10 +217,7 @@ std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape) {
     dtype = DType::U32;
     stored.push_back(2);
   }
-  std::string descr;
-  for (const DescrName &known : kDescrNames)
-    if (known.dtype == dtype)
-      descr = std::string(byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<") + std::string(known.descr);
+  std::string descr = (byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<") + descrOf(dtype);
   std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < stored.size(); ++i)
     text += (i ? ", " : "") + std::to_string(stored[i]);

@@ -143,12 +143,17 @@ public:
   }
 
 private:
+  std::string integerText(int64_t index) const {
+    return isUnsigned(dtype) ? std::to_string(numberAt<uint64_t>(dtype, data, index))
+                             : std::to_string(numberAt<int64_t>(dtype, data, index));
+  }
+
   std::string scalar() const {
     if (isFloat(dtype))
       return scalarText(numberAt<double>(dtype, data, 0), dtype);
     if (dtype == DType::Bool)
       return numberAt<bool>(dtype, data, 0) ? "True" : "False";
-    return std::to_string(numberAt<int64_t>(dtype, data, 0));
+    return integerText(0);
   }
 
   bool isSummarized(size_t dim) const { return summarise && shape[dim] > 2 * kEdgeItems; }
@@ -181,7 +186,7 @@ private:
       if (dtype == DType::Bool)
         words.push_back(numberAt<bool>(dtype, data, index) ? " True" : "False");
       else
-        words.push_back(std::to_string(numberAt<int64_t>(dtype, data, index)));
+        words.push_back(integerText(index));
       width = std::max(width, words.back().size());
     }
     if (dtype != DType::Bool)

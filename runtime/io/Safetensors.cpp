@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <numeric>
 #include <tuple>
 
@@ -17,20 +17,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct TypeName {
-  std::string_view name;
-  DType dtype;
-};
-constexpr std::array<TypeName, 10> kTypeNames = {{{"F64", DType::F64},
-                                                  {"F32", DType::F32},
-                                                  {"BF16", DType::BF16},
-                                                  {"F16", DType::F16},
-                                                  {"I64", DType::I64},
-                                                  {"I32", DType::I32},
-                                                  {"I8", DType::I8},
-                                                  {"U32", DType::U32},
-                                                  {"U8", DType::U8},
-                                                  {"BOOL", DType::Bool}}};
+/// The format's names are those of the language in upper case; random keys are stored as u32.
+std::string nameOf(DType dtype) {
+  std::string name(dtypeName(dtype));
+  for (char &c : name)
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
 
 class SafetensorsFile final : public SafetensorsArchive {
 public:
@@ -109,8 +102,8 @@ private:
     if (!valid)
       throw damaged("its entry '" + key + "' is malformed");
     layout.dtypeText = dtype.get<std::string>();
-    for (const TypeName &known : kTypeNames)
-      if (known.name == layout.dtypeText)
+    for (const DTypeInfo &known : kDTypes)
+      if (known.dtype != DType::Key && nameOf(known.dtype) == layout.dtypeText)
         layout.dtype = known.dtype;
     result.begin = offsets[0].get<uint64_t>();
     result.end = offsets[1].get<uint64_t>();
@@ -193,9 +186,7 @@ void writeSafetensors(const std::string &path, const std::vector<NamedArray> &ar
     auto size = static_cast<uint64_t>(byteSize(dtype));
     for (int64_t extent : shape)
       size *= static_cast<uint64_t>(extent);
-    auto known =
-        std::find_if(kTypeNames.begin(), kTypeNames.end(), [&](const TypeName &t) { return t.dtype == dtype; });
-    header[array.name] = {{"dtype", known->name}, {"shape", shape}, {"data_offsets", {offset, offset + size}}};
+    header[array.name] = {{"dtype", nameOf(dtype)}, {"shape", shape}, {"data_offsets", {offset, offset + size}}};
     contents.emplace_back(static_cast<const char *>(array.data), size);
     offset += size;
   }

@@ -53,10 +53,16 @@ template <typename Body> auto visitElement(DType dtype, const Body &body) {
     return body(PlainElement<int64_t>());
   case DType::I32:
     return body(PlainElement<int32_t>());
+  case DType::I16:
+    return body(PlainElement<int16_t>());
   case DType::I8:
     return body(PlainElement<int8_t>());
+  case DType::U64:
+    return body(PlainElement<uint64_t>());
   case DType::U32:
     return body(PlainElement<uint32_t>());
+  case DType::U16:
+    return body(PlainElement<uint16_t>());
   case DType::U8:
     return body(PlainElement<uint8_t>());
   case DType::Bool:

@@ -25,7 +25,12 @@ struct IntegerType {
   }
 };
 
-const IntegerType kTypes[] = {{"i8", -128, 127}, {"u8", 0, 255}, {"i32", INT32_MIN, INT32_MAX}, {"u32", 0, UINT32_MAX}};
+const IntegerType kTypes[] = {{"i8", -128, 127},
+                              {"u8", 0, 255},
+                              {"i16", INT16_MIN, INT16_MAX},
+                              {"u16", 0, UINT16_MAX},
+                              {"i32", INT32_MIN, INT32_MAX},
+                              {"u32", 0, UINT32_MAX}};
 
 /// Expressions in which `#` takes the type of x: T[4] (or the written T).
 const char *const kPlaces[] = {

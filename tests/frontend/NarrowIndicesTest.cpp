@@ -30,7 +30,7 @@ protected:
   /// The elements of the only result of a `main` with `i`, all values as one array of the type.
   std::vector<Scalar> run(const std::string &expression) {
     const auto &[name, low, count] = GetParam();
-    // u32 and i64 hold more than arange's i32; the tested values fit in both.
+    // Types of 32 and 64 bits hold more than arange's i32; the tested values fit in all.
     Compiled compiled("fn pick(x, k) { return x[k]; }\nfn main() { let i = cast(arange(" + std::to_string(low) + ", " +
                       std::to_string(low + count) + "), " + name + ");\n  return " + expression + "; }");
     if (!compiled.isGood()) {
@@ -61,8 +61,9 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(, NarrowIndices,
                          ::testing::Values(IndexType{"i8", -128, 256}, IndexType{"u8", 0, 256},
-                                           IndexType{"u32", 0, 310}, IndexType{"i32", -310, 620},
-                                           IndexType{"i64", -310, 620}),
+                                           IndexType{"i16", -310, 620}, IndexType{"u16", 0, 310},
+                                           IndexType{"i32", -310, 620}, IndexType{"u32", 0, 310},
+                                           IndexType{"i64", -310, 620}, IndexType{"u64", 0, 310}),
                          [](const auto &info) { return info.param.name; });
 
 int64_t wrapped(int64_t index) { return index < 0 ? index + size : index; }

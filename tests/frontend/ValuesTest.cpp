@@ -10,6 +10,7 @@
 #include "tests/frontend/JaxData.h"
 
 #include "frontend/emit/Promotion.h"
+#include "frontend/syntax/Parser.h"
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "ir/spmd/SpmdTypes.h"
 
@@ -86,6 +87,14 @@ TEST_P(Values, weakness) {
   }
 }
 
+// The parser has a list of its own, in the order of the runtime's.
+TEST(DTypes, TheParserKnowsAll) {
+  std::vector<std::string_view> names;
+  for (const spmd::DTypeInfo &info : spmd::kDTypes)
+    names.push_back(info.name);
+  EXPECT_EQ(dtypeNames(), names);
+}
+
 // Every pair of dtypes, and literals, against data/promotion.txt.
 TEST(Promotion, jax) {
   std::ifstream file(SPMDC_SOURCE_DIR "/tests/frontend/data/promotion.txt");
@@ -106,7 +115,7 @@ TEST(Promotion, jax) {
     EXPECT_EQ(*promoted, classOf(result)) << line;
     ++count;
   }
-  EXPECT_EQ(count, 140);
+  EXPECT_EQ(count, 221);
   EXPECT_FALSE(promote({spmd::DType::Key, false}, {spmd::DType::F32, false}));
 }
 

@@ -11,7 +11,8 @@ import struct
 
 # The type's name in .npy, and Python's code of one element. bf16 is read and written by its bits.
 NPY = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"), "bf16": ("|V2", "H"), "i64": ("<i8", "q"),
-       "i32": ("<i4", "i"), "i8": ("|i1", "b"), "u32": ("<u4", "I"), "u8": ("|u1", "B"), "bool": ("|b1", "B")}
+       "i32": ("<i4", "i"), "i16": ("<i2", "h"), "i8": ("|i1", "b"), "u64": ("<u8", "Q"), "u32": ("<u4", "I"),
+       "u16": ("<u2", "H"), "u8": ("|u1", "B"), "bool": ("|b1", "B")}
 BYTES = {dtype: struct.calcsize(code) for dtype, (_, code) in NPY.items()}
 BYTES["key"] = 8
 FLOATS = ("f64", "f32", "f16", "bf16")

@@ -104,7 +104,8 @@ struct GemmKernel {
 };
 
 /// Returns the kernel for these types, or one with null functions if there is none. Supported: equal types, bf16 and
-/// f16 to f32, i8 and u8 to i32, u8 to u32. bf16 and f16 are summed in f32 and rounded once.
+/// f16 to f32, integers of 8 and 16 bits to i32, unsigned ones of them to u32. bf16 and f16 are summed in f32 and
+/// rounded once.
 GemmKernel findGemmKernel(DType operand, DType result, CpuIsa isa);
 
 } // namespace spmd

@@ -13,37 +13,25 @@ namespace {
 /// of four times the size in less than twice the time.
 constexpr int64_t kLeastTiles = 66;
 
+/// The type with whose bits the kernels of a type compute: unsigned integers that are as wide as their sums are
+/// multiplied as signed ones.
+std::string nameElement(DType dtype) {
+  std::string name(dtypeName(dtype));
+  if (isUnsigned(dtype) && byteSize(dtype) >= 4)
+    name[0] = 'i';
+  return name;
+}
+
 /// Returns the module of kernels/Kernels.cmake, or an empty text: supported are the pairs of
-/// runtime/device/cpu/Gemm.cpp, and 16-bit types.
+/// runtime/device/cpu/Gemm.cpp.
 std::string nameModule(DType operand, DType result) {
-  bool isSame = operand == result;
-  switch (operand) {
-  case DType::F64:
-  case DType::F32:
-  case DType::I64:
-  case DType::I32:
-  case DType::Bool:
-    break;
-  case DType::BF16:
-  case DType::F16:
-    if (result == DType::F32)
-      return "Multiply_" + std::string(dtypeName(operand)) + "_f32";
-    break;
-  case DType::U32:
-    return isSame ? "Multiply_i32_i32" : "";
-  case DType::I8:
-    if (result == DType::I32)
-      return "Multiply_i8_i32";
-    break;
-  case DType::U8:
-    if (result == DType::I32 || result == DType::U32)
-      return "Multiply_u8_i32";
-    break;
-  case DType::Key:
+  bool isHalf = operand == DType::BF16 || operand == DType::F16;
+  bool isNarrow = isInteger(operand) && byteSize(operand) < 4;
+  bool isWidened = (isHalf && result == DType::F32) || (isNarrow && result == DType::I32) ||
+                   (isNarrow && isUnsigned(operand) && result == DType::U32);
+  if (operand == DType::Key || (operand != result && !isWidened))
     return "";
-  }
-  std::string name(dtypeName(operand));
-  return isSame ? "Multiply_" + name + "_" + name : "";
+  return "Multiply_" + nameElement(operand) + "_" + nameElement(result);
 }
 
 } // namespace

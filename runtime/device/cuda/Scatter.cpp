@@ -11,20 +11,20 @@ namespace {
 
 int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// Returns the atomic kernel for this type, or an empty text if the order of additions matters or the type has 8 bits
-/// (a GPU has no atomic addition of those).
+/// Returns the atomic kernel for this type, or an empty text if the order of additions matters or the type has less
+/// than 32 bits (a GPU has no atomic addition of those).
 std::string nameAtomicKernel(DType dtype) {
-  switch (dtype) {
-  case DType::I64:
-    return "spmd_scatter_atomic_i64";
-  case DType::I32:
-  case DType::U32:
-    return "spmd_scatter_atomic_i32";
-  case DType::Bool:
+  if (dtype == DType::Bool)
     return "spmd_scatter_atomic_bool";
-  default:
+  if (!isInteger(dtype) || byteSize(dtype) < 4)
     return "";
-  }
+  return "spmd_scatter_atomic_i" + std::to_string(8 * byteSize(dtype));
+}
+
+/// Returns the module that adds elements of this type in order; narrow integers are added as unsigned ones.
+std::string nameRunsModule(DType dtype) {
+  return "ScatterRuns_" +
+         (isInteger(dtype) ? "i" + std::to_string(8 * byteSize(dtype)) : std::string(dtypeName(dtype)));
 }
 
 constexpr const char *kIndices = "ScatterIndices";
@@ -63,8 +63,7 @@ Scatter::Scatter(const LibraryCall &call)
   }
   // Neighboring columns of a result row are added together if they are contiguous in the updates, too.
   isWide = !isAlong && inner * elementBytes % kWideBytes == 0;
-  // 8-bit integers are added as unsigned integers.
-  module = "ScatterRuns_" + std::string(call.dtype == DType::U8 ? "i8" : dtypeName(call.dtype));
+  module = nameRunsModule(call.dtype);
   if (count <= kFewUpdates) {
     method = Method::Few;
     return;

@@ -17,32 +17,30 @@ int64_t alignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 /// busy.
 constexpr int64_t kLeastChunk = 4096, kMostChunks = 1024;
 
+/// The bits of +inf of a float type.
+uint64_t infinityOf(DType dtype) {
+  return dtype == DType::F64    ? 0x7ff0000000000000
+         : dtype == DType::F32  ? 0x7f800000
+         : dtype == DType::BF16 ? 0x7f80
+                                : 0x7c00;
+}
+
 } // namespace
 
 SortKeys SortKeys::of(DType dtype, bool isDescending) {
+  const DTypeInfo &info = infoOf(dtype);
   uint64_t flags = isDescending ? uint64_t(kDescending | kTotalOrder) : 0;
-  switch (dtype) {
-  case DType::F64:
-    return {64, kFloatKeys | flags, 0x7ff0000000000000};
-  case DType::F32:
-    return {32, kFloatKeys | flags, 0x7f800000};
-  case DType::BF16:
-    return {16, kFloatKeys | flags, 0x7f80};
-  case DType::F16:
-    return {16, kFloatKeys | flags, 0x7c00};
-  case DType::I64:
-    return {64, kSignedKeys | flags, 0};
-  case DType::I32:
-    return {32, kSignedKeys | flags, 0};
-  case DType::I8:
-    return {8, kSignedKeys | flags, 0};
-  case DType::U32:
-    return {32, kUnsignedKeys | flags, 0};
-  case DType::U8:
-    return {8, kUnsignedKeys | flags, 0};
-  case DType::Bool:
-    return {8, kBoolKeys | flags, 0};
-  case DType::Key:
+  auto bits = static_cast<int>(8 * info.bytes);
+  switch (info.kind) {
+  case DTypeKind::Float:
+    return {bits, kFloatKeys | flags, infinityOf(dtype)};
+  case DTypeKind::Signed:
+    return {bits, kSignedKeys | flags, 0};
+  case DTypeKind::Unsigned:
+    return {bits, kUnsignedKeys | flags, 0};
+  case DTypeKind::Bool:
+    return {bits, kBoolKeys | flags, 0};
+  case DTypeKind::Key:
     break;
   }
   throw Error("sort: random keys have no order");

@@ -15,7 +15,7 @@ import numpy as np
 DTYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16, "i32": jnp.int32, "i8": jnp.int8,
           "u32": jnp.uint32, "u8": jnp.uint8, "bool": jnp.bool_}
 BACK = {"float32": "f32", "bfloat16": "bf16", "float16": "f16", "int32": "i32", "int8": "i8", "uint32": "u32",
-        "uint8": "u8", "bool": "bool", "int16": "i32"}  # There is no i16 in the language.
+        "uint8": "u8", "bool": "bool", "int16": "i32"}  # Of i8 with u8.
 
 
 class DType:

@@ -18,15 +18,16 @@ class Case:
     arguments: tuple
     options: dict
     tolerance: float
+    wide: bool  # With 64-bit types in JAX.
 
 
 def P(*axes):
     return NamedSharding(MESH, PartitionSpec(*axes))
 
 
-def case(name, function, *arguments, tolerance=2e-6, **options):
+def case(name, function, *arguments, tolerance=2e-6, wide=False, **options):
     """`tolerance` is relative to the largest element of a result; options are jax.jit's."""
-    CASES.append(Case(name, function, arguments, options, tolerance))
+    CASES.append(Case(name, function, arguments, options, tolerance, wide))
 
 
 def normal(*shape, dtype=np.float32):

@@ -29,7 +29,7 @@ from jaxlib.mlir import ir
 import cases
 
 DTYPES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f16", "int64": "i64", "int32": "i32",
-          "int8": "i8", "uint32": "u32", "uint8": "u8", "bool": "bool"}
+          "int16": "i16", "int8": "i8", "uint64": "u64", "uint32": "u32", "uint16": "u16", "uint8": "u8", "bool": "bool"}
 
 
 def encode(x):
@@ -90,13 +90,15 @@ def main():
         if wanted and case.name not in wanted:
             continue
         if is_portable:
-            write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
+            with jax.enable_x64(case.wide):
+                write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
             print(case.name)
             continue
-        jitted = jax.jit(case.function, **case.options)
-        lowered = jitted.lower(*case.arguments)
+        with jax.enable_x64(case.wide):
+            jitted = jax.jit(case.function, **case.options)
+            lowered = jitted.lower(*case.arguments)
+            results = jax.tree.leaves(jitted(*case.arguments))
         (HERE / "data" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
-        results = jax.tree.leaves(jitted(*case.arguments))
         (HERE / "data" / f"{case.name}.json").write_text(json.dumps({
             "arguments": [encode(x) for x in jax.tree.leaves(case.arguments)],
             "results": [encode(x) for x in results],

@@ -187,8 +187,10 @@ TEST(Parser, whatAnEndMayHold) {
               ElementsAre("2:1: a program has at most one mesh", "  1:1: the first one is here"));
   EXPECT_THAT(Parsed("fn let(x) { return x; }").errors(),
               ElementsAre("1:4: expected the function's name, but 'let' is a keyword"));
-  EXPECT_THAT(Parsed("fn f(x: f31[2]) { return x; }").errors(),
-              ElementsAre("1:9: unknown dtype 'f31'; the dtypes are f64 f32 bf16 f16 i64 i32 i8 u32 u8 bool key"));
+  EXPECT_THAT(
+      Parsed("fn f(x: f31[2]) { return x; }").errors(),
+      ElementsAre("1:9: unknown dtype 'f31'; the dtypes are f64 f32 bf16 f16 i64 i32 i16 i8 u64 u32 u16 u8 bool "
+                  "key"));
 }
 
 std::string repeated(const std::string &text, size_t times) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "tests/passes/support/ReferenceCheck.h"
+#include "tests/support/ElementTypes.h"
 
 #include <gtest/gtest.h>
 
@@ -52,11 +53,11 @@ inline std::vector<OperationResult> elementwise(const std::string &dtype, const 
     binary(name);
   results.push_back({"array.clamp %x, %y, %z : " + t, t});
   results.push_back({"array.select %p, %x, %y : " + flag + ", " + t + ", " + t + " -> " + t, t});
-  for (std::string to : {"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool"}) {
+  for (spmd::DType toType : spmd::test::elementTypes()) {
+    std::string to(spmd::dtypeName(toType));
     std::string target = typeText(to, shape);
     // f64 goes to half precision through f32, as in XLA.
-    bool roundsTwice =
-        (dtype == "f64" || dtype == "i64" || dtype == "i32" || dtype == "u32") && (to == "bf16" || to == "f16");
+    bool roundsTwice = dtype == "f64" && (to == "bf16" || to == "f16");
     if (to != dtype)
       results.push_back({"array.convert %x : " + t + " -> " + target, target, roundsTwice ? 1.0 : 0.0});
   }
@@ -176,7 +177,10 @@ inline std::vector<OperationResult> widePositions(const std::string &dtype, int6
 
 /// All element types, by the name that programs give them.
 inline auto everyDType() {
-  return testing::Values("f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8", "bool");
+  std::vector<std::string> names;
+  for (spmd::DType dtype : spmd::test::elementTypes())
+    names.emplace_back(spmd::dtypeName(dtype));
+  return testing::ValuesIn(names);
 }
 
 /// A program of all results. Its parameters: x, y, z of the type, p of bools, s a scalar.

@@ -17,8 +17,8 @@ import ml_dtypes
 import numpy as np
 from jax import lax
 
-DTYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i32": np.int32, "i8": np.int8,
-          "u32": np.uint32, "u8": np.uint8, "bool": np.bool_}
+DTYPES = {"f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i32": np.int32, "i16": np.int16,
+          "i8": np.int8, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "bool": np.bool_}
 
 
 class Type:
@@ -133,7 +133,8 @@ def draw(function):
 def random_names():
     table = {name: draw(getattr(jax.random, name)) for name in "bits uniform normal".split()}
     table.update(
-        key=jax.random.key, split=split, key_data=jax.random.key_data, fold_in=jax.random.fold_in, dropout=dropout,
+        key=jax.random.key, split=split, key_data=jax.random.key_data, wrap_key_data=jax.random.wrap_key_data,
+        fold_in=jax.random.fold_in, dropout=dropout,
         bernoulli=lambda key, p, t: jax.random.bernoulli(key, p, t.shape),
         randint=lambda key, t, low, high: jax.random.randint(key, t.shape, low, high, t.dtype),
         categorical=lambda key, logits, axis=-1: jax.random.categorical(key, logits, axis=axis))

@@ -9,8 +9,6 @@ namespace spmdc {
 
 using spmd::DType;
 
-bool isUnsignedInteger(DType dtype) { return dtype == DType::U8 || dtype == DType::U32; }
-
 double roundoff(DType dtype) {
   switch (dtype) {
   case DType::F64:
@@ -27,20 +25,10 @@ double roundoff(DType dtype) {
 double accumulatorRoundoff(DType dtype) { return dtype == DType::F64 ? 0x1p-53 : 0x1p-24; }
 
 double integerBound(DType dtype) {
-  switch (dtype) {
-  case DType::Bool:
+  if (dtype == DType::Bool)
     return 1;
-  case DType::I8:
-    return 0x1p7;
-  case DType::U8:
-    return 0x1p8;
-  case DType::I32:
-    return 0x1p31;
-  case DType::U32:
-    return 0x1p32;
-  default:
-    return 0x1p63;
-  }
+  auto bits = static_cast<int>(8 * spmd::byteSize(dtype));
+  return std::ldexp(1.0, spmd::isUnsigned(dtype) ? bits : bits - 1);
 }
 
 bool isInRange(DType dtype, double bound) {
@@ -76,7 +64,7 @@ Accuracy converted(const Accuracy &accuracy, DType from, DType to) {
     return accuracy;
   if (!spmd::isFloat(to)) {
     // Values that fit keep their bound; floats saturate, integers wrap.
-    double bound = accuracy.bound < integerBound(to) && !isUnsignedInteger(to) ? accuracy.bound : integerBound(to);
+    double bound = accuracy.bound < integerBound(to) && !spmd::isUnsigned(to) ? accuracy.bound : integerBound(to);
     return {.bound = bound, .bits = true};
   }
   if (accuracy.exact && std::ldexp(accuracy.bound, accuracy.grain) <= 1.0 / roundoff(to))

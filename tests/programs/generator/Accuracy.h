@@ -28,8 +28,6 @@ struct Accuracy {
   double errorAt(double value) const;
 };
 
-bool isUnsignedInteger(spmd::DType dtype);
-
 /// Half a unit in the last place of 1.
 double roundoff(spmd::DType dtype);
 /// For the type in which sums are accumulated: f32 for narrower floats.

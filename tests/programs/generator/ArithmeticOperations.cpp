@@ -46,7 +46,7 @@ bool makeSubtract(ProgramBuilder &b) {
   Pair p = randomPair(b);
   if (p.dtype == DType::Bool)
     return false;
-  double bound = isUnsignedInteger(p.dtype) ? INFINITY : p.left.bound + p.right.bound;
+  double bound = spmd::isUnsigned(p.dtype) ? INFINITY : p.left.bound + p.right.bound;
   return letPair(b, p, "$0 - $1", computed(p.dtype, p.isExact(), bound, p.grain(), p.error()));
 }
 

@@ -91,7 +91,7 @@ bool makeNegate(ProgramBuilder &b) {
     return false;
   Accuracy accuracy = b.of(x);
   if (!spmd::isFloat(b.dtypeOf(x)))
-    accuracy = computed(b.dtypeOf(x), true, isUnsignedInteger(b.dtypeOf(x)) ? INFINITY : accuracy.bound, 0, 0);
+    accuracy = computed(b.dtypeOf(x), true, spmd::isUnsigned(b.dtypeOf(x)) ? INFINITY : accuracy.bound, 0, 0);
   return b.let("-$0", {x}, b.dtypeOf(x), b.shapeOf(x), accuracy).has_value();
 }
 
@@ -155,13 +155,13 @@ bool makeBitcast(ProgramBuilder &b) {
     to = from == DType::I8 ? DType::U8 : DType::I8;
     break;
   case 2:
-    to = from == DType::F16 ? DType::BF16 : DType::F16;
+    to = b.random.pick({DType::F16, DType::BF16, DType::I16, DType::U16});
     break;
   case 4:
     to = b.random.pick({DType::F32, DType::I32, DType::U32});
     break;
   default:
-    to = from == DType::F64 ? DType::I64 : DType::F64;
+    to = b.random.pick({DType::F64, DType::I64, DType::U64});
     break;
   }
   // Any bits may be any float, so the result is only moved afterwards.

@@ -115,7 +115,7 @@ bool makeLookup(ProgramBuilder &b) {
   Shape result = replaceDim(shape, dim, taken);
   // The next dimension with the same indices, from the other end.
   if (dim + 1 < b.rankOf(x) && shape[dim + 1] > 0 && b.random.chance(40)) {
-    text += ", " + std::string(isUnsignedInteger(b.dtypeOf(indices->variable)) ? "$1" : "-$1");
+    text += ", " + std::string(spmd::isUnsigned(b.dtypeOf(indices->variable)) ? "$1" : "-$1");
     result.erase(result.begin() + dim + static_cast<int64_t>(taken.size()));
   }
   return b.let("$0[" + text + "]", {x, indices->variable}, b.dtypeOf(x), result, b.of(x)).has_value();

@@ -43,6 +43,9 @@ std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<i
 
 DType promoted(DType x, DType y) { return promote({x, false}, {y, false})->dtype; }
 
+/// Whether two types join at float*, as u64 does with signed integers: a variable has no such type.
+static bool joinWeakly(DType x, DType y) { return promote({x, false}, {y, false})->isWeak; }
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -122,13 +125,14 @@ int ProgramBuilder::broadcastable(int variable, bool mayDiffer, bool mustBeExact
     std::optional<int> found = find([&](int other) {
       std::optional<Shape> shape = broadcastShapes(shapeOf(variable), shapeOf(other));
       return shape && fits(*shape) && isUsable(other) && (mayDiffer || dtypeOf(other) == dtype) &&
-             (!mustBeExact || of(other).exact);
+             !joinWeakly(dtype, dtypeOf(other)) && (!mustBeExact || of(other).exact);
     });
     if (found)
       return *found;
   }
   if (mayDiffer && random.chance(25))
-    dtype = randomDType();
+    if (DType other = randomDType(); !joinWeakly(dtype, other))
+      dtype = other;
   Shape shape = shapeOf(variable);
   if (random.chance(30)) {
     // Leading dimensions left out, others of size 1.
@@ -169,7 +173,8 @@ DType ProgramBuilder::randomFloat() {
 }
 
 DType ProgramBuilder::randomInteger() {
-  return random.pick({DType::I32, DType::I32, DType::I64, DType::I8, DType::U32, DType::U8});
+  return random.pick(
+      {DType::I32, DType::I32, DType::I64, DType::I16, DType::I8, DType::U64, DType::U32, DType::U16, DType::U8});
 }
 
 DType ProgramBuilder::randomDType() {
@@ -268,8 +273,8 @@ int ProgramBuilder::addParameter(llvm::ArrayRef<int64_t> shape, DType dtype) {
 }
 
 int ProgramBuilder::addConstant(llvm::ArrayRef<int64_t> shape, DType dtype, double number) {
-  // Literals of u8 and u32 are not negative, those of bool are words.
-  auto value = static_cast<int64_t>(isUnsignedInteger(dtype) ? std::abs(number) : number);
+  // Literals of unsigned types are not negative, those of bool are words.
+  auto value = static_cast<int64_t>(spmd::isUnsigned(dtype) ? std::abs(number) : number);
   std::string literal = dtype == DType::Bool ? (value ? "true" : "false") : std::to_string(value);
   std::string type = typeText(dtype, shape, random.chance(25) ? randomAnnotations(shape.size()) : Annotations());
   std::string text = value == 0 && random.chance(50)   ? "zeros(" + type + ")"

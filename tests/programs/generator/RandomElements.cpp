@@ -34,7 +34,7 @@ std::vector<Scalar> ProgramBuilder::randomElements(llvm::ArrayRef<int64_t> shape
                 .grain = isExact && hasHalves ? 1 : 0,
                 .bits = isExact && !hasNaN};
   else
-    accuracy = {.bound = isWide || isUnsignedInteger(dtype) ? integerBound(dtype) : std::min(9.0, integerBound(dtype)),
+    accuracy = {.bound = isWide || spmd::isUnsigned(dtype) ? integerBound(dtype) : std::min(9.0, integerBound(dtype)),
                 .bits = true};
   return elements;
 }

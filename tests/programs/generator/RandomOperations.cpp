@@ -56,7 +56,7 @@ bool makeKeys(ProgramBuilder &b) {
 bool makeBits(ProgramBuilder &b) {
   Key key = anyKey(b);
   Shape shape = b.randomShape();
-  DType dtype = b.random.chance(70) ? DType::U32 : DType::U8;
+  DType dtype = b.random.pick({DType::U32, DType::U32, DType::U64, DType::U16, DType::U8});
   return b
       .let("bits(" + key.text + ", " + randomType(b, dtype, shape) + ")", key.operands, dtype, shape,
            {.bound = integerBound(dtype), .bits = true})
@@ -101,7 +101,7 @@ bool makeRandint(ProgramBuilder &b) {
   Key key = anyKey(b);
   Shape shape = b.randomShape();
   DType dtype = b.randomInteger();
-  int64_t low = b.random.integer(isUnsignedInteger(dtype) ? 0 : -9, 9), high = low + b.random.integer(-1, 300);
+  int64_t low = b.random.integer(spmd::isUnsigned(dtype) ? 0 : -9, 9), high = low + b.random.integer(-1, 300);
   std::string bounds = std::to_string(low) + ", " + std::to_string(high);
   return b
       .let("randint(" + key.text + ", " + randomType(b, dtype, shape) + ", " + bounds + ")", key.operands, dtype, shape,

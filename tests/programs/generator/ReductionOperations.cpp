@@ -52,9 +52,9 @@ Accuracy sumOf(DType dtype, const Accuracy &in, int64_t count) {
 }
 
 DType widened(DType dtype) {
-  if (dtype == DType::I8 || dtype == DType::Bool)
-    return DType::I32;
-  return dtype == DType::U8 ? DType::U32 : dtype;
+  if (dtype != DType::Bool && (spmd::isFloat(dtype) || spmd::byteSize(dtype) >= 4))
+    return dtype;
+  return spmd::isUnsigned(dtype) ? DType::U32 : DType::I32;
 }
 
 bool makeSum(ProgramBuilder &b) {

@@ -231,7 +231,7 @@ bool makeConcatenatedSlices(ProgramBuilder &b) {
       ranges.push_back({begin, b.random.integer(begin + 1, size)});
     }
   }
-  bool mayNegate = b.dtypeOf(*x) != spmd::DType::Bool && !isUnsignedInteger(b.dtypeOf(*x));
+  bool mayNegate = b.dtypeOf(*x) != spmd::DType::Bool && !spmd::isUnsigned(b.dtypeOf(*x));
   std::string text, before;
   for (int64_t d = 0; d < dim; ++d)
     before += ":, ";

@@ -40,13 +40,13 @@ std::string pythonOf(const std::string &expression) {
 /// does not define: programs with JAX's values test these.
 bool hasNoPython(const std::string &expression) {
   static const std::regex words(
-      R"(\b(for|while|if|f64|i64|conv\dd|\w+_pool|sgd|momentum|adam|\w*global_norm)\b|^\[.*\]\[)");
+      R"(\b(for|while|if|f64|i64|u64|conv\dd|\w+_pool|sgd|momentum|adam|\w*global_norm)\b|^\[.*\]\[)");
   return std::regex_search(expression, words);
 }
 
 bool hasNoPython(const Program &program) {
   auto isWide = [](const Variable &variable) {
-    return variable.dtype == spmd::DType::F64 || variable.dtype == spmd::DType::I64;
+    return spmd::byteSize(variable.dtype) == 8 && variable.dtype != spmd::DType::Key;
   };
   auto isForeign = [](const Statement &statement) {
     return !statement.function.empty() || hasNoPython(statement.expression);
@@ -91,7 +91,9 @@ void writeTensor(llvm::raw_ostream &os, const Variable &variable, const std::vec
   for (size_t i = 0; i < elements.size(); ++i) {
     os << (i ? ", " : "");
     double value = elements[i].f;
-    if (!isFloat)
+    if (spmd::isUnsigned(variable.dtype))
+      os << static_cast<uint64_t>(elements[i].i);
+    else if (!isFloat)
       os << elements[i].i;
     else if (std::isnan(value))
       os << "NaN";

@@ -42,15 +42,9 @@ std::vector<char> toBytes(const Tensor &tensor) {
     case spmd::DType::F16:
       store(bytes, i, spmd::floatToF16(static_cast<float>(element.f)));
       break;
-    case spmd::DType::I64:
-      store(bytes, i, element.i);
-      break;
-    case spmd::DType::I32:
-    case spmd::DType::U32:
-      store(bytes, i, static_cast<uint32_t>(element.i));
-      break;
-    default:
-      store(bytes, i, static_cast<uint8_t>(element.i));
+    default: // Integers and bools, by the lowest bytes of their two's complement.
+      std::memcpy(bytes.data() + i * static_cast<size_t>(spmd::byteSize(dtype)), &element.i,
+                  static_cast<size_t>(spmd::byteSize(dtype)));
       break;
     }
   }
@@ -76,6 +70,7 @@ Tensor fromBytes(const std::vector<char> &bytes, ArrayRef<int64_t> shape, Type e
       element = Scalar::ofFloat(spmd::f16ToFloat(load<uint16_t>(bytes, i)));
       break;
     case spmd::DType::I64:
+    case spmd::DType::U64:
       element = Scalar::ofInt(load<int64_t>(bytes, i));
       break;
     case spmd::DType::I32:
@@ -83,6 +78,12 @@ Tensor fromBytes(const std::vector<char> &bytes, ArrayRef<int64_t> shape, Type e
       break;
     case spmd::DType::U32:
       element = Scalar::ofInt(load<uint32_t>(bytes, i));
+      break;
+    case spmd::DType::I16:
+      element = Scalar::ofInt(load<int16_t>(bytes, i));
+      break;
+    case spmd::DType::U16:
+      element = Scalar::ofInt(load<uint16_t>(bytes, i));
       break;
     case spmd::DType::I8:
       element = Scalar::ofInt(load<int8_t>(bytes, i));

@@ -81,6 +81,9 @@ TEST_F(Checkpoint, keeps_every_dtype) {
                                                       put("f16", std::vector<float16>{{0x3c00}, {0x7e00}, {0xfc00}}),
                                                       put("i64", std::vector<int64_t>{INT64_MIN, 0, INT64_MAX}),
                                                       put("i8", std::vector<int8_t>{-128, 0, 127}),
+                                                      put("i16", std::vector<int16_t>{INT16_MIN, 0, INT16_MAX}),
+                                                      put("u64", std::vector<uint64_t>{0, 1, UINT64_MAX}),
+                                                      put("u16", std::vector<uint16_t>{0, 1, UINT16_MAX}),
                                                       put("u32", std::vector<uint32_t>{0, 1, UINT32_MAX}),
                                                       put("u8", std::vector<uint8_t>{0, 1, 255})};
   save_checkpoint(directory(), 0, saved).wait();

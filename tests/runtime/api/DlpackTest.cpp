@@ -1,4 +1,5 @@
 #include "tests/runtime/api/ApiTestSupport.h"
+#include "tests/support/ElementTypes.h"
 
 #include <dlpack/dlpack.h>
 #include <gmock/gmock.h>
@@ -157,8 +158,7 @@ TEST_F(Dlpack, what_no_array_can_be_is_refused) {
 
 TEST_F(Dlpack, every_type_goes_there_and_back) {
   alignas(8) char bytes[8] = {1, 0, 1, 0, 1, 0, 1, 0};
-  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
-                      DType::U8, DType::Bool}) {
+  for (DType dtype : test::elementTypes()) {
     Array array = device_put({dtype, {8 / byteSize(dtype)}, bytes}, local_devices()[1]);
     DLManagedTensor *out = to_dlpack(array);
     EXPECT_EQ(out->dl_tensor.dtype.bits, 8 * byteSize(dtype)) << dtypeName(dtype);

@@ -83,7 +83,7 @@ std::vector<Case> makeRandomCases(const MeshShape &mesh, int count, std::mt19937
     auto kind = static_cast<CollectiveKind>(random() % 6);
     if (kind == CollectiveKind::Exchange)
       kind = CollectiveKind::CollectiveBroadcast;
-    DType dtype = allTypes[random() % 10];
+    DType dtype = elementTypes()[random() % elementTypes().size()];
     std::vector<int64_t> shape;
     for (size_t d = 0; d < 1 + random() % 3; ++d)
       shape.push_back(1 + static_cast<int64_t>(random() % (random() % 4 == 0 ? 30 : 9)));

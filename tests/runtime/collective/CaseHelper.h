@@ -2,11 +2,9 @@
 #pragma once
 
 #include "ExpectHelper.h"
+#include "tests/support/ElementTypes.h"
 
 namespace spmd::test {
-
-inline constexpr DType allTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16,  DType::I64, DType::I32,
-                                     DType::I8,  DType::U32, DType::U8,   DType::Bool, DType::Key};
 
 struct Case {
   MeshShape mesh;

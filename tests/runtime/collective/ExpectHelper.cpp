@@ -132,11 +132,20 @@ Value reduce(const std::vector<const Value *> &values, ReductionKind kind) {
   case DType::I32:
     asInteger(int32_t());
     break;
-  case DType::U32:
-    asInteger(uint32_t());
+  case DType::I16:
+    asInteger(int16_t());
     break;
   case DType::I8:
     asInteger(int8_t());
+    break;
+  case DType::U64:
+    asInteger(uint64_t());
+    break;
+  case DType::U32:
+    asInteger(uint32_t());
+    break;
+  case DType::U16:
+    asInteger(uint16_t());
     break;
   case DType::U8:
     asInteger(uint8_t());

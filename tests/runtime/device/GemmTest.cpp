@@ -88,8 +88,12 @@ double load(DType dtype, const char *data, int64_t i) {
     return static_cast<double>(read<_Float16>(data, i));
   case DType::I32:
     return read<int32_t>(data, i);
+  case DType::I16:
+    return read<int16_t>(data, i);
   case DType::U32:
     return read<uint32_t>(data, i);
+  case DType::U16:
+    return read<uint16_t>(data, i);
   case DType::I8:
     return read<int8_t>(data, i);
   default:
@@ -104,6 +108,10 @@ double wrap(DType dtype, int64_t sum, bool any) {
     return static_cast<int32_t>(sum);
   case DType::U32:
     return static_cast<uint32_t>(sum);
+  case DType::I16:
+    return static_cast<int16_t>(sum);
+  case DType::U16:
+    return static_cast<uint16_t>(sum);
   case DType::I8:
     return static_cast<int8_t>(sum);
   case DType::Bool:
@@ -198,10 +206,11 @@ void expectProduct(const MatmulShape &shape, const Operands &operands) {
 }
 
 const std::pair<DType, DType> types[] = {
-    {DType::F64, DType::F64},  {DType::F32, DType::F32}, {DType::BF16, DType::BF16}, {DType::BF16, DType::F32},
-    {DType::F16, DType::F16},  {DType::F16, DType::F32}, {DType::I32, DType::I32},   {DType::I8, DType::I8},
-    {DType::I8, DType::I32},   {DType::U8, DType::U8},   {DType::U8, DType::I32},    {DType::U8, DType::U32},
-    {DType::Bool, DType::Bool}};
+    {DType::F64, DType::F64}, {DType::F32, DType::F32},  {DType::BF16, DType::BF16}, {DType::BF16, DType::F32},
+    {DType::F16, DType::F16}, {DType::F16, DType::F32},  {DType::I32, DType::I32},   {DType::I8, DType::I8},
+    {DType::I8, DType::I32},  {DType::U8, DType::U8},    {DType::U8, DType::I32},    {DType::U8, DType::U32},
+    {DType::I16, DType::I16}, {DType::I16, DType::I32},  {DType::U16, DType::U16},   {DType::U16, DType::I32},
+    {DType::U16, DType::U32}, {DType::Bool, DType::Bool}};
 
 double smallLhs(int64_t i) { return static_cast<double>(i * 7 % 5 - 2); }
 double smallRhs(int64_t i) { return static_cast<double>(i * 11 % 7 - 3); }
@@ -210,10 +219,10 @@ double bitRhs(int64_t i) { return i % 7 == 0; }
 
 Operands smallOperands(const MatmulShape &shape) {
   return shape.operand == DType::Bool ? Operands(shape, bitLhs, bitRhs)
-         : shape.operand == DType::U8 ? Operands(
-                                            shape, +[](int64_t i) { return static_cast<double>(i * 37 % 256); },
-                                            +[](int64_t i) { return static_cast<double>(i * 91 % 256); })
-                                      : Operands(shape, smallLhs, smallRhs);
+         : isUnsigned(shape.operand)  ? Operands(
+                                           shape, +[](int64_t i) { return static_cast<double>(i * 37 % 256); },
+                                           +[](int64_t i) { return static_cast<double>(i * 91 % 256); })
+                                     : Operands(shape, smallLhs, smallRhs);
 }
 
 // Each size around a unit (4), a tile (12 x 32) and a vector; none, and one.

@@ -4,6 +4,7 @@
 #include "runtime/device/cpu/Convert.h"
 #include "runtime/device/cpu/Dnnl.h"
 #include "runtime/support/Error.h"
+#include "tests/support/ElementTypes.h"
 
 #include <cmath>
 #include <cstring>
@@ -50,6 +51,12 @@ int64_t loadInteger(DType dtype, const char *data, int64_t i) {
     return reinterpret_cast<const int32_t *>(data)[i];
   case DType::U32:
     return reinterpret_cast<const uint32_t *>(data)[i];
+  case DType::U64:
+    return static_cast<int64_t>(reinterpret_cast<const uint64_t *>(data)[i]);
+  case DType::I16:
+    return reinterpret_cast<const int16_t *>(data)[i];
+  case DType::U16:
+    return reinterpret_cast<const uint16_t *>(data)[i];
   case DType::I8:
     return reinterpret_cast<const int8_t *>(data)[i];
   default:
@@ -180,8 +187,7 @@ const Sizes someSizes[] = {{1, 1, 1, 1},       {1, 5, 7, 3},     {1, 16, 16, 16}
 
 TEST(Matmul, AgreesWithATripleLoopForAllTypes) {
   auto library = Dnnl::load();
-  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
-                      DType::U8, DType::Bool})
+  for (DType dtype : test::elementTypes())
     for (const Sizes &s : someSizes)
       for (bool transposeLhs : {false, true})
         for (bool transposeRhs : {false, true})

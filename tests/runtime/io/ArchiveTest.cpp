@@ -3,6 +3,7 @@
 
 #include "runtime/support/File.h"
 #include "tests/runtime/io/IoTestSupport.h"
+#include "tests/support/ElementTypes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -236,11 +237,10 @@ TEST(Safetensors, damaged_headers_are_refused) {
 // Files of the safetensors package: every type of the language, one that it does not have, unaligned elements.
 TEST(Safetensors, files_of_the_package_are_read) {
   auto archive = openSafetensors(dataFile("types.safetensors"));
-  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
-                      DType::U8, DType::Bool})
+  for (DType dtype : test::elementTypes())
     expectShard(archive->open(std::string(dtypeName(dtype))), dtype);
-  EXPECT_THAT(messageOf([&] { archive->open("i16").check(ValueInfo{"x", DType::I32, {3, 5}, {}, {3, 5}}); }),
-              HasSubstr("types.safetensors[i16]' holds elements of type `I16`, which the language does not have"));
+  EXPECT_THAT(messageOf([&] { archive->open("c64").check(ValueInfo{"x", DType::I32, {3, 5}, {}, {3, 5}}); }),
+              HasSubstr("types.safetensors[c64]' holds elements of type `C64`, which the language does not have"));
   auto odd = openSafetensors(dataFile("odd.safetensors"));
   EXPECT_THAT(odd->getNames(), ElementsAre("a.bytes", "b.w"));
   expectShard(odd->open("b.w"), DType::F32);

@@ -39,8 +39,14 @@ inline double elementAt(DType dtype, const void *data, int64_t index) {
     return get(int32_t());
   case DType::I8:
     return get(int8_t());
+  case DType::I16:
+    return get(int16_t());
+  case DType::U64:
+    return static_cast<double>(get(uint64_t()));
   case DType::U32:
     return get(uint32_t());
+  case DType::U16:
+    return get(uint16_t());
   default:
     return get(uint8_t());
   }
@@ -51,7 +57,7 @@ inline double expectedElement(DType dtype, int64_t row, int64_t column) {
   int64_t i = row * 5 + column;
   if (dtype == DType::Bool)
     return i % 2 == 0;
-  return static_cast<double>(i * 3 - (dtype == DType::U32 || dtype == DType::U8 ? 0 : 20));
+  return static_cast<double>(i * 3 - (isUnsigned(dtype) ? 0 : 20));
 }
 
 } // namespace spmd::testing_io

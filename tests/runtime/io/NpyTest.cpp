@@ -2,6 +2,7 @@
 
 #include "runtime/support/File.h"
 #include "tests/runtime/io/IoTestSupport.h"
+#include "tests/support/ElementTypes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,8 +37,7 @@ void expectBox(ArraySource source, DType dtype, ShardRange rows, ShardRange colu
 }
 
 TEST(Npy, reads_every_dtype) {
-  for (DType dtype : {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32, DType::I8, DType::U32,
-                      DType::U8, DType::Bool}) {
+  for (DType dtype : test::elementTypes()) {
     ArraySource source = openNpy(dataFile(std::string(dtypeName(dtype)) + ".npy"));
     EXPECT_EQ(source.getLayout().dtype, dtype);
     EXPECT_NO_THROW(source.check(parameter(dtype, {3, 5})));
@@ -72,7 +72,8 @@ TEST(Npy, wrong_dtype_names_both_and_the_remedy) {
               HasSubstr("array.astype(ml_dtypes.bfloat16)"));
   EXPECT_THAT(messageOf([] { openNpy(dataFile("complex.npy")).check(parameter(DType::F32, {3})); }),
               HasSubstr("holds elements of type `<c8`, which the language does not have and parameter 'x' is f32[3]"));
-  EXPECT_THAT(messageOf([] { openNpy(dataFile("int16.npy")).check(parameter(DType::I32, {3})); }), HasSubstr("`<i2`"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("date.npy")).check(parameter(DType::I32, {3})); }),
+              HasSubstr("`<M8[s]`"));
   EXPECT_THAT(messageOf([] { openNpy(dataFile("structured.npy")).check(parameter(DType::I32, {3})); }),
               HasSubstr("`structured`"));
 }
@@ -146,7 +147,9 @@ TEST(Npy, damaged_files_are_refused_or_read_but_never_crash) {
 // The written bytes are exactly those of NumPy.
 TEST(Npy, writes_what_numpy_writes) {
   TemporaryFolder folder;
-  for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::I32, DType::U8, DType::Bool}) {
+  for (DType dtype : test::elementTypes()) {
+    if (dtype == DType::BF16) // NumPy writes it as <V2; read are both.
+      continue;
     MappedFile numpy(dataFile(std::string(dtypeName(dtype)) + ".npy"));
     writeNpy(folder / "w.npy", dtype, {3, 5}, numpy.bytes().data() + 128);
     EXPECT_EQ(MappedFile(folder / "w.npy").bytes(), numpy.bytes()) << dtypeName(dtype);

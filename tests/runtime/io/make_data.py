@@ -17,7 +17,8 @@ DATA = pathlib.Path(__file__).parent / "data"
 
 DTYPES = {
     "f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64,
-    "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_,
+    "i32": np.int32, "i16": np.int16, "i8": np.int8, "u64": np.uint64, "u32": np.uint32, "u16": np.uint16,
+    "u8": np.uint8, "bool": np.bool_,
 }
 
 
@@ -44,7 +45,7 @@ def npy_files():
     np.save(DATA / "empty.npy", np.zeros((0, 5), np.float32))
     np.save(DATA / "vector.npy", np.arange(7, dtype=np.int32))
     np.save(DATA / "complex.npy", np.zeros(3, np.complex64))
-    np.save(DATA / "int16.npy", np.zeros(3, np.int16))
+    np.save(DATA / "date.npy", np.zeros(3, "datetime64[s]"))
     np.save(DATA / "structured.npy", np.zeros(3, [("a", "<f4"), ("b", "<i4", (2,))]))
     np.savez(DATA / "stored.npz", **{"first.w": values("f32"), "first.b": values("bf16"), "fortran": np.asfortranarray(values("i32"))})
     np.savez_compressed(DATA / "packed.npz", w=values("f32"), b=values("i8"))
@@ -68,7 +69,7 @@ def packed_by_hand(path, names, order):
 
 def safetensors_files():
     arrays = {name: values(name) for name in DTYPES}
-    safetensors.numpy.save_file({**arrays, "i16": np.zeros((3, 5), np.int16)}, DATA / "types.safetensors")
+    safetensors.numpy.save_file({**arrays, "c64": np.zeros((3, 5), np.complex64)}, DATA / "types.safetensors")
     odd = {"a.bytes": np.arange(3, dtype=np.uint8), "b.w": values("f32")}
     packed_by_hand(DATA / "odd.safetensors", odd, ["a.bytes", "b.w"])
     written = {"flags": np.array([True, False, True]), "p.w": np.arange(1, 7, dtype=np.float32).reshape(2, 3),
@@ -96,6 +97,7 @@ def print_cases():
         np.float64(0.1), np.float64(1e16), np.float64(123456789012345680), np.float64([0.00012, 0.1]), np.float64([1.5, 1501]),
         np.float16([0.1, 1, 999]), np.float16([1000, 1]), np.float16([65504, 6e-8]), np.float16([[0.5], [2.25]]), np.float16(0.1),
         np.int32([[1, -20], [300, 4]]), np.int64([2**62, -2**63]), np.int8([-128, 127]), np.uint32([2**32 - 1, 0]), np.uint8([0, 255]),
+        np.int16([[-2**15, 7], [0, 2**15 - 1]]), np.uint16([0, 2**16 - 1]), np.uint64([2**64 - 1, 0, 2**63]), np.uint64(2**64 - 2),
         np.array([[True, False], [False, False]]), np.array(True), np.array([True, True]), np.int32(7),
         np.int32(np.arange(1000)), np.int32(np.arange(1001)), np.int32(np.arange(1200).reshape(30, 40)), np.float32(np.arange(7 * 8 * 9 * 10).reshape(7, 8, 9, 10)),
         np.float32(np.arange(100) / 7), np.float32(np.ones((2, 60))), np.zeros((0, 3), np.float32), np.zeros((2, 0), np.int32),

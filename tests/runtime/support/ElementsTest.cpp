@@ -1,4 +1,5 @@
 #include "runtime/support/Elements.h"
+#include "tests/support/ElementTypes.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -8,8 +9,7 @@ using namespace spmd;
 
 namespace {
 
-constexpr DType kTypes[] = {DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64,
-                            DType::I32, DType::I8,  DType::U32,  DType::U8,  DType::Bool};
+const std::vector<DType> kTypes = test::elementTypes();
 
 TEST(Elements, AreAsWideAsTheTypeSays) {
   for (DType dtype : kTypes) {
@@ -47,6 +47,9 @@ TEST(Elements, EachTypeRoundsAndWraps) {
   EXPECT_TRUE(std::isnan(Bf16Element::load(Bf16Element::store(NAN))));
   EXPECT_EQ(PlainElement<uint8_t>::store(int64_t(300)), 44);
   EXPECT_EQ(PlainElement<int8_t>::store(int64_t(200)), -56);
+  EXPECT_EQ(PlainElement<uint16_t>::store(int64_t(-1)), 65535);
+  EXPECT_EQ(PlainElement<int16_t>::store(int64_t(40000)), -25536);
+  EXPECT_EQ(PlainElement<uint64_t>::store(int64_t(-1)), UINT64_MAX);
   EXPECT_EQ(BoolElement::store(0.25), 1);
   EXPECT_EQ(BoolElement::load(2), true);
 }

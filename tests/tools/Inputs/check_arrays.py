@@ -40,7 +40,8 @@ assert [arrays.bf16_bits(value) for value in (1.0, 1.00390625, 1.01171875, -2.5,
 with tempfile.TemporaryDirectory() as folder:
     file = f"{folder}/x.npy"
     for dtype, values in {"f64": [1e300, -INF], "f32": [0.5, NAN], "f16": [65504.0, 2.0 ** -24], "bf16": [-1.5, NAN],
-                          "i64": [2 ** 62, -1], "i32": [-5, 7], "i8": [-128, 127], "u32": [2 ** 32 - 1, 0], "u8": [255, 0],
+                          "i64": [2 ** 62, -1], "i32": [-5, 7], "i16": [-2 ** 15, 9], "i8": [-128, 127], "u64": [2 ** 64 - 1, 0],
+                          "u32": [2 ** 32 - 1, 0], "u16": [2 ** 16 - 1, 0], "u8": [255, 0],
                           "bool": [1, 0]}.items():
         for shape in ([2], [2, 1], [1, 2, 1]):
             arrays.write_npy(file, dtype, shape, values)

@@ -29,8 +29,11 @@ template <> struct dtype_of<bfloat16> : std::integral_constant<DType, DType::BF1
 template <> struct dtype_of<float16> : std::integral_constant<DType, DType::F16> {};
 template <> struct dtype_of<int64_t> : std::integral_constant<DType, DType::I64> {};
 template <> struct dtype_of<int32_t> : std::integral_constant<DType, DType::I32> {};
+template <> struct dtype_of<int16_t> : std::integral_constant<DType, DType::I16> {};
 template <> struct dtype_of<int8_t> : std::integral_constant<DType, DType::I8> {};
+template <> struct dtype_of<uint64_t> : std::integral_constant<DType, DType::U64> {};
 template <> struct dtype_of<uint32_t> : std::integral_constant<DType, DType::U32> {};
+template <> struct dtype_of<uint16_t> : std::integral_constant<DType, DType::U16> {};
 template <> struct dtype_of<uint8_t> : std::integral_constant<DType, DType::U8> {};
 template <> struct dtype_of<bool> : std::integral_constant<DType, DType::Bool> {};
 

@@ -26,7 +26,7 @@ inline Array split(const Operand &key, int64_t count = 2) {
 inline Array fold_in(const Operand &key, const Operand &data) {
   return call("fold_in", {detail::asKey(key), data}, {}, key.get_location());
 }
-/// Bits of u32 or u8.
+/// Bits of u64, u32, u16 or u8.
 inline Array bits(const Operand &key, const Shape &shape, DType dtype = DType::U32,
                   const std::optional<NamedSharding> &sharding = {}) {
   return call("bits", {detail::asKey(key), Operand::type(dtype, shape, sharding, key.get_location())}, {},

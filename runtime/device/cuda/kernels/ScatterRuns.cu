@@ -79,9 +79,12 @@ struct ShortRuns {
 template <int width>
 SPMD_DEVICE void addShortRuns(const uint32_t *allKeys, const uint32_t *allPositions, const void *updates, void *result,
                               Sizes sizes, int64_t lines, int64_t group) {
-  // Updates that are loaded at a time: as many as do not spill registers. Narrow types are converted, and bytes take a
-  // register each.
-  constexpr uint32_t kAhead = width == 1 || sizeof(Stored) >= 4 ? 8 : sizeof(Stored) == 2 ? 6 : 2;
+  // Updates that are loaded at a time: as many as do not spill registers (PtxTest). Narrow types are converted, and
+  // integers of less than 32 bits take a register each.
+  constexpr uint32_t kAhead = width == 1 || sizeof(Stored) >= 4 ? 8
+                              : sizeof(Value) == 4              ? 6
+                              : sizeof(Value) == 2              ? 4
+                                                                : 2;
   static SPMD_SHARED ShortRuns runs;
   int64_t packs = sizes.outer * sizes.inner / lines / width, groups = (packs + group - 1) / group;
   Quotient at = divide(blockIndex(), groups);

@@ -39,7 +39,7 @@ template <int kind, typename Number> SPMD_DEVICE Number combine(Number a, Number
     if constexpr (kind == 0)
       return static_cast<Number>(a + b);
     else if constexpr (kind == 1)
-      return static_cast<Number>(a * b);
+      return static_cast<Number>(1u * a * b); // The product of two uint16_t is an int, which overflows.
     else if constexpr (kind == 2)
       return signedA > signedB ? a : b;
     else if constexpr (kind == 3)

@@ -11,15 +11,16 @@ jax.config.update("jax_enable_x64", True)
 BF16 = np.dtype(ml_dtypes.bfloat16)
 NAMES = {
     np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", BF16: "bf16", np.dtype(np.float16): "f16",
-    np.dtype(np.int64): "i64", np.dtype(np.int32): "i32", np.dtype(np.int8): "i8", np.dtype(np.uint32): "u32",
-    np.dtype(np.uint8): "u8", np.dtype(np.bool_): "bool",
+    np.dtype(np.int64): "i64", np.dtype(np.int32): "i32", np.dtype(np.int16): "i16", np.dtype(np.int8): "i8",
+    np.dtype(np.uint64): "u64", np.dtype(np.uint32): "u32", np.dtype(np.uint16): "u16", np.dtype(np.uint8): "u8",
+    np.dtype(np.bool_): "bool",
 }
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
 FLOATS = ["f64", "f32", "bf16", "f16"]
-SIGNED = ["i64", "i32", "i8"]
-UNSIGNED = ["u32", "u8"]
+SIGNED = ["i64", "i32", "i16", "i8"]
+UNSIGNED = ["u64", "u32", "u16", "u8"]
 INTS = SIGNED + UNSIGNED
-MLIR_NAMES = {"u32": "ui32", "u8": "ui8", "bool": "i1"}
+MLIR_NAMES = {"u64": "ui64", "u32": "ui32", "u16": "ui16", "u8": "ui8", "bool": "i1"}
 
 cases = []
 differences = []

@@ -250,7 +250,9 @@ for source in FLOATS + INTS + ["bool"]:
         if target == "bool":
             want = values != 0
         elif target in FLOATS:
-            want = rounded(values, target)
+            # Integers become half precision by way of f32.
+            via = values.astype(np.float32) if source in INTS and target in ("bf16", "f16") else values
+            want = rounded(via, target) if source in FLOATS else via.astype(DTYPES[target])
         elif source in FLOATS:
             info = np.iinfo(DTYPES[target])
             want = np.array([0 if math.isnan(v) else info.max if v >= info.max else info.min if v <= info.min else int(v)
@@ -260,7 +262,9 @@ for source in FLOATS + INTS + ["bool"]:
         case("convert", f"{source}_{target}", f"%0 : {text(values)} -> <{target}[{values.size}]>", [values], want,
              jax_result=lax.convert_element_type(values, DTYPES[target]), jax_ulp=1)
 for source, target in [("f32", "i32"), ("f32", "u32"), ("i32", "f32"), ("u32", "f32"), ("f64", "i64"), ("i64", "f64"),
-                       ("i32", "u32"), ("u32", "i32"), ("i8", "u8"), ("u8", "i8"), ("bf16", "f16"), ("f16", "bf16")]:
+                       ("i32", "u32"), ("u32", "i32"), ("i8", "u8"), ("u8", "i8"), ("bf16", "f16"), ("f16", "bf16"),
+                       ("f64", "u64"), ("u64", "f64"), ("i64", "u64"), ("u64", "i64"), ("i16", "u16"), ("u16", "bf16"),
+                       ("f16", "i16"), ("bf16", "u16")]:
     values = int_values(source) if source in INTS else float_values(source)
     if source in FLOATS:
         values = values[~np.isnan(values.astype(np.float64))]

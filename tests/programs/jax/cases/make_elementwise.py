@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oracle import DTYPES, FLOATS, INTEGERS, ULPS, Group, write
+from oracle import DTYPES, FLOATS, INTEGERS, ULPS, WIDE, Group, write
 
 rng = np.random.default_rng(1)
 EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -1.5, -2.5, 2.0**-10, 88.0]
@@ -79,7 +79,7 @@ for dtype in INTEGERS:
     n = np.array(values, DTYPES[dtype])
     d = np.array([v for v in values if v], DTYPES[dtype])
     s = np.array([0, 1, 3, info.bits - 1], DTYPES[dtype])
-    g = Group(f"integers_{dtype}", wide=dtype == "i64", n=n, m=n.reshape(-1, 1), d=d.reshape(-1, 1), s=s.reshape(-1, 1),
+    g = Group(f"integers_{dtype}", wide=dtype in WIDE, n=n, m=n.reshape(-1, 1), d=d.reshape(-1, 1), s=s.reshape(-1, 1),
               e=np.array([0, 1, 2, 3, 5], DTYPES[dtype]).reshape(-1, 1))
     for operator in "+ - * & | ^ < <= > >= == !=".split():
         g(f"n {operator} m")
@@ -100,7 +100,7 @@ for dtype in INTEGERS:
     g("clamp(e, n, 5)", "clamp(e, n, 5)")
     g("where(n > m, n, m)")
     g("where(n > 1, n, 0)")
-    if dtype != "i64":
+    if dtype not in WIDE:
         g("n / d", ulps=1)
         g("sqrt(abs(n)), exp(e), tanh(n)", ulps=2)
         g("floor(n), ceil(n), round(n)")
@@ -144,7 +144,8 @@ for dtype in DTYPES:
     GROUPS.append(g)
 
 for dtype, to in (("f32", "i32"), ("i32", "f32"), ("f32", "u32"), ("u32", "i32"), ("i8", "u8"), ("u8", "i8"), ("f64", "i64"),
-                  ("i64", "f64")):
+                  ("i64", "f64"), ("f64", "u64"), ("u64", "f64"), ("u64", "i64"), ("i16", "u16"), ("u16", "bf16"), ("f16", "i16"),
+                  ("bf16", "u16")):
     if dtype in FLOATS:
         v = np.array(EDGES[1:], DTYPES[dtype])
     else:

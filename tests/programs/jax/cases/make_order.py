@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from oracle import DTYPES, FLOATS, Group, write
+from oracle import DTYPES, FLOATS, WIDE, Group, write
 
 rng = np.random.default_rng(7)
 GROUPS = []
@@ -20,7 +20,7 @@ for dtype in DTYPES:
         info = np.iinfo(DTYPES[dtype])
         x = rng.integers(0 if dtype[0] == "u" else -9, 9, size=(7, 5)).astype(DTYPES[dtype])
         n = np.array([3, 1, info.max, info.min, 3, 2, info.max - 1, 0, 1, info.min, 5, 7, 6], DTYPES[dtype])
-    g = Group(f"order_{dtype}", wide=dtype in ("f64", "i64"), x=x, n=n, i=np.array([3, 0, 6, 6, 1], np.int32),
+    g = Group(f"order_{dtype}", wide=dtype in WIDE, x=x, n=n, i=np.array([3, 0, 6, 6, 1], np.int32),
               o=np.array([-1, -7, 7, -8, 2, 100], np.int32), p=rng.integers(0, 5, size=(7, 5)).astype(np.int32), k=np.int32(2),
               m=np.int32(-1), far=np.int32(50))
     g("sort(x), sort(x, axis=0), sort(x, axis=-2)", "jnp.sort(x), jnp.sort(x, axis=0), jnp.sort(x, axis=-2)")
@@ -85,6 +85,20 @@ g("categorical(key(7), logits), categorical(key(8), logits, axis=0)",
   "jax.random.categorical(key(7), logits).astype('int32'), jax.random.categorical(key(8), logits, axis=0).astype('int32')")
 g("randint(key(4), i64[7, 5], 0, 100), randint(key(5), i64[13], -3, 5000000000)",
   "jax.random.randint(key(4), (7, 5), 0, 100, i64.dtype), jax.random.randint(key(5), (13,), -3, 5000000000, i64.dtype)")
+GROUPS.append(g)
+
+g = Group("random_integers", wide=True, python=names, high=np.uint64(2**64 - 1), s=np.int16(-3),
+          low=np.arange(35, dtype=np.uint64).reshape(7, 5) * np.uint64(2**58))
+for k in "u64", "u32", "u16", "u8":
+    g(f"bits(key(1), {k}[11]), bits(key(1), {k}[7, 5])", f"jax.random.bits(key(1), (11,), {k}.dtype), jax.random.bits(key(1), (7, 5), {k}.dtype)")
+for k, least, end in ("i16", -32768, 32768), ("u16", 0, 65536), ("u64", 0, 2**63 - 1):
+    g(f"randint(key(4), {k}[7, 5], 0, 100), randint(key(5), {k}[13], 3, 17), randint(key(6), {k}[13], {least}, {end})",
+      f"jax.random.randint(key(4), (7, 5), 0, 100, {k}.dtype), jax.random.randint(key(5), (13,), 3, 17, {k}.dtype), "
+      f"jax.random.randint(key(6), (13,), {least}, {end}, {k}.dtype)")
+g("randint(key(1), u64[7, 5], low, high), randint(key(2), i64[7, 5], low, high), randint(key(3), u64[7, 5], s, high)",
+  "jax.random.randint(key(1), (7, 5), low, high, u64.dtype), jax.random.randint(key(2), (7, 5), low, high, i64.dtype), "
+  "jax.random.randint(key(3), (7, 5), s, high, u64.dtype)")
+g("key_data(fold_in(key(1), high))")
 GROUPS.append(g)
 
 write(__file__, GROUPS)

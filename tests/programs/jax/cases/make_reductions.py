@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from oracle import DTYPES, FLOATS, INTEGERS, ULPS, Group, write
+from oracle import DTYPES, FLOATS, INTEGERS, ULPS, WIDE, Group, write
 
 rng = np.random.default_rng(2)
 GROUPS = []
 
 for dtype in DTYPES:
-    wide = dtype in ("f64", "i64")
+    wide = dtype in WIDE
     if dtype in FLOATS:
         # Quarters: sums do not depend on their order, and ties are frequent.
         x = (rng.integers(-8, 9, size=(7, 5, 3)) / 4).astype(DTYPES[dtype])
@@ -88,7 +88,7 @@ for dtype in FLOATS:
 
 # Empty reductions: identities.
 for dtype in DTYPES:
-    g = Group(f"empty_{dtype}", wide=dtype in ("f64", "i64"), e=np.zeros((0, 5), DTYPES[dtype]), x=np.ones((3, 5), DTYPES[dtype]))
+    g = Group(f"empty_{dtype}", wide=dtype in WIDE, e=np.zeros((0, 5), DTYPES[dtype]), x=np.ones((3, 5), DTYPES[dtype]))
     g("sum(e), sum(e, axis=0), sum(e, axis=1), sum(x[:0], axis=0)")
     g("prod(e), prod(e, axis=0), prod(e, axis=1), prod(x[3:], axis=0)")
     g("any(e), any(e, axis=0), all(e), all(e, axis=0)")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oracle import DTYPES, Group, write
+from oracle import DTYPES, WIDE, Group, write
 
 rng = np.random.default_rng(3)
 GROUPS = []
@@ -46,7 +46,7 @@ for dtype in "f32", "i8", "bf16", "bool", "u32":
 
 g = Group("creation", x=np.arange(6, dtype=np.float32))
 for k in DTYPES:
-    if k not in ("f64", "i64"):
+    if k not in WIDE:
         g(f"zeros({k}[3, 2]), ones({k}[5]), zeros({k}[0, 2]), ones({k}[])", f"zeros({k}[3, 2]), ones({k}[5]), zeros({k}[0, 2]), jnp.ones((), {k}.dtype)")
         g(f"full({k}[2, 3], 1), full({k}[4], {'0.1' if k in ('f32', 'bf16', 'f16') else '1'})")
         if k != "bool":

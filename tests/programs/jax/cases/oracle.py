@@ -16,9 +16,12 @@ import numpy as np
 from jax import lax
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64,
-          "i32": np.int32, "i8": np.int8, "u32": np.uint32, "u8": np.uint8, "bool": np.bool_}
-NAMES = {np.dtype(v).name: k for k, v in DTYPES.items()} | {"int16": "i32"}  # The language has no i16.
-FLOATS, INTEGERS = ["f64", "f32", "bf16", "f16"], ["i64", "i32", "i8", "u32", "u8"]
+          "i32": np.int32, "i16": np.int16, "i8": np.int8, "u64": np.uint64, "u32": np.uint32, "u16": np.uint16,
+          "u8": np.uint8, "bool": np.bool_}
+NAMES = {np.dtype(v).name: k for k, v in DTYPES.items()}
+FLOATS = ["f64", "f32", "bf16", "f16"]
+INTEGERS = ["i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"]
+WIDE = ["f64", "i64", "u64"]
 
 # The allowed relative difference from JAX's value: two units in the last place of the type, eight if both sides
 # approximate (f32 and f64).

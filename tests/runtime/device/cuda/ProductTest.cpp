@@ -21,7 +21,9 @@ const Types allPairs[] = {
     {DType::F64, DType::F64}, {DType::F32, DType::F32}, {DType::BF16, DType::BF16}, {DType::BF16, DType::F32},
     {DType::F16, DType::F16}, {DType::F16, DType::F32}, {DType::I64, DType::I64},   {DType::I32, DType::I32},
     {DType::U32, DType::U32}, {DType::I8, DType::I32},  {DType::I8, DType::I8},     {DType::U8, DType::I32},
-    {DType::U8, DType::U32},  {DType::U8, DType::U8},   {DType::Bool, DType::Bool},
+    {DType::U8, DType::U32},  {DType::U8, DType::U8},   {DType::Bool, DType::Bool}, {DType::U64, DType::U64},
+    {DType::I16, DType::I16}, {DType::I16, DType::I32}, {DType::U16, DType::U16},   {DType::U16, DType::I32},
+    {DType::U16, DType::U32},
 };
 
 class ProductTest : public testing::TestWithParam<Types> {

@@ -7,6 +7,7 @@
 #include "tests/runtime/device/cuda/LibraryCallsHelper.h"
 
 #include "runtime/support/Error.h"
+#include "tests/support/ElementTypes.h"
 
 #include <gtest/gtest.h>
 
@@ -97,9 +98,7 @@ TEST_P(ScatterTest, NothingToAdd) {
                3 * byteSize(GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ScatterTest,
-                         testing::Values(DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32,
-                                         DType::I8, DType::U32, DType::U8, DType::Bool),
+INSTANTIATE_TEST_SUITE_P(All, ScatterTest, testing::ValuesIn(test::elementTypes()),
                          [](const auto &info) { return std::string(dtypeName(info.param)); });
 
 TEST(ScatterErrors, NamesWhatCannotBeAdded) {

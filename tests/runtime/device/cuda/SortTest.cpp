@@ -3,6 +3,7 @@
 #include "tests/runtime/device/cuda/LibraryCallsHelper.h"
 
 #include "runtime/support/Error.h"
+#include "tests/support/ElementTypes.h"
 
 #include <gtest/gtest.h>
 
@@ -100,9 +101,7 @@ TEST_P(SortTest, NothingToSort) {
   EXPECT_TRUE(tester.getLaunches().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SortTest,
-                         testing::Values(DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32,
-                                         DType::I8, DType::U32, DType::U8, DType::Bool),
+INSTANTIATE_TEST_SUITE_P(All, SortTest, testing::ValuesIn(test::elementTypes()),
                          [](const auto &info) { return std::string(dtypeName(info.param)); });
 
 TEST(SortErrors, NamesWhatCannotBeSorted) {

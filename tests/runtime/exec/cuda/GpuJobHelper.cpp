@@ -78,9 +78,9 @@ std::vector<Tensor> makeArguments(MLIRContext &context, const Plan &plan, uint64
   for (const ValueInfo &info : plan.params) {
     Tensor tensor(info.shape, spmdc::getElementType(&context, info.dtype));
     for (spmdc::Scalar &element : tensor.elements) {
-      int64_t small = info.dtype == DType::Bool              ? random.integer(0, 1)
-                      : spmdc::isUnsignedInteger(info.dtype) ? random.integer(0, 6)
-                                                             : random.integer(-3, 3);
+      int64_t small = info.dtype == DType::Bool ? random.integer(0, 1)
+                      : isUnsigned(info.dtype)  ? random.integer(0, 6)
+                                                : random.integer(-3, 3);
       if (!isFloat(info.dtype))
         element = spmdc::Scalar::ofInt(small);
       else if (areExact)

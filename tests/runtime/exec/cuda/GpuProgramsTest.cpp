@@ -24,7 +24,7 @@ TEST(GpuPrograms, Elementwise) {
 }
 
 TEST(GpuPrograms, ElementTypes) {
-  for (const char *type : {"f64", "f32", "bf16", "f16", "i64", "i32", "i8", "u32", "u8"})
+  for (const char *type : {"f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8"})
     checkOnGpus(std::string("fn main(x: T[19, 3], y: T[19, 3]) {\n"
                             "  return (x + y, x * y, maximum(x, y), x < y, x.T, concatenate([x, y], axis=1));\n"
                             "}\n"),

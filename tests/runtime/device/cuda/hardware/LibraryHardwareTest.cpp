@@ -5,6 +5,7 @@
 #include "runtime/device/cuda/Gpu.h"
 #include "runtime/device/cuda/Library.h"
 #include "tests/runtime/device/cuda/DrawHelper.h"
+#include "tests/support/ElementTypes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -205,9 +206,7 @@ TEST_P(LibraryHardware, Products) {
       }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LibraryHardware,
-                         testing::Values(DType::F64, DType::F32, DType::BF16, DType::F16, DType::I64, DType::I32,
-                                         DType::I8, DType::U32, DType::U8, DType::Bool),
+INSTANTIATE_TEST_SUITE_P(All, LibraryHardware, testing::ValuesIn(test::elementTypes()),
                          [](const auto &info) { return std::string(dtypeName(info.param)); });
 
 } // namespace
