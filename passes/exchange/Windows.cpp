@@ -334,14 +334,23 @@ Value Windows::build(OpBuilder &builder, Operation *op, function_ref<Value(Value
   if (!view.outside)
     return x;
   // An unsharded dimension already has its padding, unless an operation between removes part of it. Positions of a
-  // window that are beyond the ends of the array are zero.
+  // window that are beyond the ends of the array are zero, if the window is this view's: on devices where the view has
+  // no element of the array, a window shared with another view may begin elsewhere.
   bool isZero = isPlainZero(view.outside);
+  auto isOwnWindow = [&](int64_t d) {
+    const WindowDim &dim = group.window.getDim(d);
+    std::vector<spmd::ShardRange> shards = getShardedDim(mesh, to, d).shards;
+    return shards.size() == dim.result.shards.size() && llvm::all_of(llvm::enumerate(shards), [&](const auto &shard) {
+             return shard.value().size == 0 || view.move.dims[d].stride * shard.value().start ==
+                                                   dim.getOffset(static_cast<int64_t>(shard.index()));
+           });
+  };
   for (int64_t d = 0; d < rank; ++d) {
     const spmd::DimMove &move = view.move.dims[d];
     spmd::DimMove everywhere{move.shift, move.stride, 0, to.getDimSize(d)};
     everywhere.wraps = move.wraps;
     spmd::MovedRange natural = getExtent(everywhere, from.getDimSize(d), to.getDimSize(d));
-    if ((!isSharded(to, d) || (isZero && !move.wraps)) && natural == extent[d])
+    if ((!isSharded(to, d) || (isZero && !move.wraps && isOwnWindow(d))) && natural == extent[d])
       extent[d] = {0, to.getDimSize(d)};
   }
   Value outside = local.broadcast(localOf(view.outside), result.getShape());
