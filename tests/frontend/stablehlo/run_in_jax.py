@@ -38,8 +38,9 @@ from load import load_text  # noqa: E402
 jax.config.update("jax_enable_x64", True)
 
 DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16": np.float16, "i64": np.int64,
-          "i32": np.int32, "i8": np.int8, "i1": np.bool_, "ui32": np.uint32, "ui8": np.uint8, "u32": np.uint32,
-          "u8": np.uint8, "bool": np.bool_}
+          "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_, "ui64": np.uint64, "ui32": np.uint32,
+          "ui16": np.uint16, "ui8": np.uint8, "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8,
+          "bool": np.bool_}
 # As ULPS in tests/programs/jax/cases/oracle.py.
 UNITS = {"float64": 2.0**-49, "float32": 2.0**-20, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 
