@@ -2,8 +2,8 @@
 
 Takes the string literals of frontend/ that are sentences or parts of them (with a blank, or in calls that report:
 `fail(...)`, `report(...)`, `.error(...)`, `.note(...)` ...), and looks for each in tests/frontend/ (the sources,
-data/messages.txt and lit's .test files), where full messages are compared with their places. A literal of fewer than four letters is too
-short to search for: it is part of a sentence.
+data/messages.txt and lit's .test files), where full messages are compared with their places. A literal of fewer than
+four letters is too short to search for: it is part of a sentence.
 Usage: check_messages.py SOURCE_ROOT
 """
 
