@@ -157,6 +157,31 @@ size_t findEntry(std::string_view text, std::string_view entry) {
   return std::string_view::npos;
 }
 
+/// The attributes in braces from here on. A copy of the scanner reads them.
+std::string_view attributesAt(Scanner scanner) {
+  size_t begin = scanner.at;
+  for (int depth = 0; !scanner.isAtEnd();) {
+    char letter = scanner.text[scanner.at];
+    scanner.skip();
+    depth += (letter == '{') - (letter == '}');
+    if (depth == 0)
+      break;
+  }
+  return scanner.text.substr(begin, scanner.at - begin);
+}
+
+/// The first mesh with axes; empty if there is none. JAX declares meshes without axes for values on one device.
+std::string findMesh(std::string_view text) {
+  constexpr std::string_view kMesh = "sdy.mesh @";
+  for (size_t at = text.find(kMesh); at != std::string_view::npos; at = text.find(kMesh, at + 1)) {
+    std::string_view rest = text.substr(at + kMesh.size());
+    std::string_view name = rest.substr(0, rest.find(' '));
+    if (rest.substr(name.size()).starts_with(" = <[\""))
+      return std::string(name);
+  }
+  return "";
+}
+
 /// Takes `tensor<8x16xf32>` behind `tensor<`, and returns the number of its dimensions.
 size_t takeShape(Scanner &scanner) {
   size_t rank = 0;
@@ -197,34 +222,33 @@ ShardingTexts findShardings(const Source &source, std::string_view entry) {
 
 std::string withOpenShardings(const Source &source, std::string_view entry, const std::vector<spmd::MeshAxis> &axes) {
   std::string_view text = source.getText();
-  constexpr std::string_view kMesh = "sdy.mesh @";
-  size_t mesh = text.find(kMesh), module = text.find("module"), begin = findEntry(text, entry);
+  size_t module = text.find("module"), begin = findEntry(text, entry);
   size_t body = module == std::string_view::npos ? module : text.find("{\n", module);
-  if (begin == std::string_view::npos || body == std::string_view::npos ||
-      (mesh == std::string_view::npos && axes.empty()))
+  std::string name = findMesh(text), declaration;
+  if (begin == std::string_view::npos || body == std::string_view::npos || (name.empty() && axes.empty()))
     return std::string(text);
-  std::string name = "mesh", declaration;
-  if (mesh != std::string_view::npos) {
-    std::string_view rest = text.substr(mesh + kMesh.size());
-    name = rest.substr(0, rest.find(' '));
-  } else {
+  if (name.empty()) {
+    name = "spmdc_mesh"; // No name that JAX gives.
     for (const spmd::MeshAxis &axis : axes)
       declaration += (declaration.empty() ? "" : ", ") + ("\"" + axis.name + "\"=") + std::to_string(axis.size);
-    declaration = "  sdy.mesh @mesh = <[" + declaration + "]>\n";
+    declaration = "  sdy.mesh @" + name + " = <[" + declaration + "]>\n";
   }
-  std::vector<std::optional<Annotation>> arguments = findShardings(source, entry).arguments;
   std::vector<std::pair<size_t, std::string>> insertions = {{body + 2, declaration}};
   Scanner scanner(source, begin);
   int depth = 0;
-  for (size_t number = 0; !scanner.isAtEnd();) {
+  while (!scanner.isAtEnd()) {
     if (depth == 1 && scanner.take("tensor<")) {
       std::string dims;
       for (size_t rank = takeShape(scanner); rank > 0; --rank)
         dims += dims.empty() ? "{?}" : ", {?}";
+      size_t end = scanner.at;
       std::string sharding = "sdy.sharding = #sdy.sharding<@" + name + ", [" + dims + "]>";
-      bool hasAttributes = text.substr(scanner.at).starts_with(" {");
-      if (number < arguments.size() && !arguments[number] && !dims.empty())
-        insertions.emplace_back(scanner.at + (hasAttributes ? 2 : 0),
+      bool hasAttributes =
+          scanner.take(" ") && text.substr(scanner.at).starts_with("{") && attributesAt(scanner) != "{}";
+      // One that names a part of an axis is no annotation of ShardingTexts, but a sharding.
+      bool hasSharding = hasAttributes && attributesAt(scanner).find("sdy.sharding") != std::string_view::npos;
+      if (!hasSharding && !dims.empty())
+        insertions.emplace_back(hasAttributes ? scanner.at + 1 : end,
                                 hasAttributes ? sharding + ", " : " {" + sharding + "}");
       continue;
     }
@@ -232,7 +256,6 @@ std::string withOpenShardings(const Source &source, std::string_view entry, cons
     scanner.skip();
     depth += letter == '(' || letter == '{' || letter == '[' || letter == '<';
     depth -= letter == ')' || letter == '}' || letter == ']' || letter == '>';
-    number += letter == ',' && depth == 1;
     if (depth == 0)
       break;
   }

@@ -169,12 +169,40 @@ TEST(ShardingTexts, ArgumentsResultsAndConstraints) {
   EXPECT_EQ(writeShardyDim({}, /*isOpen=*/false, -1), "{}");
 }
 
+// A part of an axis is a sharding, a scalar has none, and a mesh without axes is no mesh.
+TEST(ShardingTexts, OpenOnesForArgumentsWithout) {
+  auto open = [](std::string signature, const std::vector<spmd::MeshAxis> &axes) {
+    Source source("f.mlir", "module @f {\n" + signature + "\n");
+    return withOpenShardings(source, "main", axes);
+  };
+  std::string mesh = "  sdy.mesh @empty = <[]>\n  sdy.mesh @m = <[\"a\"=4]>\n";
+  EXPECT_EQ(
+      open(mesh + "func.func @main(%arg0: tensor<8x4xf32> loc(\"p['->{']\"), %arg1: tensor<f32>, %arg2: "
+                  "tensor<?xcomplex<f32>> {jax.buffer_donor = true}, %arg3: tensor<8xf32> {sdy.sharding = "
+                  "#sdy.sharding<@m, [{\"a\":(1)2}]>}) -> tensor<8xf32>",
+           {{"a", 2}}),
+      "module @f {\n" + mesh +
+          "func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {?}]>} loc(\"p['->{']\"), "
+          "%arg1: tensor<f32>, %arg2: tensor<?xcomplex<f32>> {jax.buffer_donor = true}, %arg3: tensor<8xf32> "
+          "{sdy.sharding = #sdy.sharding<@m, [{\"a\":(1)2}]>}) -> tensor<8xf32>\n");
+  EXPECT_EQ(open("func.func @main(%arg0: tensor<8xf32> {tf.aliasing_output = 0 : i32}) -> tensor<8xf32>",
+                 {{"a", 2}, {"b", 3}}),
+            "module @f {\n  sdy.mesh @spmdc_mesh = <[\"a\"=2, \"b\"=3]>\nfunc.func @main(%arg0: tensor<8xf32> "
+            "{sdy.sharding = #sdy.sharding<@spmdc_mesh, [{?}]>, tf.aliasing_output = 0 : i32}) -> tensor<8xf32>\n");
+  std::string alone = "func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32>";
+  EXPECT_EQ(open(alone, {}), "module @f {\n" + alone + "\n");
+}
+
 TEST(ShardingTexts, AnyTextIsRead) {
   for (const char *text :
        {"", "func.func @main(", "func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{",
         "= sdy.sharding_constraint ", "= sdy.sharding_constraint %0 <@m, [{\"a", "func.func @main() -> (",
-        "func.func @main(\"", "func.func @main(->"})
-    findShardings(Source("f.mlir", text), "main");
+        "func.func @main(\"", "func.func @main(->", "module {\nfunc.func @main(%a: tensor<8x",
+        "module {\nfunc.func @main(%a: tensor<8xf32> {", "sdy.mesh @", "module {\nsdy.mesh @m = <[\"a"}) {
+    Source source("f.mlir", text);
+    findShardings(source, "main");
+    withOpenShardings(source, "main", {{"a", 2}});
+  }
 }
 
 } // namespace
