@@ -227,11 +227,14 @@ void NetworkClient::pump() {
 void NetworkClient::publish() {
   std::vector<Reply> replies = machine->takeReplies();
   std::lock_guard lock(mutex);
-  bool news = !replies.empty() || stage != machine->getStage();
+  // Without memory, the calling thread has ended this process's part (endWithoutMemory), of which the machine may not
+  // know yet: it must not come to life again.
+  bool isNew = stage != machine->getStage() && (stage < Stage::Left || machine->isEnded());
+  bool news = !replies.empty() || isNew;
   for (Reply &reply : replies)
     if (auto found = requests.find(reply.request); found != requests.end() && !found->second)
       found->second = std::move(reply);
-  if (stage != machine->getStage()) {
+  if (isNew) {
     stage = machine->getStage();
     decided = machine->getVerdict();
     refusal = machine->getRefusal();
