@@ -156,8 +156,8 @@ TEST_P(JaxCases, Agree) {
   for (size_t i = block; i < groups.size(); i += kBlocks)
     for (auto [index, run] : llvm::enumerate(groups[i]["meshes"])) {
       SCOPED_TRACE(file + ", group " + groups[i]["group"].get<std::string>() + ", mesh " + run.dump());
-      // Each of -O0, -O1 and -O2 on one of the meshes.
-      checkGroup(groups[i], run, (i + index) % 3);
+      // -O1 or -O2, by turns, on one of the meshes: LLVM takes most of the time of this test.
+      checkGroup(groups[i], run, index == i % 3 ? 1 + i % 2 : 0);
     }
 }
 

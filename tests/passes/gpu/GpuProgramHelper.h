@@ -3,7 +3,7 @@
 
 #include "passes/gpu/EmitGpu.h"
 #include "passes/gpu/Libdevice.h"
-#include "tests/passes/gpu/GpuEmulatorHelper.h"
+#include "tests/passes/gpu/emulator/GpuEmulatorHelper.h"
 #include "tests/passes/support/PlannedProgram.h"
 
 namespace spmdc {

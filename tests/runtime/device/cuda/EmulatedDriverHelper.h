@@ -11,7 +11,7 @@
 #pragma once
 
 #include "runtime/device/cuda/Driver.h"
-#include "tests/passes/gpu/GpuEmulatorHelper.h"
+#include "tests/passes/gpu/emulator/GpuEmulatorHelper.h"
 
 #include <span>
 #include <string>

@@ -1,7 +1,7 @@
 //===- FakeCodeHelper.h - PTX that runs in the emulator ---------*- C++ -*-===//
 #pragma once
 
-#include "tests/passes/gpu/GpuEmulatorHelper.h"
+#include "tests/passes/gpu/emulator/GpuEmulatorHelper.h"
 
 #include <map>
 #include <memory>

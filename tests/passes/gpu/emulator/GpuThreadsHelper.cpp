@@ -1,8 +1,8 @@
 //===- GpuThreadsHelper.cpp - the threads of one block --------------------===//
 
-#include "tests/passes/gpu/GpuThreadsHelper.h"
+#include "tests/passes/gpu/emulator/GpuThreadsHelper.h"
 
-#include "tests/passes/gpu/GpuClusterHelper.h"
+#include "tests/passes/gpu/emulator/GpuClusterHelper.h"
 
 #include <algorithm>
 #include <numeric>

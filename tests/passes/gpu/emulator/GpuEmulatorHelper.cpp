@@ -1,10 +1,10 @@
 //===- GpuEmulatorHelper.cpp - runs kernels for a GPU on the CPU ----------===//
 
-#include "tests/passes/gpu/GpuEmulatorHelper.h"
+#include "tests/passes/gpu/emulator/GpuEmulatorHelper.h"
 
 #include "passes/gpu/Passes.h"
-#include "tests/passes/gpu/GpuAssemblyHelper.h"
-#include "tests/passes/gpu/GpuClusterHelper.h"
+#include "tests/passes/gpu/emulator/GpuAssemblyHelper.h"
+#include "tests/passes/gpu/emulator/GpuClusterHelper.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/passes/gpu/GpuIntrinsicsHelper.h"
-#include "tests/passes/gpu/GpuMatricesHelper.h"
+#include "tests/passes/gpu/emulator/GpuIntrinsicsHelper.h"
+#include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 //===- GpuMatricesHelper.cpp - matrix instructions on this machine --------===//
 
-#include "tests/passes/gpu/GpuMatricesHelper.h"
+#include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include <bit>
 #include <cstring>

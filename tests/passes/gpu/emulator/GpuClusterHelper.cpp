@@ -1,6 +1,6 @@
 //===- GpuClusterHelper.cpp - the blocks of one cluster -------------------===//
 
-#include "tests/passes/gpu/GpuClusterHelper.h"
+#include "tests/passes/gpu/emulator/GpuClusterHelper.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/passes/gpu/GpuThreadsHelper.h"
+#include "tests/passes/gpu/emulator/GpuThreadsHelper.h"
 
 namespace spmdc {
 

@@ -1,8 +1,8 @@
 //===- GpuAssemblyHelper.cpp - inline PTX as LLVM IR ----------------------===//
 
-#include "tests/passes/gpu/GpuAssemblyHelper.h"
+#include "tests/passes/gpu/emulator/GpuAssemblyHelper.h"
 
-#include "tests/passes/gpu/GpuMatricesHelper.h"
+#include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tests/passes/gpu/GpuIntrinsicsHelper.h"
+#include "tests/passes/gpu/emulator/GpuIntrinsicsHelper.h"
 
 #include <algorithm>
 #include <array>
