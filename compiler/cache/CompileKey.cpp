@@ -89,8 +89,8 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
                                       const CompileOptions &options) {
   const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
       options;
-  const auto &[backend, gpu, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks, propagationLog,
-               shouldContinue] = pipeline;
+  const auto &[backend, gpu, leastScoreBytes, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks,
+               propagationLog, shouldContinue] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
   const std::optional<std::string> &compiler = compilerIdentity();
   if (needsPasses || !compiler)
@@ -98,9 +98,9 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   KeyText key;
   try {
     key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
-                gpu.sharedBytes, gpu.clusterBlocks, static_cast<int>(gpu.matrixUnit), bytesToFree, growsCarries,
-                startsEarly, costModel, reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget, target,
-                optimizationLevel, cudaToolkit, libdeviceOf(options));
+                gpu.sharedBytes, gpu.clusterBlocks, static_cast<int>(gpu.matrixUnit), leastScoreBytes, bytesToFree,
+                growsCarries, startsEarly, costModel, reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget,
+                target, optimizationLevel, cudaToolkit, libdeviceOf(options));
   } catch (const spmd::Error &) {
     return std::nullopt;
   }

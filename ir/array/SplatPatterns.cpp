@@ -1,7 +1,7 @@
 //===- SplatPatterns.cpp - operations on splats ---------------------------===//
 //
 // Cotangents begin as splats of ones and zeros, which are broadcast, scaled and added: the patterns fold such
-// operations. They fold only what is exact in every bit: arithmetic that IEEE rounds correctly, and x * 1, x / 1, x - 0
+// operations. They fold only what is exact in every bit: arithmetic that IEEE rounds correctly, and neutral numbers
 // (not x + 0, which turns -0 into 0, nor x * 0, which is NaN for some x).
 //
 //===----------------------------------------------------------------------===//
@@ -51,21 +51,25 @@ struct OperationOnSplats : RewritePattern {
   }
 };
 
-/// x * 1, 1 * x, x / 1 and x - 0 are x.
+/// x * 1, 1 * x, x / 1, x - 0, max(x, -inf) and min(x, inf) are x. (jax.nn.softmax takes the maximum of -inf and a
+/// reduction that begins with it.)
 struct NeutralSplat : RewritePattern {
   explicit NeutralSplat(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa<MultiplyOp, DivideOp, SubtractOp>(op))
+    if (!isa<MultiplyOp, DivideOp, SubtractOp, MaximumOp, MinimumOp>(op))
       return failure();
-    auto isNumber = [&](unsigned operand, double number) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    double neutral = isa<SubtractOp>(op) ? 0 : isa<MaximumOp>(op) ? -infinity : isa<MinimumOp>(op) ? infinity : 1;
+    auto isNeutral = [&](unsigned operand) {
       std::optional<Scalar> splat = getSplat(op->getOperand(operand));
-      return splat && splat->f + static_cast<double>(splat->i) == number && !std::signbit(splat->f);
+      return splat && splat->f + static_cast<double>(splat->i) == neutral &&
+             std::signbit(splat->f) == std::signbit(neutral);
     };
     std::optional<unsigned> kept;
-    if (isNumber(1, isa<SubtractOp>(op) ? 0 : 1))
+    if (isNeutral(1))
       kept = 0;
-    else if (isa<MultiplyOp>(op) && isNumber(0, 1))
+    else if (!isa<DivideOp, SubtractOp>(op) && isNeutral(0))
       kept = 1;
     if (!kept || op->getOperand(*kept).getType() != op->getResult(0).getType())
       return failure();

@@ -1,10 +1,7 @@
 //===- CpuKernel.h - the loops of a kernel for a CPU ------------*- C++ -*-===//
 //
-// For each kernel, one function loads the addresses of the buffers and calls an inner one, which is always inlined. The
-// parameters of the inner one are noalias for buffers that cannot overlap; a buffer that the plan may reuse for an
-// output (passes/kernel/Overwrites.h) is not. Parallel loops carry metadata that no iteration depends on another
-// (LoopEmitter.h), so that LLVM vectorises them without run-time checks, and the bits of a row never depend on the
-// addresses of buffers.
+// Parallel loops carry metadata that no iteration depends on another (LoopEmitter.h), so that LLVM vectorises them
+// without run-time checks, and the bits of a row never depend on the addresses of buffers.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -34,11 +31,8 @@ private:
     mlir::Value memory;
   };
 
-  //===--- The function and its memory (KernelEmitter.cpp) ------------------===//
+  //===--- The memory of a kernel (KernelEmitter.cpp) -------------------------===//
 
-  void emitOuter(mlir::LLVM::LLVMFuncOp outer, mlir::LLVM::LLVMFuncOp inner, size_t buffers);
-  void describeArguments(mlir::LLVM::LLVMFuncOp inner);
-  void emitInner(mlir::LLVM::LLVMFuncOp inner);
   /// Allocates memory for the accumulators of adjacent rows, and for stage-local caches.
   void allocate();
   /// Lanes::Rows: the number of adjacent rows in one block.

@@ -25,8 +25,8 @@ struct KernelLoops {
 };
 
 /// Returns the loops of `kernels`, in their order, as functions in `module`; emits an error and fails if a kernel has
-/// no schedule.
+/// no schedule. `vectorBytes`: see emitCpuKernel.
 mlir::FailureOr<std::vector<KernelLoops>> emitDistinctLoops(llvm::ArrayRef<plan::KernelOp> kernels,
-                                                            mlir::ModuleOp module);
+                                                            mlir::ModuleOp module, int64_t vectorBytes);
 
 } // namespace spmdc

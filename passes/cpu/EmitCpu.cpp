@@ -81,6 +81,11 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, unsi
       kTriple, target.cpu, joinFeatures(target), options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }
 
+int64_t getVectorBytes(const CpuTarget &target) {
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
+  return subtarget->checkFeatures("+avx512f") ? 64 : subtarget->checkFeatures("+avx") ? 32 : 16;
+}
+
 /// Converts arith and math to the llvm dialect; loops and memory accesses are in it already.
 LogicalResult convertToLlvmDialect(ModuleOp module) {
   MLIRContext *context = module.getContext();
@@ -184,10 +189,12 @@ FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, 
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
   KernelGroups groups = groupKernels(module);
+  int64_t vectorBytes = getVectorBytes(target);
   std::vector<std::unique_ptr<Code>> parts;
   for (bool isLight : {false, true}) {
     OwningOpRef<ModuleOp> functions = ModuleOp::create(UnknownLoc::get(context));
-    FailureOr<std::vector<KernelLoops>> loops = emitDistinctLoops(isLight ? groups.light : groups.full, *functions);
+    FailureOr<std::vector<KernelLoops>> loops =
+        emitDistinctLoops(isLight ? groups.light : groups.full, *functions, vectorBytes);
     if (failed(loops))
       return failure();
     for (MutableArrayRef<KernelLoops> rest = *loops; !rest.empty() || parts.empty();) {

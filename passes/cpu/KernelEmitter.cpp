@@ -3,7 +3,8 @@
 #include "passes/cpu/KernelEmitter.h"
 
 #include "passes/cpu/CpuKernel.h"
-#include "passes/kernel/Overwrites.h"
+#include "passes/cpu/KernelFunction.h"
+#include "passes/cpu/StreamedLoops.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -30,71 +31,15 @@ CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp ta
       loops(b, loc, emitter), scratch(b, loc, [this](Operation *access) { loops.annotate(access); }) {}
 
 void CpuKernel::emit() {
-  Type i64 = b.getI64Type(), pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Block &block = kernel.getBlock();
-  SmallVector<Type> innerTypes{i64, i64, pointer};
-  size_t buffers = block.getNumArguments() + body.outputs.size();
-  innerTypes.append(buffers, pointer);
-  Type none = LLVM::LLVMVoidType::get(b.getContext());
-  b.setInsertionPointToEnd(target.getBody());
-  auto outer = b.create<LLVM::LLVMFuncOp>(loc, kernel.getSymName(),
-                                          LLVM::LLVMFunctionType::get(none, {i64, i64, pointer, pointer}));
-  auto inner = b.create<LLVM::LLVMFuncOp>(loc, (kernel.getSymName() + ".loops").str(),
-                                          LLVM::LLVMFunctionType::get(none, innerTypes), LLVM::Linkage::Internal);
-  inner.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("alwaysinline"), b.getStringAttr("nounwind")}));
-  outer.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("nounwind")}));
-  emitOuter(outer, inner, buffers);
-  describeArguments(inner);
-  emitInner(inner);
-}
-
-void CpuKernel::emitOuter(LLVM::LLVMFuncOp outer, LLVM::LLVMFuncOp inner, size_t buffers) {
-  Block *entry = outer.addEntryBlock(b);
-  b.setInsertionPointToStart(entry);
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  SmallVector<Value> arguments{entry->getArgument(0), entry->getArgument(1), entry->getArgument(3)};
-  for (size_t i = 0; i < buffers; ++i) {
-    Value address = b.create<LLVM::GEPOp>(loc, pointer, pointer, entry->getArgument(2),
-                                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)}, /*inbounds=*/true);
-    arguments.push_back(b.create<LLVM::LoadOp>(loc, pointer, address));
-  }
-  b.create<LLVM::CallOp>(loc, inner, arguments);
-  b.create<LLVM::ReturnOp>(loc, ValueRange());
-}
-
-void CpuKernel::describeArguments(LLVM::LLVMFuncOp inner) {
-  Block &block = kernel.getBlock();
-  unsigned first = 3, outputs = first + block.getNumArguments();
-  SmallVector<bool> overlaps(outputs + body.outputs.size());
-  for (BlockArgument input : block.getArguments())
-    for (size_t number = 0; number < body.outputs.size(); ++number)
-      if (canOverwrite(kernel, input.getArgNumber(), number))
-        overlaps[first + input.getArgNumber()] = overlaps[outputs + number] = true;
-  UnitAttr unit = b.getUnitAttr();
-  auto set = [&](unsigned argument, StringRef name, Attribute value) { inner.setArgAttr(argument, name, value); };
-  set(2, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
-  set(2, LLVM::LLVMDialect::getReadonlyAttrName(), unit);
-  for (unsigned argument = first; argument < overlaps.size(); ++argument) {
-    if (!overlaps[argument])
-      set(argument, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
-    if (argument < outputs)
-      set(argument, LLVM::LLVMDialect::getReadonlyAttrName(), unit);
-  }
-}
-
-void CpuKernel::emitInner(LLVM::LLVMFuncOp inner) {
-  Block *entry = inner.addEntryBlock(b);
-  begin = entry->getArgument(0);
-  end = entry->getArgument(1);
-  coordinates = entry->getArgument(2);
-  for (BlockArgument input : kernel.getBlock().getArguments())
-    pointers[input] = entry->getArgument(3 + input.getArgNumber());
-  for (size_t i = 0; i < body.outputs.size(); ++i)
-    outputs.push_back(entry->getArgument(3 + kernel.getBlock().getNumArguments() + i));
-  b.setInsertionPointToStart(entry);
+  KernelFunction function = openKernelFunction(b, kernel, target);
+  begin = function.begin;
+  end = function.end;
+  coordinates = function.coordinates;
+  pointers = std::move(function.pointers);
+  outputs = std::move(function.outputs);
   allocate();
   chooseStreams();
-  emitter.pushScope(entry);
+  emitter.pushScope(function.entry);
   switch (schedule.lanes) {
   case Lanes::Inner:
     emitRowsOneByOne();
@@ -216,10 +161,17 @@ void CpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   emitter.store(outputs[scan.output], op.getType(), scan.operandIndex, roundElement(b, loc, type, accumulator));
 }
 
-LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target) {
+LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target, int64_t vectorBytes) {
   if (kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "' is mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
+  if (kernel->hasAttr(kStreamedAttrName)) {
+    FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
+    if (failed(products))
+      return failure();
+    StreamedLoops(kernel, std::move(*products), vectorBytes, target).emit();
+    return success();
+  }
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
     return failure();

@@ -43,8 +43,14 @@ ValueRange LoopEmitter::close(Loop &loop, ValueRange next) {
   auto latch = b.create<LLVM::BrOp>(loc, values, loop.header);
   MLIRContext *context = b.getContext();
   if (loop.group) {
-    latch.setLoopAnnotationAttr(
-        LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, loop.group));
+    LLVM::LoopInterleaveAttr interleave;
+    LLVM::LoopUnrollAttr unroll;
+    if (loop.isCompact) {
+      interleave = LLVM::LoopInterleaveAttr::get(context, b.getI32IntegerAttr(1));
+      unroll = LLVM::LoopUnrollAttr::get(context, b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+    }
+    latch.setLoopAnnotationAttr(LLVM::LoopAnnotationAttr::get(context, {}, {}, interleave, unroll, {}, {}, {}, {}, {},
+                                                              {}, {}, {}, {}, {}, loop.group));
   } else if (loop.isPlain) {
     // Loops over rows: the same instructions compute all rows, or the order of additions could depend on the position
     // of a row in the range. Loops around vector loops: unrolling takes long and gains nothing.
@@ -57,6 +63,26 @@ ValueRange LoopEmitter::close(Loop &loop, ValueRange next) {
   groups.pop_back();
   emitter.popScope(loop.exit);
   return loop.exit->getArguments();
+}
+
+void LoopEmitter::ifThen(Value condition, llvm::function_ref<void()> onTrue, llvm::function_ref<void()> onFalse) {
+  Block *front = emitter.getBlock();
+  Region *region = front->getParent();
+  Block *behind = b.createBlock(region, region->end());
+  Block *yes = b.createBlock(region, region->end()), *no = onFalse ? b.createBlock(region, region->end()) : behind;
+  b.setInsertionPointToEnd(front);
+  b.create<LLVM::CondBrOp>(loc, condition, yes, no);
+  auto branch = [&](Block *block, llvm::function_ref<void()> emitBody, Block *next) {
+    emitter.pushScope(block);
+    emitBody();
+    emitter.moveTo(emitter.getDepth());
+    b.create<LLVM::BrOp>(loc, ValueRange(), behind);
+    emitter.popScope(next);
+  };
+  // Each branch starts from the scope before the conditional.
+  branch(yes, onTrue, onFalse ? front : behind);
+  if (onFalse)
+    branch(no, onFalse, behind);
 }
 
 void LoopEmitter::annotate(Operation *access) {

@@ -22,12 +22,17 @@ public:
     mlir::LLVM::AccessGroupAttr group;      ///< Parallel loops: no iteration touches memory that another writes.
     /// The loop is neither unrolled nor vectorised.
     bool isPlain = false;
+    /// A parallel loop of which vectors are computed one after the other: long code for a few iterations takes long to
+    /// compile.
+    bool isCompact = false;
   };
 
   /// Opens a loop over [low, high); the code emitted next is its body.
   Loop open(mlir::Value low, mlir::Value high, int64_t step, mlir::ValueRange initial = {}, bool isParallel = false);
   /// Closes it with the values for the next iteration; returns the loop's results.
   mlir::ValueRange close(Loop &loop, mlir::ValueRange next = {});
+  /// Emits `onTrue` where the condition (i1) holds, else `onFalse` if there is one.
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> onTrue, llvm::function_ref<void()> onFalse = nullptr);
   /// Opens the loops of a domain, outermost first; `carried` goes through all of them.
   llvm::SmallVector<Loop> openDomain(const KernelSchedule::Domain &domain, llvm::SmallVector<mlir::Value> &carried,
                                      bool isParallel);

@@ -7,10 +7,10 @@ include "mlir/Pass/PassBase.td"
 def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
   let summary = "Outlines attention as kernels that never store the scores";
   let description = [{
-    Before: a partitioned program (spmdc-verify-partitioned), for a GPU with matrix units.
+    Before: a partitioned program (spmdc-verify-partitioned), for a CPU or for a GPU with matrix units.
 
-    A product of element-wise functions of products of 16-bit floats becomes a streamed kernel (StreamedProducts.h), if
-    no other operation needs the scores in memory: attention, its gradients, and other functions in place of softmax.
+    A product of element-wise functions of products becomes a streamed kernel (StreamedProducts.h), if no other operation
+    needs the scores in memory, and they are too large for a CPU's cache or the factors are 16-bit floats for a GPU: attention, its gradients, and other functions in place of softmax.
     Operations that move the factors (transposes, slices, broadcasts) are read through. Each kernel multiplies the scores
     that it needs again.
 
@@ -26,7 +26,9 @@ def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
-                        "Bytes of shared memory that a block may have.">,
+                        "Bytes of shared memory that a block may have; 0: kernels for a CPU.">,
+                 Option<"leastScoreBytes", "least-score-bytes", "int64_t", "0",
+                        "On a CPU, scores of less memory are not streamed.">,
                  Option<"warpgroups", "warpgroups", "bool", "false",
                         "Warpgroups multiply tiles (sm_90a), not warps.">];
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];

@@ -19,11 +19,12 @@ class ScheduleKernelsPass : public impl::ScheduleKernelsBase<ScheduleKernelsPass
     for (plan::KernelOp kernel : getOperation().getOps<plan::KernelOp>()) {
       Builder builder(&getContext());
       if (kernel->hasAttr(kStreamedAttrName)) {
-        // Only a GPU has streamed kernels; spmdc-map-to-gpu chooses their tiles.
+        // On a GPU, spmdc-map-to-gpu chooses the tiles.
         FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
         if (failed(products))
           return signalPassFailure();
-        kernel.setExtentAttr(builder.getI64IntegerAttr(products->rows));
+        kernel.setExtentAttr(builder.getI64IntegerAttr(
+            products->unit == StreamUnit::Vector ? products->countRowBlocks(kStreamedRows) : products->rows));
         kernel.setGrainAttr(builder.getI64IntegerAttr(1));
         kernel->setAttr("schedule", builder.getStringAttr(products->str()));
         setOverwrites(kernel, [](Value, unsigned) { return false; });

@@ -11,6 +11,7 @@
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/PositionMask.h"
 #include "passes/kernel/ResultOrder.h"
 #include "passes/kernel/ScratchEmitter.h"
 #include "passes/kernel/StreamTiles.h"
@@ -35,14 +36,25 @@ constexpr int64_t kLeastRows = 16;
 /// rows.
 constexpr int64_t kMaxResultWidth = 256;
 
-/// A product of two half precision arrays whose result is large beside them.
-bool isScore(DotGeneralOp op) {
-  if (!isHalfFloat(elementTypeOf(op.getLhs())) || op.getLhsContract().size() != 1)
+/// The multiplications of an element that a CPU's core does in the time in which it writes an element of scores or
+/// weights to memory, and reads it again. (Gradients without a mask do 32 more for each array if there are 64 features,
+/// and 64 more if there are 128: with 2 MiB to 128 MiB of scores they take 0.84 to 1.05 of the time.)
+constexpr int64_t kMultiplicationsOfArray = 96;
+/// Scores of a device that had better not be in memory, whatever it takes.
+constexpr int64_t kLargeScoreBytes = int64_t(1) << 30;
+
+/// A product of two arrays whose result is large beside them.
+bool isScore(DotGeneralOp op, StreamUnit unit, int64_t leastBytes) {
+  if (!canStream(elementTypeOf(op.getLhs()), unit) || op.getLhsContract().size() != 1)
+    return false;
+  auto type = cast<ArrayType>(op.getType());
+  if (type.getNumElements() * byteSizeOf(type.getElementType()) < leastBytes)
     return false;
   SmallVector<int64_t> lhsFree = op.getLhsFreeDims(), rhsFree = op.getRhsFreeDims();
   int64_t width = shapeOf(op.getLhs())[op.getLhsContract()[0]];
-  return lhsFree.size() == 1 && rhsFree.size() == 1 && width <= kMaxStreamedWidth && width % kStreamedUnit == 0 &&
-         shapeOf(op.getLhs())[lhsFree[0]] >= kLeastRows && shapeOf(op.getRhs())[rhsFree[0]] >= kLeastRows;
+  return lhsFree.size() == 1 && rhsFree.size() == 1 && width <= kMaxStreamedWidth &&
+         (unit == StreamUnit::Vector || width % kStreamedUnit == 0) && shapeOf(op.getLhs())[lhsFree[0]] >= kLeastRows &&
+         shapeOf(op.getRhs())[rhsFree[0]] >= kLeastRows;
 }
 
 /// The values that are element-wise functions of some scores, and the operations that end in results.
@@ -53,15 +65,19 @@ struct Component {
 
 class Outliner {
 public:
-  Outliner(Block &block, int64_t sharedBytes, MatrixUnit unit, SymbolTable &symbols, unsigned &kernelCount)
-      : block(block), sharedBytes(sharedBytes), unit(unit), symbols(symbols), kernelCount(kernelCount) {}
+  /// `sharedBytes` and `matrixUnit` are of a GPU; without a matrix unit the kernels are for a CPU.
+  Outliner(Block &block, int64_t sharedBytes, MatrixUnit matrixUnit, int64_t leastBytes, SymbolTable &symbols,
+           unsigned &kernelCount)
+      : block(block), sharedBytes(sharedBytes), matrixUnit(matrixUnit), leastBytes(leastBytes),
+        unit(matrixUnit == MatrixUnit::None ? StreamUnit::Vector : StreamUnit::Matrix), symbols(symbols),
+        kernelCount(kernelCount) {}
 
   void run() {
     SmallVector<DotGeneralOp> products(block.getOps<DotGeneralOp>());
     llvm::DenseSet<Operation *> tried;
     bool hasChanged = false;
     for (DotGeneralOp product : products) {
-      if (tried.contains(product) || !isScore(product))
+      if (tried.contains(product) || !isScore(product, unit, leastBytes))
         continue;
       Component component;
       bool isClosed = collect(product, component);
@@ -101,11 +117,25 @@ private:
       }
       if (isa<ElementwiseOpInterface>(op))
         for (Value operand : op->getOperands())
-          if (auto other = operand.getDefiningOp<DotGeneralOp>();
-              other && isScore(other) && other->getBlock() == &block)
-            add(other);
+          if (isOfScores(operand))
+            add(operand.getDefiningOp());
     }
     return !component.ends.empty() || trace.skip(score, "its result is not multiplied or reduced");
+  }
+
+  /// True for scores and element-wise functions of them.
+  bool isOfScores(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != &block)
+      return false;
+    if (auto product = dyn_cast<DotGeneralOp>(op))
+      return isScore(product, unit, leastBytes);
+    if (!isa<ElementwiseOpInterface>(op))
+      return false;
+    if (auto known = ofScores.find(op); known != ofScores.end())
+      return known->second;
+    bool result = llvm::any_of(op->getOperands(), [&](Value operand) { return isOfScores(operand); });
+    return ofScores[op] = result;
   }
 
   /// True if the value depends on the result of `source`.
@@ -141,8 +171,8 @@ private:
     StreamedProducts products;
   };
 
-  static std::optional<StreamedProducts> match(ArrayRef<Value> values, bool withSoftmax, const Component &component) {
-    return StreamedProducts::match(values, withSoftmax,
+  std::optional<StreamedProducts> match(ArrayRef<Value> values, bool withSoftmax, const Component &component) {
+    return StreamedProducts::match(values, withSoftmax, unit,
                                    [&](Value value) { return component.weights.contains(value.getDefiningOp()); });
   }
 
@@ -224,11 +254,42 @@ private:
         kernel.products = *match(kernel.values, /*withSoftmax=*/true, component);
     }
     llvm::erase_if(kernels, [](const Kernel &kernel) { return kernel.values.empty(); });
+    if (!pays(kernels))
+      return trace.skip(score, "the scores that its kernels multiply again take longer than scores in memory");
     return llvm::all_of(kernels, [&](const Kernel &kernel) { return fits(kernel.products); }) ||
            trace.skip(score, "its tiles do not fit the shared memory of a block");
   }
 
-  bool fits(const StreamedProducts &products) { return StreamTiles::choose(products, sharedBytes, unit).has_value(); }
+  /// Whether a CPU computes the kernels faster than products of its library that keep scores and weights in memory.
+  bool pays(ArrayRef<Kernel> kernels) {
+    llvm::DenseSet<Operation *> scores;
+    int64_t streamed = 0, once = 0, arrays = 0, bytes = 0;
+    for (const Kernel &kernel : kernels) {
+      int64_t widths = 0;
+      for (const StreamedProducts::Score &score : kernel.products.scores) {
+        widths += score.held.width;
+        if (!scores.insert(score.op).second)
+          continue;
+        once += score.held.width;
+        ++arrays;
+        auto type = cast<ArrayType>(DotGeneralOp(score.op).getType());
+        bytes += type.getNumElements() * byteSizeOf(type.getElementType());
+      }
+      for (const StreamedProducts::Result &result : kernel.products.results) {
+        widths += result.width;
+        once += result.width;
+        arrays += result.streamed.has_value();
+      }
+      // A causal mask removes half of the tiles.
+      streamed += PositionMask::find(kernel.products) ? widths / 2 : widths;
+    }
+    return unit == StreamUnit::Matrix || bytes >= kLargeScoreBytes ||
+           streamed - once <= kMultiplicationsOfArray * arrays;
+  }
+
+  bool fits(const StreamedProducts &products) {
+    return unit == StreamUnit::Vector || StreamTiles::choose(products, sharedBytes, matrixUnit).has_value();
+  }
 
   /// Computes two kernels as one, if they have the same rows and columns and neither needs the other's results.
   bool merge(Kernel &first, const Kernel &second, const Component &component) {
@@ -303,22 +364,36 @@ private:
       value.replaceAllUsesWith(convert(builder, result, cast<ArrayType>(value.getType())));
   }
 
+  /// The operations of a kernel, in their order: those before the loops around the block, such as a transpose of the
+  /// factor that all iterations read, come first.
+  SmallVector<Operation *> sortOps(const StreamedProducts &products) {
+    SmallVector<Block *> blocks = {&block};
+    while (!isa<func::FuncOp>(blocks.back()->getParentOp()))
+      blocks.push_back(blocks.back()->getParentOp()->getBlock());
+    SmallVector<Operation *> sorted;
+    for (Block *around : llvm::reverse(blocks))
+      for (Operation &op : *around)
+        if (products.ops.contains(&op))
+          sorted.push_back(&op);
+    return sorted;
+  }
+
   plan::LaunchOp outline(const Kernel &kernel) {
     const StreamedProducts &products = kernel.products;
     SmallVector<Operation *> ops;
     SmallVector<Location> locs;
-    for (Operation &op : block)
-      if (products.ops.contains(&op) && !products.inputs.contains(op.getResult(0))) {
-        ops.push_back(&op);
+    for (Operation *op : sortOps(products))
+      if (!products.inputs.contains(op->getResult(0))) {
+        ops.push_back(op);
         if (isa<DotGeneralOp, ReduceOp>(op))
-          locs.push_back(op.getLoc());
+          locs.push_back(op->getLoc());
       }
     OpBuilder builder(block.getParentOp()->getContext());
     Location loc = fuseLocs(builder.getContext(), locs);
     OperationState state(loc, plan::KernelOp::getOperationName());
     std::string name = (products.softmax ? "attention_" : "streamed_") + std::to_string(kernelCount++);
     state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
-    state.addAttribute(kStreamedAttrName, builder.getUnitAttr());
+    state.addAttribute(kStreamedAttrName, builder.getStringAttr(stringifyStreamUnit(unit)));
     auto *body = new Block();
     state.addRegion()->push_back(body);
     auto outlined = cast<plan::KernelOp>(Operation::create(state));
@@ -346,10 +421,13 @@ private:
 
   Block &block;
   int64_t sharedBytes;
-  MatrixUnit unit;
+  MatrixUnit matrixUnit;
+  int64_t leastBytes; ///< Of scores.
+  StreamUnit unit;
   SymbolTable &symbols;
   unsigned &kernelCount;
-  llvm::DenseSet<Value> produced; ///< By the kernels of the current component.
+  llvm::DenseSet<Value> produced;             ///< By the kernels of the current component.
+  llvm::DenseMap<Operation *, bool> ofScores; ///< Element-wise operations: whether they depend on scores.
 };
 
 class StreamProductsPass : public impl::StreamProductsBase<StreamProductsPass> {
@@ -360,10 +438,10 @@ private:
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     unsigned kernelCount = 0;
+    MatrixUnit matrixUnit = sharedBytes == 0 ? MatrixUnit::None : warpgroups ? MatrixUnit::Warpgroup : MatrixUnit::Warp;
     for (func::FuncOp function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
       for (Block *inner : getNestedBlocks(function))
-        Outliner(*inner, sharedBytes, warpgroups ? MatrixUnit::Warpgroup : MatrixUnit::Warp, symbols, kernelCount)
-            .run();
+        Outliner(*inner, sharedBytes, matrixUnit, leastScoreBytes, symbols, kernelCount).run();
   }
 };
 

@@ -5,11 +5,18 @@
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/kernel/ScratchEmitter.h"
 
+#include <numeric>
 #include <set>
 
 using namespace mlir;
 
 namespace spmdc {
+
+llvm::StringRef stringifyStreamUnit(StreamUnit unit) { return unit == StreamUnit::Matrix ? "matrix" : "vector"; }
+
+bool canStream(Type elementType, StreamUnit unit) {
+  return unit == StreamUnit::Matrix ? isHalfFloat(elementType) : isa<FloatType>(elementType);
+}
 
 Value skipConverts(Value value) {
   while (auto convert = value.getDefiningOp<ConvertOp>()) {
@@ -28,12 +35,24 @@ Value findRowValue(Value value, int64_t dim) {
     if (static_cast<int64_t>(d) != dim)
       expected.push_back(index.back());
   }
+  // The same elements, in the same order.
+  auto hasElementsOf = [](const Index &x, const Index &y) {
+    auto withoutOnes = [](const Index &all) {
+      Index kept;
+      llvm::copy_if(all, std::back_inserter(kept), [](const IndexExpr &expr) { return expr != IndexExpr(0); });
+      return kept;
+    };
+    return withoutOnes(x) == withoutOnes(y);
+  };
+  Value found;
   while (index != expected) {
+    if (hasElementsOf(index, expected))
+      found = value;
     Operation *op = value.getDefiningOp();
     if (isa_and_nonnull<BroadcastInDimOp, ReshapeOp, TransposeOp>(op))
       index = indexing.map(op, index).index;
     else if (!isa_and_nonnull<ConvertOp>(op))
-      return Value();
+      return found;
     value = op->getOperand(0);
   }
   return value;
@@ -50,8 +69,10 @@ namespace {
 class Matcher {
 public:
   /// Rows and columns are these dimensions of the weights, whose shape this is.
-  Matcher(ArrayRef<int64_t> shape, int64_t rowDim, int64_t columnDim, llvm::function_ref<bool(Value)> isWeight)
+  Matcher(ArrayRef<int64_t> shape, int64_t rowDim, int64_t columnDim, StreamUnit unit,
+          llvm::function_ref<bool(Value)> isWeight)
       : isWeight(isWeight) {
+    found.unit = unit;
     found.indexing = std::make_shared<KernelIndexing>();
     for (auto [d, size] : llvm::enumerate(shape)) {
       IndexExpr variable = space().createVariable(0, size - 1);
@@ -122,14 +143,16 @@ bool Matcher::isPosition(const IndexExpr &position, const IndexExpr &feature, bo
 }
 
 std::optional<StreamedProducts::Factor> Matcher::findFactor(Value value, Index index, int64_t width) {
-  if (width % kStreamedUnit != 0 || width > kMaxStreamedWidth || !isHalfFloat(elementTypeOf(value)))
+  bool isAligned = found.unit == StreamUnit::Matrix;
+  if ((isAligned && width % kStreamedUnit != 0) || width > kMaxStreamedWidth ||
+      !canStream(elementTypeOf(value), found.unit))
     return std::nullopt;
   std::optional<StreamedProducts::Factor> best;
   SmallVector<Operation *> passed;
   size_t used = 0;
   while (true) {
     IndexExpr position = space().linearize(index, shapeOf(value));
-    if (isPosition(position, featureVar(width), /*isAligned=*/true)) {
+    if (isPosition(position, featureVar(width), isAligned)) {
       best = {value, position, width};
       used = passed.size();
     }
@@ -213,7 +236,7 @@ bool Matcher::visit(Value value, const Index &index) {
 }
 
 bool Matcher::addProduct(DotGeneralOp op, Value value) {
-  if (op.getLhsContract().size() != 1 || !isHalfFloat(elementTypeOf(op.getLhs())) ||
+  if (op.getLhsContract().size() != 1 || !canStream(elementTypeOf(op.getLhs()), found.unit) ||
       elementTypeOf(op.getLhs()) != elementTypeOf(op.getRhs()))
     return false;
   SmallVector<int64_t> lhsFree = op.getLhsFreeDims(), rhsFree = op.getRhsFreeDims();
@@ -352,7 +375,7 @@ void addBetween(StreamedProducts &found, ArrayRef<Value> values) {
 
 } // namespace
 
-std::optional<StreamedProducts> StreamedProducts::match(ArrayRef<Value> values, bool withSoftmax,
+std::optional<StreamedProducts> StreamedProducts::match(ArrayRef<Value> values, bool withSoftmax, StreamUnit unit,
                                                         llvm::function_ref<bool(Value)> isWeight) {
   if (values.empty())
     return std::nullopt;
@@ -374,7 +397,7 @@ std::optional<StreamedProducts> StreamedProducts::match(ArrayRef<Value> values, 
         candidates.push_back({reduce.getOperand(), dim, reduce.getDims()[0]});
   }
   for (auto [weights, rowDim, columnDim] : candidates) {
-    Matcher matcher(shapeOf(weights), rowDim, columnDim, isWeight);
+    Matcher matcher(shapeOf(weights), rowDim, columnDim, unit, isWeight);
     if (!llvm::all_of(values, [&](Value value) { return matcher.addResult(value); }) || !matcher.finish(withSoftmax))
       continue;
     addBetween(matcher.found, values);
@@ -391,14 +414,22 @@ FailureOr<StreamedProducts> StreamedProducts::of(plan::KernelOp kernel) {
       value = value.getDefiningOp()->getOperand(0);
     return value.getDefiningOp() != nullptr;
   };
+  auto name = kernel->getAttrOfType<StringAttr>(kStreamedAttrName);
+  bool isVector = name && name.getValue() == stringifyStreamUnit(StreamUnit::Vector);
   for (bool withSoftmax : {false, true})
-    if (std::optional<StreamedProducts> found = match(values, withSoftmax, isWeight)) {
+    if (std::optional<StreamedProducts> found =
+            match(values, withSoftmax, isVector ? StreamUnit::Vector : StreamUnit::Matrix, isWeight)) {
       bool isWhole = llvm::all_of(found->inputs, [](Value input) { return isa<BlockArgument>(input); });
       if (isWhole)
         return std::move(*found);
     }
   return kernel.emitError("kernel '") << kernel.getSymName() << "' has the attribute '" << kStreamedAttrName
                                       << "', but is no product of functions of scores";
+}
+
+int64_t StreamedProducts::countRowBlocks(int64_t rowsOfBlock) const {
+  return std::accumulate(batchShape.begin(), batchShape.end(), llvm::divideCeil(rows, rowsOfBlock),
+                         std::multiplies<>());
 }
 
 std::string StreamedProducts::str() const {

@@ -31,10 +31,21 @@
 
 namespace spmdc {
 
-/// The largest contracted or free size of a factor. Its tiles must fit the shared memory of a block.
+/// The largest contracted or free size of a factor. Its tiles must fit the shared memory of a block of a GPU, or the
+/// second-level cache of a CPU.
 inline constexpr int64_t kMaxStreamedWidth = 256;
-/// Factors are copied 16 bytes at a time, which are this many elements of 16 bits.
+/// Factors for matrix units are copied 16 bytes at a time, which are this many elements of 16 bits.
 inline constexpr int64_t kStreamedUnit = 8;
+
+/// Rows of a block on a CPU: all lanes of two vectors of 64 bytes of f32. Tiles are the same for all vectors, so that
+/// the results are.
+inline constexpr int64_t kStreamedRows = 32;
+
+/// The units that multiply the tiles of a streamed kernel.
+enum class StreamUnit {
+  Matrix, ///< Matrix units of a GPU: factors are 16-bit floats, in rows that are aligned to kStreamedUnit elements.
+  Vector  ///< Vector units of a CPU: factors are floats.
+};
 
 struct StreamedProducts {
   /// A factor of a product: rows of `width` adjacent elements, in an array in memory.
@@ -63,6 +74,7 @@ struct StreamedProducts {
     ReduceOp max, sum;
   };
 
+  StreamUnit unit = StreamUnit::Matrix;
   std::shared_ptr<KernelIndexing> indexing;
   llvm::SmallVector<int64_t> batchShape;
   Index batchVars;
@@ -81,18 +93,24 @@ struct StreamedProducts {
   /// The kernel that computes these values: each a dot_general, a transpose of one, or a reduce. `withSoftmax`: rows'
   /// maxima and sums that a softmax over the columns needs are computed on the way, not read. `isWeight` distinguishes
   /// the weights of a product from its other factor. Nullopt if the values have no such form.
-  static std::optional<StreamedProducts> match(llvm::ArrayRef<mlir::Value> values, bool withSoftmax,
+  static std::optional<StreamedProducts> match(llvm::ArrayRef<mlir::Value> values, bool withSoftmax, StreamUnit unit,
                                                llvm::function_ref<bool(mlir::Value)> isWeight);
   /// The same of an outlined kernel, which has the attribute `streamed`. Emits an error if its body has another form.
   static mlir::FailureOr<StreamedProducts> of(plan::KernelOp kernel);
+  /// The number of blocks of so many rows, over all batches.
+  int64_t countRowBlocks(int64_t rowsOfBlock) const;
   std::string str() const;
 };
 
-/// Attribute of streamed kernels.
+/// Attribute of streamed kernels: the name of their unit, "matrix" or "vector".
 inline constexpr llvm::StringLiteral kStreamedAttrName = "streamed";
+llvm::StringRef stringifyStreamUnit(StreamUnit unit);
+
+/// Whether arrays of this element type can be factors.
+bool canStream(mlir::Type elementType, StreamUnit unit);
 
 /// The array without dimension `dim` of which `value` is the broadcast along it, possibly converted; null if it is
-/// none.
+/// none. Other dimensions of size 1 may be missing, or be there.
 mlir::Value findRowValue(mlir::Value value, int64_t dim);
 /// The same, if that is a reduce over the dimension.
 ReduceOp findBroadcastReduce(mlir::Value value, int64_t dim);

@@ -37,8 +37,8 @@ bool SumOfWeightedScores::matchProduct(Value weights, DotGeneralOp score, DotGen
   // The weights are the left factor, and rows are their dimension before the columns, as in the result.
   ArrayRef<int64_t> batch = candidate.getLhsBatch();
   SmallVector<int64_t> lhsFree = candidate.getLhsFreeDims(), rhsFree = candidate.getRhsFreeDims();
-  if (skipConverts(candidate.getLhs()) != weights || candidate.getLhsContract() != reduce.getDims() ||
-      lhsFree.size() != 1 || rhsFree.size() != 1 || score.getLhsContract().size() != 1)
+  if (candidate.getLhsContract() != reduce.getDims() || lhsFree.size() != 1 || rhsFree.size() != 1 ||
+      score.getLhsContract().size() != 1)
     return false;
   for (int64_t number = 0; number < static_cast<int64_t>(batch.size()); ++number)
     if (batch[number] != number)
@@ -51,6 +51,15 @@ bool SumOfWeightedScores::matchProduct(Value weights, DotGeneralOp score, DotGen
       score.getRhsContract() != ArrayRef<int64_t>(rhsFree) ||
       ArrayRef<int64_t>(columns) != candidate.getRhsContract() || rows.size() != 1)
     return false;
+  // The weights of the product, or what they are the quotients of: JAX differentiates exp(x) / sum, not the softmax.
+  Value ofProduct = skipConverts(candidate.getLhs());
+  if (ofProduct != weights) {
+    auto quotient = ofProduct.getDefiningOp<DivideOp>();
+    Value divisor = quotient ? findRowValue(quotient.getRhs(), reduce.getDims()[0]) : Value();
+    if (!divisor || skipConverts(quotient.getLhs()) != weights)
+      return false;
+    factors.push_back({divisor, /*divides=*/false});
+  }
   product = candidate;
   held = score.getLhs();
   heldDims.assign(score.getLhsBatch().begin(), score.getLhsBatch().end());
@@ -70,13 +79,14 @@ std::optional<SumOfWeightedScores> SumOfWeightedScores::match(ReduceOp reduce, A
   SumOfWeightedScores outer = found;
   for (unsigned side : {0, 1}) {
     found = outer;
-    auto score = skipConverts(both->getOperand(side)).getDefiningOp<DotGeneralOp>();
+    auto score = found.skipFactors(both->getOperand(side)).getDefiningOp<DotGeneralOp>();
     if (!score)
       continue;
+    SumOfWeightedScores withScore = found;
     Value weights = both->getOperand(1 - side);
     // The weights themselves may be a quotient of a row's sum.
     for (DotGeneralOp candidate : products) {
-      found = outer;
+      found = withScore;
       Value behind = weights;
       while (true) {
         behind = skipConverts(behind);
@@ -113,19 +123,22 @@ void SumOfWeightedScores::appendInputs(SmallVectorImpl<Value> &inputs) const {
 
 Value SumOfWeightedScores::build(OpBuilder &b) const {
   Location loc = ReduceOp(reduce).getLoc();
-  auto toF32 = [&](Value value) -> Value {
+  auto toRegister = [&](Value value) -> Value {
     auto type = cast<ArrayType>(value.getType());
-    return b.create<ConvertOp>(loc, type.withElementType(b.getF32Type()), value);
+    Type wide = registerType(type.getElementType());
+    return wide == type.getElementType() ? value : b.create<ConvertOp>(loc, type.withElementType(wide), value);
   };
   auto type = cast<ArrayType>(held.getType());
   SmallVector<int64_t> shape;
   for (int64_t dim : heldDims)
     shape.push_back(type.getDimSize(dim));
   Value rows = llvm::is_sorted(heldDims) ? held : b.create<TransposeOp>(loc, type.withShape(shape), held, heldDims);
-  Value sum = b.create<MultiplyOp>(loc, toF32(rows), toF32(readProduct(b, product)));
+  Value sum = b.create<MultiplyOp>(loc, toRegister(rows), toRegister(readProduct(b, product)));
   sum = b.create<ReduceOp>(loc, sum, ReductionKind::sum, ArrayRef<int64_t>{static_cast<int64_t>(shape.size()) - 1});
   for (const RowFactor &factor : factors) {
-    Value value = toF32(factor.value);
+    Value value = toRegister(factor.value);
+    if (shapeOf(value) != shapeOf(sum))
+      value = b.create<ReshapeOp>(loc, sum.getType(), value);
     sum = factor.divides ? b.create<DivideOp>(loc, sum, value).getResult()
                          : b.create<MultiplyOp>(loc, sum, value).getResult();
   }

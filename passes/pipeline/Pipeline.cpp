@@ -74,8 +74,10 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createCombineCollectives());
     bool isGpu = options.backend == KernelTarget::Gpu;
     bool warpgroups = options.gpu.matrixUnit == MatrixUnit::Warpgroup;
-    if (isGpu && options.gpu.matrixUnit != MatrixUnit::None)
-      passes.addPass(createStreamProducts({options.gpu.sharedBytes, warpgroups}));
+    if (!isGpu)
+      passes.addPass(createStreamProducts({/*sharedBytes=*/0, options.leastScoreBytes, /*warpgroups=*/false}));
+    else if (options.gpu.matrixUnit != MatrixUnit::None)
+      passes.addPass(createStreamProducts({options.gpu.sharedBytes, /*leastScoreBytes=*/0, warpgroups}));
     passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions({/*views=*/!isGpu}));
     passes.addPass(createLowerLibraryCalls({/*ranges=*/!isGpu}));

@@ -37,6 +37,9 @@ struct PipelineOptions {
   KernelTarget backend = KernelTarget::Cpu;
   /// Of KernelTarget::Gpu.
   GpuLimits gpu;
+  /// Of KernelTarget::Cpu: scores of at least this size are streamed (spmdc-stream-products). Smaller ones stay in the
+  /// cache between library calls, which multiply faster (benchmarks/RESULTS.md).
+  int64_t leastScoreBytes = 2 << 20;
   /// The folder for a numbered file with the module after every pass, and an index.html. Empty: none.
   std::string dumpDirectory;
   /// Receives the module after every pass; may be null.

@@ -12,7 +12,8 @@ using namespace mlir;
 
 namespace spmdc {
 
-CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target) : PlannedProgram(module, PipelineOptions()) {
+CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target, const PipelineOptions &options)
+    : PlannedProgram(module, options) {
   if (!isPlanned())
     return;
   FailureOr<std::string> code = emitSharedObject(getModule(), target);

@@ -13,7 +13,8 @@ public:
   enum Variant : unsigned { Whole, Ones, Thirds, VariantCount };
 
   /// Compiles function @main of the module; fails the running test on errors.
-  CompiledKernels(mlir::ModuleOp module, const CpuTarget &target = CpuTarget::host());
+  CompiledKernels(mlir::ModuleOp module, const CpuTarget &target = CpuTarget::host(),
+                  const PipelineOptions &options = {});
   ~CompiledKernels() override;
 
   bool isGood() const override { return library != nullptr; }

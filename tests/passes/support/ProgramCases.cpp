@@ -297,6 +297,7 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
        {"$seen", seen},
        {"$infinity", type == "bf16"  ? "0xFF80"
                      : type == "f16" ? "0xFC00"
+                     : type == "f64" ? "0xFFF0000000000000"
                                      : "0xFF800000"},
        {"$positions", std::to_string(rows) + "x" + std::to_string(columns) + "xi32"},
        {"$sizes", std::to_string(batch) + "x" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type},
