@@ -141,8 +141,8 @@ private:
     auto write = [&](const char *kind, const std::vector<ValueReport> &values) {
       for (const ValueReport &value : values)
         out += "<details><summary>" + std::string(kind) + " <b>" + escaped(value.name) +
-               "</b>: " + escaped(shapeText(value.dtype, value.shape)) + ", " + escaped(value.sharding.str()) + ", " +
-               escaped(shapeText(value.dtype, value.localShape)) + " on each device, " + linkTo(value.location) +
+               "</b>: " + escaped(shapeText(value, value.shape)) + ", " + escaped(value.sharding.str()) + ", " +
+               escaped(shapeText(value, value.localShape)) + " on each device, " + linkTo(value.location) +
                "</summary>\n<pre>" + escaped(drawingOf(value)) + "</pre></details>\n";
     };
     write("parameter", function.params);

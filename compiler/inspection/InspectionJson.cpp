@@ -37,7 +37,7 @@ Json valueJson(const ValueReport &value, bool withLocation) {
   json["name"] = value.name;
   if (withLocation)
     json["loc"] = value.location;
-  json["dtype"] = spmd::dtypeName(value.dtype);
+  json["dtype"] = value.elementName();
   json["shape"] = value.shape;
   json["sharding"] = Json::array();
   for (const auto &axes : value.sharding.dims)

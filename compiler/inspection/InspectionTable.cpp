@@ -37,9 +37,9 @@ std::string formatTable(const std::vector<Row> &rows) {
 Row valueRow(const std::string &kind, const ValueReport &value) {
   return {kind,
           value.name,
-          shapeText(value.dtype, value.shape),
+          shapeText(value, value.shape),
           value.sharding.str(),
-          shapeText(value.dtype, value.localShape),
+          shapeText(value, value.localShape),
           value.location};
 }
 
@@ -59,12 +59,19 @@ std::string measuredText(const std::optional<MeasuredTimes> &measured, const Col
 
 } // namespace
 
-std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
-  std::string text(spmd::dtypeName(dtype));
+static std::string shapeText(std::string text, const std::vector<int64_t> &shape) {
   text += "[";
   for (size_t i = 0; i < shape.size(); ++i)
     text += (i ? ", " : "") + std::to_string(shape[i]);
   return text + "]";
+}
+
+std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape) {
+  return shapeText(std::string(spmd::dtypeName(dtype)), shape);
+}
+
+std::string shapeText(const ValueReport &value, const std::vector<int64_t> &shape) {
+  return shapeText(value.elementName(), shape);
 }
 
 std::string countText(double count) {

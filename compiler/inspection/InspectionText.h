@@ -22,6 +22,8 @@ inline constexpr const char *kUncountedText = "not counted: the other branch of 
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);
+/// The same for a value's shape or local shape; `c64[8]` for complex numbers.
+std::string shapeText(const ValueReport &value, const std::vector<int64_t> &shape);
 
 /// `mesh a=4 b=2 (8 devices)`.
 std::string meshTitle(const spmd::MeshShape &mesh);

@@ -8,7 +8,10 @@
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/stablehlo/TextForm.h"
 #include "frontend/stablehlo/Translation.h"
+#include "frontend/stablehlo/complex/ExpandComplex.h"
+#include "frontend/stablehlo/complex/Expander.h"
 
+#include "ir/spmd/ComplexValues.h"
 #include "ir/spmd/Location.h"
 
 #include "mlir/IR/Verifier.h"
@@ -34,10 +37,13 @@ LogicalResult checkType(Operation *op, Type type) {
     return refuse(op, "has a value of type ") << type << "; only arrays are supported";
   if (!tensor.hasStaticShape())
     return refuse(op, "has the dynamic shape ") << type << "; export with concrete shapes";
-  if (!findDType(tensor.getElementType()))
-    return refuse(op, "has elements of type ")
-           << tensor.getElementType() << ", which is not supported; use one of " << spmd::listDTypes(/*withKey=*/false);
-  if (!Translation::typeOf(type).hasAllowedSize())
+  // A complex array becomes two real ones.
+  Type element = tensor.getElementType(), part = llvm::cast<RankedTensorType>(partOf(type)).getElementType();
+  bool isKnown = isComplex(type) ? part.isF32() || part.isF64() : findDType(element).has_value();
+  if (!isKnown)
+    return refuse(op, "has elements of type ") << element << ", which is not supported; use one of "
+                                               << spmd::listDTypes(/*withKey=*/false) << " complex<f32> complex<f64>";
+  if (!Translation::typeOf(partOf(type)).hasAllowedSize())
     return refuse(op, "has an array that is too large: ") << type;
   return success();
 }
@@ -183,6 +189,8 @@ Location annotated(Location loc, ArrayRef<std::optional<Annotation>> annotations
 void setShardingPlaces(Translation &t, ModuleOp source, const ShardingTexts &texts) {
   size_t number = 0;
   source.walk<WalkOrder::PreOrder>([&](sdy::ShardingConstraintOp op) {
+    if (op->hasAttr(kSecondPartAttrName) && number > 0)
+      --number;
     if (number < texts.constraints.size())
       if (std::optional<Location> place = placeOf(op.getContext(), texts.constraints[number]))
         t.shardingPlaces.try_emplace(op, *place);
@@ -215,6 +223,12 @@ LogicalResult translateEntry(Translation &t, func::FuncOp entry, ModuleOp module
     resultNames.push_back(nameOfPath(text));
   }
   nameDonated(entry, names, resultNames);
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+    if (entry.getArgAttr(i, kComplexAttrName))
+      function.setArgAttr(i, kComplexAttrName, t.b.getUnitAttr());
+  for (unsigned i = 0; i < entry.getNumResults(); ++i)
+    if (entry.getResultAttr(i, kComplexAttrName))
+      function.setResultAttr(i, kComplexAttrName, t.b.getUnitAttr());
   setNames(names, [&](unsigned i, StringAttr name) { function.setArgAttr(i, kNameAttrName, name); }, context);
   setNames(resultNames, [&](unsigned i, StringAttr name) { function.setResultAttr(i, kNameAttrName, name); }, context);
 
@@ -259,11 +273,11 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!source || failed(stablehlo::checkModule(*source)))
     return {};
-  stablehlo::copyConstantsIntoRegions(*source);
   FailureOr<spmd::MeshShape> mesh = stablehlo::readMesh(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
-  if (failed(mesh) || !entry)
+  if (failed(mesh) || !entry || failed(stablehlo::expandComplex(*source, entry)))
     return {};
+  stablehlo::copyConstantsIntoRegions(*source);
   if (!options.meshOverride.empty())
     overrideMesh(options, mesh->axes, Range(), diagnostics);
   if (diagnostics.hasErrors())

@@ -3,6 +3,7 @@
 #include "passes/report/ProgramReport.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/ComplexValues.h"
 #include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/collectives/CollectiveMatmulMatch.h"
@@ -32,6 +33,17 @@ ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAt
   report.shape = toVector(type.getShape());
   report.localShape = toVector(type.getLocal(mesh).getShape());
   report.sharding = type.getShardingOrOpen().toValue();
+  return report;
+}
+
+/// An array of the parts of complex numbers as the array of these numbers, which the user has written.
+ValueReport asComplex(ValueReport report) {
+  if (report.shape.empty()) // Of IR that a user wrote.
+    return report;
+  report.isComplex = true;
+  report.shape.pop_back();
+  report.localShape.pop_back();
+  report.sharding.dims.resize(std::min(report.sharding.dims.size(), report.shape.size()));
   return report;
 }
 
@@ -73,11 +85,15 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
     BlockArgument argument = func.getArgument(i);
     report.params.push_back(reportValue(name ? name.str() : std::to_string(i), argument.getLoc(),
                                         cast<ArrayType>(argument.getType()), mesh));
+    if (func.getArgAttr(i, kComplexAttrName))
+      report.params.back() = asComplex(std::move(report.params.back()));
   }
-  for (auto [i, type] : llvm::enumerate(func.getResultTypes())) {
+  for (unsigned i = 0; i < func.getNumResults(); ++i) {
     auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttrName);
-    report.results.push_back(
-        reportValue(name ? name.str() : std::to_string(i), func.getLoc(), cast<ArrayType>(type), mesh));
+    report.results.push_back(reportValue(name ? name.str() : std::to_string(i), func.getLoc(),
+                                         cast<ArrayType>(func.getResultTypes()[i]), mesh));
+    if (func.getResultAttr(i, kComplexAttrName))
+      report.results.back() = asComplex(std::move(report.results.back()));
   }
   auto reportNames = [&](Value value) {
     if (auto type = dyn_cast<ArrayType>(value.getType()))

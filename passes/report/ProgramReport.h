@@ -9,6 +9,7 @@
 
 #include "passes/cost/CollectiveMatmulCost.h"
 #include "runtime/sharding/Sharding.h"
+#include "runtime/support/ComplexName.h"
 #include "runtime/support/DType.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,10 @@ struct ValueReport {
   spmd::DType dtype = spmd::DType::F32;
   std::vector<int64_t> shape, localShape; ///< The global shape, and the padded local shape.
   spmd::Sharding sharding;
+  /// Whether the elements are complex numbers with parts of this dtype. The dimension of the parts is left out.
+  bool isComplex = false;
+  /// `f32`, or `c64`.
+  std::string elementName() const { return isComplex ? spmd::complexName(dtype) : std::string(spmd::dtypeName(dtype)); }
 };
 
 struct CollectiveReport {

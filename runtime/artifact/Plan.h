@@ -48,6 +48,9 @@ struct ValueInfo {
   std::vector<int64_t> shape; ///< Global.
   Sharding sharding;
   std::vector<int64_t> localShape; ///< Padded, the same on every device.
+  /// Whether the last dimension, of 2 elements on every device, holds the real and the imaginary part of a complex
+  /// number. The memory is that of NumPy's complex64 or complex128.
+  bool isComplex = false;
   int64_t localBytes() const;
 };
 

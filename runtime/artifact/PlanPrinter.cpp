@@ -1,6 +1,7 @@
 //===- PlanPrinter.cpp - the plan as text ---------------------------------===//
 
 #include "runtime/artifact/PlanPrinter.h"
+#include "runtime/support/ComplexName.h"
 
 #include "runtime/artifact/PlanFields.h"
 
@@ -74,7 +75,7 @@ private:
     for (size_t i = 0; i < values.size(); ++i) {
       const ValueInfo &value = values[i];
       out << "  " << value.name << ": " << typeText(value.dtype, value.shape) << " @ " << value.sharding.str()
-          << ", local " << typeText(value.dtype, value.localShape);
+          << ", local " << typeText(value.dtype, value.localShape) << (value.isComplex ? ", complex" : "");
       if (title[0] == 'p' && i < plan.aliases.size() && plan.aliases[i] >= 0)
         out << ", may be overwritten by result " << plan.aliases[i];
       out << "\n";
@@ -191,6 +192,13 @@ private:
 std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
   return std::string(dtypeName(dtype)) + "[" +
          commaSeparated(shape, [](int64_t size) { return std::to_string(size); }) + "]";
+}
+
+std::string typeText(const ValueInfo &value, std::vector<int64_t> shape) {
+  if (!value.isComplex || shape.empty()) // The verifier refuses an empty one.
+    return typeText(value.dtype, shape);
+  shape.pop_back();
+  return complexName(value.dtype) + typeText(value.dtype, shape).substr(dtypeName(value.dtype).size());
 }
 
 namespace {

@@ -15,6 +15,9 @@ std::string printPlanWithoutLocations(const Plan &plan);
 
 /// `f32[4, 8]`; `f32[]` for a scalar.
 std::string typeText(DType dtype, const std::vector<int64_t> &shape);
+/// The same with this shape, the value's own or its local one: `c64[8]` of the parts f32[8, 2] of complex numbers.
+std::string typeText(const ValueInfo &value, std::vector<int64_t> shape);
+inline std::string typeText(const ValueInfo &value) { return typeText(value, value.shape); }
 
 /// `all_reduce sum over (b)`: a collective without its buffers.
 std::string collectiveText(const CollectiveDesc &desc);

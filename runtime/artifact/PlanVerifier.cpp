@@ -134,6 +134,10 @@ private:
     if (value.localShape != expected)
       fail(what + " has the local shape " + shapeText(value.localShape) + " where " + shapeText(expected) +
            " follows from its sharding");
+    bool hasParts = !value.shape.empty() && value.shape.back() == 2 && value.localShape.back() == 2;
+    if (value.isComplex && (!hasParts || (value.dtype != DType::F32 && value.dtype != DType::F64)))
+      fail(what + " is complex and " + shapeText(value.localShape) +
+           " on each device: its last dimension has no two parts");
   }
 
   void verifyBuffer(size_t id) const {

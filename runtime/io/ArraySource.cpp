@@ -27,8 +27,10 @@ std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t ele
   return isEmpty ? 0 : bytes;
 }
 
-/// The name of the dtype in NumPy's astype.
-std::string numpyName(DType dtype) {
+/// The name of the dtype in NumPy's astype; of complex numbers with such parts if `isComplex`.
+std::string numpyName(DType dtype, bool isComplex) {
+  if (isComplex)
+    return "'complex" + std::to_string(16 * byteSize(dtype)) + "'";
   if (dtype == DType::BF16)
     return "ml_dtypes.bfloat16";
   const DTypeInfo &info = infoOf(dtype);
@@ -131,23 +133,33 @@ void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
     expectedDType = DType::U32;
     expectedShape.push_back(2);
   }
-  std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter.dtype, parameter.shape);
+  std::string expected = "parameter '" + parameter.name + "' is " + typeText(parameter);
   if (parameter.dtype == DType::Key)
     expected += ", stored as " + typeText(expectedDType, expectedShape);
   if (byRows) {
     expected += ", fed in batches of rows";
     expectedShape[0] = layout.shape[0];
   }
-  std::string found = layout.dtype ? typeText(*layout.dtype, layout.shape)
-                                   : "elements of type `" + layout.dtypeText + "`, which the language does not have";
+  std::string found = "elements of type `" + layout.dtypeText + "`, which the language does not have";
+  if (layout.dtype) {
+    ValueInfo holds;
+    holds.dtype = *layout.dtype;
+    holds.isComplex = layout.isComplex;
+    found = typeText(holds, layout.shape);
+  }
+  if (layout.isComplex && !parameter.isComplex)
+    throw Error("'" + name + "' holds " + found + " and " + expected +
+                ", which has no imaginary part; save array.real or numpy.abs(array)");
   if (layout.dtype != expectedDType)
     throw Error("'" + name + "' holds " + found + " and " + expected + "; save it with numpy as array.astype(" +
-                numpyName(expectedDType) + ")");
+                numpyName(expectedDType, parameter.isComplex) + ")");
   if (layout.shape != expectedShape)
     throw Error("'" + name + "' holds " + found + " and " + expected +
                 "; give an array of that shape or change the parameter's type");
   if (parameter.dtype == DType::Key && layout.fortranOrder)
     throw Error("'" + name + "' holds random keys in Fortran order; save it with numpy.ascontiguousarray");
+  if (layout.isComplex && layout.fortranOrder && layout.shape.size() > 2)
+    throw Error("'" + name + "' holds complex numbers in Fortran order; save it with numpy.ascontiguousarray");
 }
 
 void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape,

@@ -25,6 +25,9 @@ std::string descrOf(DType dtype) {
   return kind + std::to_string(info.bytes);
 }
 
+/// The same of complex numbers with parts of this type.
+std::string complexDescrOf(DType part) { return "c" + std::to_string(2 * byteSize(part)); }
+
 /// The header is a Python dictionary literal with three known keys, in any order.
 class HeaderParser {
 public:
@@ -57,6 +60,8 @@ public:
     skipSpace();
     if (position != text.size() || !seenDescr || !seenOrder || !seenShape)
       fail("its header is not a dictionary of descr, fortran_order and shape");
+    if (layout.isComplex)
+      layout.shape.push_back(2);
     return layout;
   }
 
@@ -145,6 +150,11 @@ private:
     for (const DTypeInfo &known : kDTypes)
       if (known.dtype != DType::Key && descrOf(known.dtype) == descr)
         layout.dtype = known.dtype;
+    for (DType part : {DType::F32, DType::F64})
+      if (complexDescrOf(part) == descr) {
+        layout.dtype = part;
+        layout.isComplex = true;
+      }
     layout.byteSwapped = order == '>' && layout.dtype && byteSize(*layout.dtype) > 1;
   }
 
@@ -211,13 +221,16 @@ ArraySource openNpy(const std::string &path) {
                      available);
 }
 
-std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape) {
+std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, bool isComplex) {
   std::vector<int64_t> stored = shape;
+  if (isComplex)
+    stored.pop_back();
   if (dtype == DType::Key) {
     dtype = DType::U32;
     stored.push_back(2);
   }
-  std::string descr = (byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<") + descrOf(dtype);
+  std::string descr =
+      (byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<") + (isComplex ? complexDescrOf(dtype) : descrOf(dtype));
   std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < stored.size(); ++i)
     text += (i ? ", " : "") + std::to_string(stored[i]);
@@ -230,12 +243,13 @@ std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape) {
   return bytes + text;
 }
 
-void writeNpy(const std::string &path, DType dtype, const std::vector<int64_t> &shape, const void *data) {
+void writeNpy(const std::string &path, DType dtype, const std::vector<int64_t> &shape, const void *data,
+              bool isComplex) {
   int64_t size = byteSize(dtype);
   for (int64_t extent : shape)
     size *= extent;
   AtomicFile file(path);
-  file.write(npyHeaderText(dtype, shape));
+  file.write(npyHeaderText(dtype, shape, isComplex));
   file.write({static_cast<const char *>(data), static_cast<size_t>(size)});
   file.commit();
 }

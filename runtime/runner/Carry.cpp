@@ -1,6 +1,7 @@
 //===- Carry.cpp - results fed back as parameters -------------------------===//
 
 #include "runtime/runner/Carry.h"
+#include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/ResultNames.h"
 #include "runtime/support/Error.h"
 
@@ -15,13 +16,6 @@ std::string listNames(const std::vector<ValueInfo> &values) {
   for (const ValueInfo &value : values)
     text += (text.empty() ? "" : ", ") + value.name;
   return text.empty() ? "none" : text;
-}
-
-std::string typeText(const ValueInfo &value) {
-  std::string text = std::string(dtypeName(value.dtype)) + "[";
-  for (size_t i = 0; i < value.shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(value.shape[i]);
-  return text + "]";
 }
 
 /// Returns the parameters that `name` means: those of this name (all arrays of a struct), or, if it is the index of a

@@ -111,8 +111,7 @@ std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs)
   std::string missing;
   for (size_t i = 0; i < plan.params.size(); ++i)
     if (!result[i].spec)
-      missing += (missing.empty() ? "" : ", ") + plan.params[i].name + ": " +
-                 typeText(plan.params[i].dtype, plan.params[i].shape);
+      missing += (missing.empty() ? "" : ", ") + plan.params[i].name + ": " + typeText(plan.params[i]);
   if (!missing.empty())
     throw usage("no --input for " + missing +
                 "; give NAME=FILE.npy, or NAME=zeros, ones, iota, normal:SEED or key:SEED");
@@ -128,11 +127,11 @@ std::vector<Spec> parseSpecs(const std::vector<std::string> &texts) {
 
 void checkKind(const Spec &spec, const ValueInfo &param) {
   if (spec.kind == Spec::Kind::Normal && !isFloat(param.dtype))
-    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
-                typeText(param.dtype, param.shape) + " and normal generates floats");
+    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " + typeText(param) +
+                " and normal generates floats");
   if (spec.kind == Spec::Kind::Key && (param.dtype != DType::U32 || param.shape.size() != 1 || param.shape[0] != 2))
-    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " +
-                typeText(param.dtype, param.shape) + " and not one random key");
+    throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " + typeText(param) +
+                " and not one random key");
   if ((spec.kind == Spec::Kind::Ones || spec.kind == Spec::Kind::Iota) && param.dtype == DType::Key)
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name +
                 "' is a random key; give a .npy of two u32, or zeros");

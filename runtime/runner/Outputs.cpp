@@ -104,12 +104,14 @@ WholeValue gather(const Array &array) {
 void writeFile(const OutputFile &output, const Plan &plan, const std::vector<WholeValue> &values) {
   if (endsWith(output.path, ".npy")) {
     size_t i = output.results[0].first;
-    writeNpy(output.path, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data());
+    writeNpy(output.path, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(),
+             plan.results[i].isComplex);
     return;
   }
   std::vector<NamedArray> arrays;
   for (const auto &[i, key] : output.results)
-    arrays.push_back({key, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()});
+    arrays.push_back(
+        {key, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(), plan.results[i].isComplex});
   if (endsWith(output.path, ".npz"))
     writeNpz(output.path, arrays);
   else
@@ -167,9 +169,8 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
     return;
   for (size_t i = 0; i < results.size(); ++i)
     if (values[i].isHere)
-      writeText(out, plan.results[i].name + ": " + typeText(plan.results[i].dtype, plan.results[i].shape) + " @ " +
-                         plan.results[i].sharding.str() + "\n" +
-                         numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) + "\n");
+      writeText(out, plan.results[i].name + ": " + typeText(plan.results[i]) + " @ " + plan.results[i].sharding.str() +
+                         "\n" + numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) + "\n");
 }
 
 void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {

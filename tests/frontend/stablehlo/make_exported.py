@@ -34,6 +34,8 @@ DTYPES = {"float32": "f32", "float64": "f64", "bfloat16": "bf16", "float16": "f1
 
 def encode(x):
     x = np.asarray(x)
+    if np.iscomplexobj(x):  # The parts, as NumPy has them in memory.
+        x = np.stack([x.real, x.imag], -1)
     dtype = DTYPES[x.dtype.name]
     if dtype in ("f32", "f64", "bf16", "f16"):
         # The shortest text that rounds to the same number; NaN, infinities and -0 as text, which JSON does not have.
@@ -49,10 +51,10 @@ def encode(x):
 
 
 # One program of each kind, and the smallest ones with loops, regions and collectives.
-SAMPLE = ["annotations", "bit_patterns", "branches", "comparisons", "convolutions", "creation", "errors", "fori",
-          "gather_windows", "half_types", "integers", "joins", "key_value_cache", "logic", "mlp_step_sharded",
-          "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision", "scatter_min", "sort_two_keys",
-          "top", "two_axes", "while_loop"]
+SAMPLE = ["annotations", "bit_patterns", "branches", "comparisons", "complex_constants", "convolutions", "creation",
+          "errors", "fft_of_rows", "fori", "gather_windows", "half_types", "integers", "joins", "key_value_cache",
+          "logic", "mlp_step_sharded", "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision",
+          "scatter_min", "sort_two_keys", "top", "two_axes", "while_loop"]
 GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
 
 

@@ -46,6 +46,8 @@ TEST(PlanVerifier, values) {
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is not a part");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
                 "has 2 dimensions and a sharding of 3");
+  expectRefused([](Plan &plan) { plan.params[0].isComplex = true; },
+                "parameter 'x' is complex and [2, 3] on each device: its last dimension has no two parts");
   // Two parts of one axis may be in one sharding if they do not overlap.
   Artifact parts = exampleArtifact();
   parts.plan.params[0].sharding = {{{{"a", 2, 2}}, {{"a", 1, 2}}}, {}};

@@ -71,7 +71,8 @@ TEST(Npy, wrong_dtype_names_both_and_the_remedy) {
   EXPECT_THAT(messageOf([] { openNpy(dataFile("f16.npy")).check(parameter(DType::BF16, {3, 5})); }),
               HasSubstr("array.astype(ml_dtypes.bfloat16)"));
   EXPECT_THAT(messageOf([] { openNpy(dataFile("complex.npy")).check(parameter(DType::F32, {3})); }),
-              HasSubstr("holds elements of type `<c8`, which the language does not have and parameter 'x' is f32[3]"));
+              HasSubstr("complex.npy' holds c64[3] and parameter 'x' is f32[3], which has no imaginary part; save "
+                        "array.real or numpy.abs(array)"));
   EXPECT_THAT(messageOf([] { openNpy(dataFile("date.npy")).check(parameter(DType::I32, {3})); }),
               HasSubstr("`<M8[s]`"));
   EXPECT_THAT(messageOf([] { openNpy(dataFile("structured.npy")).check(parameter(DType::I32, {3})); }),
@@ -93,6 +94,36 @@ TEST(Npy, keys_are_two_words) {
   std::vector<uint32_t> part(4, 9);
   source.read(DType::Key, {{1, 2}}, {2}, part.data());
   EXPECT_THAT(part, testing::ElementsAre(3, 4, 5, 6));
+}
+
+ValueInfo complexParameter(DType part, std::vector<int64_t> shape) {
+  ValueInfo info = parameter(part, std::move(shape));
+  info.isComplex = true;
+  return info;
+}
+
+TEST(Npy, complex_numbers_are_their_parts) {
+  ArraySource source = openNpy(dataFile("complex_matrix.npy"));
+  source.check(complexParameter(DType::F64, {2, 3, 2}));
+  std::vector<double> part(4, -1);
+  source.read(DType::F64, {{1, 1}, {1, 2}, {0, 2}}, {1, 2, 2}, part.data());
+  EXPECT_THAT(part, testing::ElementsAre(4, 1, 5, 0));
+  std::vector<float> swapped(2, -1);
+  openNpy(dataFile("complex_big_endian.npy")).read(DType::F32, {{0, 1}, {1, 1}, {0, 2}}, {1, 1, 2}, swapped.data());
+  EXPECT_THAT(swapped, testing::ElementsAre(1, 4));
+  // Parts that were saved as such are read, too.
+  TemporaryFolder folder;
+  std::vector<float> parts = {1, 2, 3, 4};
+  writeNpy(folder / "p.npy", DType::F32, {2, 2}, parts.data());
+  EXPECT_NO_THROW(openNpy(folder / "p.npy").check(complexParameter(DType::F32, {2, 2})));
+  EXPECT_THAT(
+      messageOf([] { openNpy(dataFile("complex_matrix.npy")).check(complexParameter(DType::F32, {2, 3, 2})); }),
+      HasSubstr("holds c128[2, 3] and parameter 'x' is c64[2, 3]; save it with numpy as array.astype('complex64')"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("complex.npy")).check(complexParameter(DType::F32, {4, 2})); }),
+              HasSubstr("holds c64[3] and parameter 'x' is c64[4]; give an array of that shape"));
+  EXPECT_THAT(
+      messageOf([] { openNpy(dataFile("complex_fortran.npy")).check(complexParameter(DType::F32, {2, 3, 2})); }),
+      HasSubstr("holds complex numbers in Fortran order; save it with numpy.ascontiguousarray"));
 }
 
 TEST(Npy, missing_and_foreign_files) {
@@ -160,10 +191,13 @@ TEST(Npy, writes_what_numpy_writes) {
   MappedFile scalar(dataFile("scalar.npy"));
   writeNpy(folder / "s.npy", DType::F32, {}, scalar.bytes().data() + 128);
   EXPECT_EQ(MappedFile(folder / "s.npy").bytes(), scalar.bytes());
+  MappedFile complex(dataFile("complex_matrix.npy"));
+  writeNpy(folder / "c.npy", DType::F64, {2, 3, 2}, complex.bytes().data() + 128, /*isComplex=*/true);
+  EXPECT_EQ(MappedFile(folder / "c.npy").bytes(), complex.bytes());
   uint16_t bf16 = floatToBf16(2.5f);
   writeNpy(folder / "b.npy", DType::BF16, {}, &bf16);
   EXPECT_THAT(std::string(MappedFile(folder / "b.npy").bytes()), HasSubstr("'descr': '|V2'"));
-  EXPECT_EQ(folder.fileCount(), 4u);
+  EXPECT_EQ(folder.fileCount(), 5u);
 }
 
 TEST(Npy, a_file_that_cannot_be_written_leaves_nothing) {
