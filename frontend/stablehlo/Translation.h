@@ -168,6 +168,7 @@ void addContractionRules(Rules &rules);
 void addConvolutionRules(Rules &rules);
 void addReductionRules(Rules &rules);
 void addWindowRules(Rules &rules);
+void addSelectAndScatterRules(Rules &rules);
 void addIndexRules(Rules &rules);
 void addScatterRules(Rules &rules);
 void addSortRules(Rules &rules);

@@ -52,7 +52,7 @@ def encode(x):
 SAMPLE = ["annotations", "bit_patterns", "branches", "comparisons", "convolutions", "creation", "errors", "fori",
           "gather_windows", "half_types", "integers", "joins", "key_value_cache", "logic", "mlp_step_sharded",
           "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision", "scatter_min", "sort_two_keys",
-          "top", "two_axes", "while_loop"]
+          "top", "two_axes", "welford", "while_loop"]
 GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
 
 
@@ -97,7 +97,8 @@ def main():
         with jax.enable_x64(case.wide):
             jitted = jax.jit(case.function, **case.options)
             lowered = jitted.lower(*case.arguments)
-            results = jax.tree.leaves(jitted(*case.arguments))
+            evaluated = jax.jit(case.function) if case.on_one_device else jitted
+            results = jax.tree.leaves(evaluated(*case.arguments))
         (HERE / "data" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
         (HERE / "data" / f"{case.name}.json").write_text(json.dumps({
             "arguments": [encode(x) for x in jax.tree.leaves(case.arguments)],
