@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/stablehlo/Translation.h"
+#include "frontend/stablehlo/Lapack.h"
 
 #include <limits>
 
@@ -238,6 +238,8 @@ Results barrier(Translation &t, OptimizationBarrierOp op) {
 }
 
 Results customCall(Translation &t, CustomCallOp op) {
+  if (std::optional<Results> results = translateLapack(t, op))
+    return *results;
   if (op.getCallTargetName() == "Sharding" || op.getCallTargetName().starts_with("SPMD"))
     return refuse(op, "'" + op.getCallTargetName() +
                           "' is a sharding in the form of GSPMD; export with Shardy: "

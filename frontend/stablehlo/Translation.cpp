@@ -188,6 +188,7 @@ const Rules &Rules::get() {
     addReductionRules(rules);
     addWindowRules(rules);
     addSelectAndScatterRules(rules);
+    addLinearRules(rules);
     addIndexRules(rules);
     addScatterRules(rules);
     addSortRules(rules);

@@ -169,6 +169,7 @@ void addConvolutionRules(Rules &rules);
 void addReductionRules(Rules &rules);
 void addWindowRules(Rules &rules);
 void addSelectAndScatterRules(Rules &rules);
+void addLinearRules(Rules &rules);
 void addIndexRules(Rules &rules);
 void addScatterRules(Rules &rules);
 void addSortRules(Rules &rules);

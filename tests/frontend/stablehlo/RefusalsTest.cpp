@@ -186,24 +186,14 @@ TEST(Refusals, CallsThatDoNotFit) {
               HasSubstr("has no dense value in the text; export with the constants written out"));
 }
 
-TEST(Refusals, ComplexNumbersAndFactorizations) {
+TEST(Refusals, ComplexNumbers) {
   EXPECT_THAT(importErrors(program("%0 = stablehlo.complex %x, %x : tensor<8xcomplex<f32>>")),
               HasSubstr("'stablehlo.complex' has elements of type"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.complex %x, %x : tensor<8xf32>")),
               HasSubstr("the result is a tensor of complex numbers"));
-  EXPECT_THAT(importErrors(program("%0 = stablehlo.cholesky %y, lower = true : tensor<8x4xf32>")),
-              HasSubstr("'stablehlo.cholesky' has no translation yet"));
   EXPECT_THAT(importErrors(program(
                   "%0 = stablehlo.fft %x, type = RFFT, length = [8] : (tensor<8xf32>) -> tensor<5xcomplex<f32>>")),
               HasSubstr("'stablehlo.fft' has elements of type"));
-  EXPECT_THAT(importErrors(program("%0 = \"stablehlo.triangular_solve\"(%y, %y) <{left_side = true, lower = true, "
-                                   "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : "
-                                   "(tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>")),
-              HasSubstr("'stablehlo.triangular_solve' has no translation yet"));
-  EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @lapack_sgetrf_ffi(%x) {output_operand_aliases = "
-                                   "[#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, "
-                                   "operand_tuple_indices = []>]} : (tensor<8xf32>) -> tensor<8xf32>")),
-              HasSubstr("calls 'lapack_sgetrf_ffi'"));
 }
 
 TEST(Refusals, Assembly) {

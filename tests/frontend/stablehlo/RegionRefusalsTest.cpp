@@ -1,4 +1,4 @@
-//===- RegionRefusalsTest.cpp - messages about reductions by regions -----===//
+//===- RegionRefusalsTest.cpp - messages about reductions by regions -----====//
 
 #include "tests/frontend/stablehlo/RefusalsHelper.h"
 
