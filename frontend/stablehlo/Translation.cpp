@@ -189,6 +189,7 @@ const Rules &Rules::get() {
     addWindowRules(rules);
     addSelectAndScatterRules(rules);
     addLinearRules(rules);
+    addRandomRules(rules);
     addIndexRules(rules);
     addScatterRules(rules);
     addSortRules(rules);

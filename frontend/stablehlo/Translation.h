@@ -170,6 +170,7 @@ void addReductionRules(Rules &rules);
 void addWindowRules(Rules &rules);
 void addSelectAndScatterRules(Rules &rules);
 void addLinearRules(Rules &rules);
+void addRandomRules(Rules &rules);
 void addIndexRules(Rules &rules);
 void addScatterRules(Rules &rules);
 void addSortRules(Rules &rules);

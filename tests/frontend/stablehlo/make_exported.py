@@ -51,7 +51,7 @@ def encode(x):
 # One program of each kind, and the smallest ones with loops, regions and collectives.
 SAMPLE = ["annotations", "bit_patterns", "branches", "cholesky_batched_sharded", "comparisons", "convolutions", "creation", "errors", "fori",
           "gather_windows", "half_types", "integers", "joins", "key_value_cache", "logic", "mlp_step_sharded",
-          "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision", "scatter_min", "sort_two_keys",
+          "partial_sums", "partly_manual", "permutes", "pooling", "random_bits", "reduced_precision", "scatter_min", "sort_two_keys",
           "top", "two_axes", "welford", "while_loop"]
 GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
 
