@@ -64,7 +64,7 @@ FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body,
   }
   auto function = builder.create<func::FuncOp>(builder.getUnknownLoc(), "region", builder.getFunctionType(types, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
-  Translation inner(t.source, builder, t.mesh);
+  Translation inner(t.source, builder, t.meshes);
   Results results = inner.applyElementwise(body, llvm::to_vector_of<Value>(function.getArguments()));
   if (failed(results))
     return failure();

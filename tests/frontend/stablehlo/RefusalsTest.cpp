@@ -47,8 +47,7 @@ TEST(Refusals, OperationsWithoutTranslation) {
               HasSubstr("calls 'lapack_spotrf', code of JAX's runtime that an export does not contain; compute it "
                         "outside of the exported function"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @Sharding(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
-              HasSubstr("'Sharding' is a sharding in the form of GSPMD; export with Shardy: "
-                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+              HasSubstr("'Sharding' has no sharding in 'mhlo.sharding', or not one array"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.frobnicate %x : tensor<8xf32>")), HasSubstr("stablehlo.frobnicate"));
 }
 

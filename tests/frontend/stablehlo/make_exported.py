@@ -94,6 +94,7 @@ def main():
                 write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
             print(case.name)
             continue
+        jax.config.update("jax_use_shardy_partitioner", case.has_shardy)
         with jax.enable_x64(case.wide):
             jitted = jax.jit(case.function, **case.options)
             lowered = jitted.lower(*case.arguments)
