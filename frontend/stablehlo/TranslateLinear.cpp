@@ -1,7 +1,7 @@
 //===- TranslateLinear.cpp - factorizations and triangular systems --------===//
 //
-// StableHLO's operations, and the calls of LAPACK that JAX exports for CPUs instead (jax/_src/lax/linalg.py). A call's
-// parameters are LAPACK's letters, as numbers of characters.
+// StableHLO's operations, and the calls of LAPACK that JAX exports for CPUs instead, or of cuSOLVER for GPUs
+// (jax/_src/lax/linalg.py). A call's parameters are LAPACK's letters, as numbers of characters; cuSOLVER's are bools.
 //
 //===----------------------------------------------------------------------===//
 
@@ -102,10 +102,17 @@ char letterOf(CustomCallOp op, StringRef name) {
   return number ? llvm::toUpper(static_cast<char>(number.getValue().getZExtValue())) : 0;
 }
 
+/// The triangle that a call reads: `uplo` of LAPACK, `lower` of cuSOLVER.
+bool readsLower(CustomCallOp op) {
+  auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  auto lower = config ? config.getAs<BoolAttr>("lower") : BoolAttr();
+  return lower ? lower.getValue() : letterOf(op, "uplo") != 'U';
+}
+
 Results potrf(Translation &t, CustomCallOp op, const Matrices &matrices) {
   if (!isSquare(matrices[0]))
     return refuse(op, "factors a matrix that is not square");
-  Factor factor = choleskyOf(matrices[0], letterOf(op, "uplo") != 'U');
+  Factor factor = choleskyOf(matrices[0], readsLower(op));
   return SmallVector<Value>{factor.matrix.get(), dropDims(factor.info, 2)};
 }
 
@@ -143,20 +150,43 @@ Value noFailure(Translation &t, const Matrix &matrix) {
 Results syevd(Translation &t, CustomCallOp op, const Matrices &matrices) {
   if (!isSquare(matrices[0]))
     return refuse(op, "factors a matrix that is not square");
-  Eigen parts = eigen(letterOf(op, "uplo") == 'U' ? matrices[0].transposed() : matrices[0]);
+  Eigen parts = eigen(readsLower(op) ? matrices[0] : matrices[0].transposed());
   return SmallVector<Value>{parts.vectors.get(), dropDims(parts.values, 1), noFailure(t, matrices[0])};
 }
 
-Results gesdd(Translation &t, CustomCallOp op, const Matrices &matrices) {
-  // Square U and V^T, in the types of results: without U and V, JAX says so in `mode` alone.
-  ArrayRef<int64_t> shape = matrices[0].shape(), left = Translation::typeOf(op.getResult(2).getType()).getShape(),
+/// The parts in the types of U and of V^T or V. Without U and V, only the types say whether they are square.
+Singular singularOf(CustomCallOp op, const Matrix &a) {
+  ArrayRef<int64_t> left = Translation::typeOf(op.getResult(2).getType()).getShape(),
                     right = Translation::typeOf(op.getResult(3).getType()).getShape();
-  int64_t size = std::min(matrices[0].rows(), matrices[0].columns());
-  bool isFull = left.size() == shape.size() && right.size() == shape.size() &&
-                (left.back() > size || right[shape.size() - 2] > size);
-  Singular parts = singular(matrices[0], isFull);
+  int64_t size = std::min(a.rows(), a.columns());
+  bool isFull = left.size() == a.rank() && right.size() == a.rank() &&
+                (left.back() > size || std::min(right.back(), right[a.rank() - 2]) > size);
+  return singular(a, isFull);
+}
+
+Results gesdd(Translation &t, CustomCallOp op, const Matrices &matrices) {
+  Singular parts = singularOf(op, matrices[0]);
   return SmallVector<Value>{matrices[0].get(), dropDims(parts.values, 1), parts.left.get(), parts.right.get(),
                             noFailure(t, matrices[0])};
+}
+
+/// With V in the place of V^T.
+Results gesvdj(Translation &t, CustomCallOp op, const Matrices &matrices) {
+  Singular parts = singularOf(op, matrices[0]);
+  return SmallVector<Value>{matrices[0].get(), dropDims(parts.values, 1), parts.left.get(),
+                            parts.right.transposed().get(), noFailure(t, matrices[0])};
+}
+
+/// The order of rows after exchanges with rows that are counted from 0 (JAX's own kernel for GPUs).
+Results permutationOf(Translation &t, CustomCallOp op) {
+  ArrayRef<int64_t> shape = Translation::typeOf(op.getResult(0).getType()).getShape();
+  Value pivots = t.get(op.getInputs()[0]);
+  bool isAlike = !shape.empty() && shapeOf(pivots).size() == shape.size() && shapeOf(pivots).back() <= shape.back() &&
+                 shapeOf(pivots).drop_back() == shape.drop_back() &&
+                 Translation::typeOf(pivots).getElementType().isInteger(32);
+  if (!isAlike)
+    return refuse(op, "has other pivots than an i32 for each row, or for the first rows");
+  return SmallVector<Value>{dropDims(exchangedRows(columnOf(t, pivots), shape.back()), 1)};
 }
 
 struct Routine {
@@ -167,14 +197,17 @@ struct Routine {
 };
 
 constexpr Routine kRoutines[] = {
-    {"potrf", 1, 2, potrf}, {"trsm", 2, 1, trsm},   {"getrf", 1, 3, getrf}, {"geqrf", 1, 2, geqrf},
-    {"orgqr", 2, 1, orgqr}, {"syevd", 1, 3, syevd}, {"gesdd", 1, 5, gesdd}, {"gesvd", 1, 5, gesdd},
+    {"potrf", 1, 2, potrf},   {"trsm", 2, 1, trsm},     {"getrf", 1, 3, getrf}, {"geqrf", 1, 2, geqrf},
+    {"orgqr", 2, 1, orgqr},   {"syevd", 1, 3, syevd},   {"gesdd", 1, 5, gesdd}, {"gesvd", 1, 5, gesdd},
+    {"gesvdj", 1, 5, gesvdj}, {"gesvdp", 1, 5, gesvdj},
 };
 
-/// The routine of `lapack_spotrf_ffi`; null if there is no translation.
+/// The routine of `lapack_spotrf_ffi` or `cusolver_potrf_ffi`; null if there is no translation.
 const Routine *findRoutine(StringRef target) {
-  if (!target.consume_front("lapack_") || !target.consume_back("_ffi") ||
-      !(target.consume_front("s") || target.consume_front("d")))
+  bool isLapack = target.consume_front("lapack_s") || target.consume_front("lapack_d");
+  if (!isLapack && !target.consume_front("cusolver_"))
+    return nullptr;
+  if (!target.consume_back("_ffi"))
     return nullptr;
   const auto *found = llvm::find_if(kRoutines, [&](const Routine &routine) { return routine.name == target; });
   return found == std::end(kRoutines) ? nullptr : found;
@@ -183,6 +216,8 @@ const Routine *findRoutine(StringRef target) {
 } // namespace
 
 std::optional<Results> translateLapack(Translation &t, CustomCallOp op) {
+  if (op.getCallTargetName() == "cu_lu_pivots_to_permutation" && op.getNumOperands() == 1 && op.getNumResults() == 1)
+    return permutationOf(t, op);
   const Routine *routine = findRoutine(op.getCallTargetName());
   if (!routine)
     return std::nullopt;

@@ -38,6 +38,9 @@ struct PivotedFactor {
 };
 PivotedFactor lu(const Matrix &a);
 
+/// The order of `rows` rows after the exchanges of `PivotedFactor::pivots`, i32[batch..., rows, 1].
+Matrix exchangedRows(const Matrix &pivots, int64_t rows);
+
 /// R on and above the diagonal, below it the Householder vectors v, whose first element is 1 (geqrf), and the factors
 /// of H = I - tau v v^T, [batch..., min(rows, columns), 1].
 struct Reflectors {

@@ -29,12 +29,18 @@ Matrix findLargest(const Matrix &column) {
   return {t, t.reshape(found, kept)};
 }
 
-Panel factorPanel(const Matrix &a) {
+/// 0, 1, ... for each matrix of the batch, i32[batch..., rows, 1].
+Matrix rowsInOrder(const Matrix &a, int64_t rows) {
   Translation &t = a.translation();
-  Matrix row = a.rowNumbers(), column = a.columnNumbers();
   SmallVector<int64_t> shape(a.shape());
+  shape[shape.size() - 2] = rows;
   shape.back() = 1;
-  Matrix order = row + Matrix(t, t.splat(ArrayType::get(shape, t.b.getI32Type()), 0));
+  Matrix zeros(t, t.splat(ArrayType::get(shape, t.b.getI32Type()), 0));
+  return zeros + zeros.rowNumbers();
+}
+
+Panel factorPanel(const Matrix &a) {
+  Matrix row = a.rowNumbers(), column = a.columnNumbers(), order = rowsInOrder(a, a.rows());
   Matrix pivots = order.rows(0, a.columns());
   Matrix step = pivots.rowNumbers();
   Matrices done = repeat(a.columns(), {a, order, pivots}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
@@ -55,6 +61,15 @@ Panel factorPanel(const Matrix &a) {
 }
 
 } // namespace
+
+Matrix exchangedRows(const Matrix &pivots, int64_t rows) {
+  Matrix order = rowsInOrder(pivots, rows), row = order.rowNumbers();
+  return repeat(pivots.rows(), {order}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
+    Matrix other = pivots.row(at);
+    const Matrix &own = carries[0];
+    return {select(row == at, own.takeRows(other), select(row == other, own.row(at), own))};
+  })[0];
+}
 
 PivotedFactor lu(const Matrix &a) {
   int64_t columns = a.columns(), steps = std::min(a.rows(), columns), blockSize = blockSizeOf(steps);

@@ -50,6 +50,10 @@ TEST(LinearRefusals, Lapack) {
               HasSubstr("has a matrix that is not square, or of another size than its right sides"));
   EXPECT_NE(call("sgetrf_ffi(%x) {sdy.sharding_rule = #sdy.op_sharding_rule<[i]?>} : (tensor<8xf32>) -> tensor<8xf32>"),
             "");
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @cu_lu_pivots_to_permutation(%x) : (tensor<8xf32>) -> "
+                                   "tensor<8xi32>")),
+              HasSubstr("has other pivots than an i32 for each row, or for the first rows"));
+  EXPECT_THAT(call("sgetrf(%x) : (tensor<8xf32>) -> tensor<8xf32>"), HasSubstr("calls 'lapack_sgetrf', code of"));
   auto square = [](const std::string &text) {
     return importErrors(program("%0:2 = stablehlo.custom_call @lapack_" + text));
   };

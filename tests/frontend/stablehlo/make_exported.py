@@ -97,7 +97,7 @@ def main():
         jax.config.update("jax_use_shardy_partitioner", case.has_shardy)
         with jax.enable_x64(case.wide):
             jitted = jax.jit(case.function, **case.options)
-            lowered = jitted.lower(*case.arguments)
+            lowered = jitted.trace(*case.arguments).lower(lowering_platforms=(case.platform,))
             evaluated = jax.jit(case.function) if case.on_one_device else jitted
             results = jax.tree.leaves(evaluated(*case.arguments))
         (HERE / "data" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))

@@ -111,3 +111,9 @@ both("least_squares", lambda x, b: (jnp.linalg.lstsq(x, b)[0], jnp.linalg.pinv(x
      normal(12, 5), normal(12, 2), shardings=(P("a"), P("a")), tolerance=5e-5)
 both("eigen_gradient", lambda x: jax.grad(lambda x: jnp.sum(jnp.linalg.eigh(positive(x))[0] ** 2) + jnp.sum(jnp.linalg.svd(x, compute_uv=False)))(x),
      normal(8, 4, 5), shardings=(batch,), tolerance=2e-5)
+case("linear_for_gpus", lambda x, b: (
+    jnp.linalg.cholesky(positive(x)), jnp.linalg.solve(x[:, :, :5], b), jnp.linalg.det(x[:, :, :5]), *jnp.linalg.qr(x),
+    *from_eigen(positive(x)), *from_singular(x, False), *from_singular(jnp.swapaxes(x, 1, 2), True), jsl.solve_triangular(x[0, :, :5] + 3 * jnp.eye(5), b[0], trans=1)),
+     normal(2, 5, 7), normal(2, 5, 3), platform="cuda", tolerance=2e-5)
+case("linear_for_gpus_wide", lambda x, b: (jsl.lu(x)[0], lax.linalg.lu(x)[0], jnp.linalg.solve(x[:4, :4], b), jsl.cholesky(positive(x), lower=False)),
+     rng.normal(size=(7, 4)), rng.normal(size=(4, 2)), platform="cuda", tolerance=1e-12, wide=True)
