@@ -117,3 +117,6 @@ case("linear_for_gpus", lambda x, b: (
      normal(2, 5, 7), normal(2, 5, 3), platform="cuda", tolerance=2e-5)
 case("linear_for_gpus_wide", lambda x, b: (jsl.lu(x)[0], lax.linalg.lu(x)[0], jnp.linalg.solve(x[:4, :4], b), jsl.cholesky(positive(x), lower=False)),
      rng.normal(size=(7, 4)), rng.normal(size=(4, 2)), platform="cuda", tolerance=1e-12, wide=True)
+case("linear_empty", lambda x, y: (jnp.linalg.cholesky(y), jnp.linalg.solve(y, x[:0]), jsl.solve_triangular(x[:3] + jnp.eye(3), x[:3, :0]),
+                                   *lax.linalg.lu(x[:, :0]), lax.linalg.householder_product(x, x[0, :0]), jnp.linalg.cholesky(jnp.zeros((0, 3, 3)))),
+     normal(4, 3), np.zeros((0, 0), np.float32), tolerance=1e-5)
