@@ -10,18 +10,39 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-bool isScalarCode(Region &body) {
-  auto isScalar = [](Type type) {
-    auto tensor = llvm::dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 0;
-  };
-  return llvm::all_of(body.getArgumentTypes(), isScalar) && llvm::all_of(body.front(), [&](Operation &op) {
-           bool isSimple = op.getNumRegions() == 0 && !isa<func::CallOp, CompositeOp, CustomCallOp>(op);
-           return isSimple && llvm::all_of(op.getResultTypes(), isScalar) &&
-                  llvm::all_of(op.getOperands(), [&](Value operand) {
-                    return isScalar(operand.getType()) && operand.getParentRegion() == &body;
-                  });
-         });
+static bool isScalar(Type type) {
+  auto tensor = llvm::dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() == 0;
+}
+
+/// `calls` are the functions around the region, none of which may be called again.
+static Operation *findOther(Region &body, SmallVectorImpl<func::FuncOp> &calls) {
+  if (!llvm::hasSingleElement(body) || !llvm::all_of(body.getArgumentTypes(), isScalar))
+    return body.getParentOp();
+  for (Operation &op : body.front()) {
+    bool hasScalars = llvm::all_of(op.getResultTypes(), isScalar) && llvm::all_of(op.getOperands(), [&](Value operand) {
+                        return isScalar(operand.getType()) && operand.getParentRegion() == &body;
+                      });
+    if (!hasScalars || op.getNumRegions() || isa<CompositeOp, CustomCallOp>(op))
+      return &op;
+    auto call = llvm::dyn_cast<func::CallOp>(op);
+    if (!call)
+      continue;
+    auto callee = op.getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal() || llvm::is_contained(calls, callee))
+      return &op;
+    calls.push_back(callee);
+    Operation *other = findOther(callee.getBody(), calls);
+    calls.pop_back();
+    if (other)
+      return other;
+  }
+  return nullptr;
+}
+
+Operation *findOtherThanScalarCode(Region &body) {
+  SmallVector<func::FuncOp> calls;
+  return findOther(body, calls);
 }
 
 FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body, ArrayRef<Points> arguments) {
@@ -43,7 +64,7 @@ FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body,
   }
   auto function = builder.create<func::FuncOp>(builder.getUnknownLoc(), "region", builder.getFunctionType(types, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
-  Translation inner(t.source, builder, t.mesh);
+  Translation inner(t.source, builder, t.meshes);
   Results results = inner.applyElementwise(body, llvm::to_vector_of<Value>(function.getArguments()));
   if (failed(results))
     return failure();

@@ -13,9 +13,11 @@ struct Points {
   std::vector<Scalar> values;
 };
 
-/// Whether a region takes scalars and is made of operations on scalars of its own. Loops and calls are excluded: what
-/// is evaluated while compiling must end.
-bool isScalarCode(mlir::Region &body);
+/// The first operation that keeps a region from being scalar code: operations on scalars of its own, in calls, too.
+/// Loops and branches are excluded, because what is evaluated while compiling must end. The region's own operation if
+/// it takes other arguments than scalars; null for scalar code.
+mlir::Operation *findOtherThanScalarCode(mlir::Region &body);
+inline bool isScalarCode(mlir::Region &body) { return !findOtherThanScalarCode(body); }
 
 /// The results of a region of scalars for each tuple of values of its arguments, which are as many for each. Fails
 /// without a message if the region has operations that are not element-wise, or values from outside.

@@ -3,6 +3,7 @@
 #include "frontend/stablehlo/Import.h"
 
 #include "frontend/MeshOverride.h"
+#include "frontend/stablehlo/Gspmd.h"
 #include "frontend/stablehlo/Names.h"
 #include "frontend/stablehlo/RegionConstants.h"
 #include "frontend/stablehlo/ShardingTexts.h"
@@ -73,28 +74,6 @@ bool hasAllowedSize(const spmd::MeshShape &mesh) {
   });
 }
 
-FailureOr<spmd::MeshShape> readMesh(ModuleOp module) {
-  spmd::MeshShape mesh;
-  for (auto op : module.getOps<sdy::MeshOp>()) {
-    sdy::MeshAttr attribute = op.getMesh();
-    spmd::MeshShape other;
-    std::set<std::string> names;
-    for (auto [axis, size] : llvm::zip_equal(attribute.getAxes(), attribute.getSizes())) {
-      if (axis.getValue().empty() || !names.insert(axis.str()).second)
-        return refuse(op, "has two axes of one name, or one without a name");
-      other.axes.push_back({axis.str(), size});
-    }
-    if (other.axes.empty()) // JAX declares meshes without axes for values on one device.
-      continue;
-    if (!llvm::equal(attribute.getDeviceIds(), llvm::seq<int64_t>(0, attribute.getDeviceIds().size())))
-      return refuse(op, "orders its devices by 'device_ids', which is not supported; use a mesh of devices in order");
-    if (!mesh.axes.empty() && mesh.axes != other.axes)
-      return refuse(op, "is a second mesh of other axes; a program has one mesh");
-    mesh = std::move(other);
-  }
-  return mesh;
-}
-
 //===- Functions ----------------------------------------------------------===//
 
 func::FuncOp findEntry(ModuleOp module, StringRef name) {
@@ -155,9 +134,13 @@ FailureOr<SmallVector<Type>> typesOf(Translation &t, func::FuncOp function, Type
   for (auto [index, tensor] : llvm::enumerate(tensors)) {
     ArrayType type = Translation::typeOf(tensor);
     auto number = static_cast<unsigned>(index);
-    if (attributeOf(number, "mhlo.sharding"))
-      return refuse(function, "has a sharding in the form of GSPMD (mhlo.sharding); export with Shardy: "
-                              "jax.config.update('jax_use_shardy_partitioner', True)");
+    auto text = llvm::dyn_cast_or_null<StringAttr>(attributeOf(number, "mhlo.sharding"));
+    if (text && t.source.getOps<sdy::MeshOp>().empty()) {
+      FailureOr<ShardingAttr> sharding = shardingOfTiling(t, function, text.getValue(), type.getShape());
+      if (failed(sharding))
+        return failure();
+      type = type.withSharding(*sharding);
+    }
     if (auto annotation = llvm::dyn_cast_or_null<sdy::TensorShardingAttr>(attributeOf(number, "sdy.sharding"))) {
       FailureOr<ShardingAttr> sharding = t.shardingOf(function, annotation, type.getShape());
       if (failed(sharding))
@@ -273,24 +256,29 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!source || failed(stablehlo::checkModule(*source)))
     return {};
-  FailureOr<spmd::MeshShape> mesh = stablehlo::readMesh(*source);
+  FailureOr<stablehlo::Meshes> meshes = stablehlo::Meshes::read(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
-  if (failed(mesh) || !entry || failed(stablehlo::expandComplex(*source, entry)))
+  if (failed(meshes) || !entry || failed(stablehlo::expandComplex(*source, entry)))
     return {};
   stablehlo::copyConstantsIntoRegions(*source);
+  spmd::MeshShape &mesh = meshes->shape;
+  if (!options.meshOverride.empty() && !meshes->others.empty()) {
+    entry.emitError("has several meshes, so that --mesh has no axes to resize; export it with one mesh");
+    return {};
+  }
   if (!options.meshOverride.empty())
-    overrideMesh(options, mesh->axes, Range(), diagnostics);
+    overrideMesh(options, mesh.axes, Range(), diagnostics);
   if (diagnostics.hasErrors())
     return {};
-  if (!stablehlo::hasAllowedSize(*mesh)) {
+  if (!stablehlo::hasAllowedSize(mesh)) {
     entry.emitError("the mesh has more than 1048576 devices");
     return {};
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(FileLineColLoc::get(&context, fileName, 1, 1));
-  if (!mesh->axes.empty())
-    (*module)->setAttr(kMeshAttrName, MeshAttr::fromValue(&context, "mesh", *mesh));
+  if (!mesh.axes.empty())
+    (*module)->setAttr(kMeshAttrName, MeshAttr::fromValue(&context, "mesh", mesh));
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  stablehlo::Translation translation(*source, builder, *mesh);
+  stablehlo::Translation translation(*source, builder, *meshes);
   const Source &shown = diagnostics.addSource(fileName.str(), text.str());
   stablehlo::ShardingTexts texts = stablehlo::findShardings(shown, options.function);
   stablehlo::setShardingPlaces(translation, *source, texts);

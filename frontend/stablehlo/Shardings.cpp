@@ -17,8 +17,17 @@ FailureOr<ShardingAttr> Translation::shardingOf(Operation *op, sdy::TensorShardi
         op, "keeps an axis from its open dimensions ('replicated'), which is not supported; close the dimensions");
   if (!sharding.getUnreduced().empty())
     return refuse(op, "has an unreduced sharding, which is not supported; reduce the value first");
-  for (DimShardingAttr dim : sharding.getDims())
-    for (AxisRefAttr axis : dim.getAxes()) {
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : sharding.getDims()) {
+    SmallVector<AxisRefAttr> axes;
+    for (AxisRefAttr named : dim.getAxes()) {
+      FailureOr<SmallVector<AxisRefAttr>> parts = meshes.find(annotation.getMesh(), named);
+      if (failed(parts))
+        return refuse(op, "names " + named.str() + " of '" + annotation.getMesh() +
+                              "', a second mesh, which lacks it or divides it otherwise than the first one");
+      llvm::append_range(axes, *parts);
+    }
+    for (AxisRefAttr axis : axes) {
       auto known = llvm::find_if(mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == axis.getName(); });
       if (known == mesh.axes.end())
         return refuse(op, "names the axis '" + axis.getName() + "', which the mesh does not have");
@@ -26,7 +35,9 @@ FailureOr<ShardingAttr> Translation::shardingOf(Operation *op, sdy::TensorShardi
       if (!axis.isFullAxis() && (known->size % axis.getPreSize() || known->size / axis.getPreSize() % axis.getSize()))
         return refuse(op, "names the part " + axis.str() + " of an axis of size " + Twine(known->size));
     }
-  return sharding;
+    dims.push_back(DimShardingAttr::get(b.getContext(), axes, dim.getIsClosed(), dim.getPriority()));
+  }
+  return ShardingAttr::get(b.getContext(), dims, {});
 }
 
 Value Translation::constrain(Value array, ShardingAttr sharding) {

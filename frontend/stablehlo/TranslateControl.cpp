@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/stablehlo/Translation.h"
+#include "frontend/stablehlo/Gspmd.h"
+#include "frontend/stablehlo/Lapack.h"
 
 #include <limits>
 
@@ -237,10 +238,33 @@ Results barrier(Translation &t, OptimizationBarrierOp op) {
   });
 }
 
+/// with_sharding_constraint in the form of GSPMD. The call's text lists open dimensions: `unspecified_dims=[0,1]`.
+Results constraint(Translation &t, CustomCallOp op) {
+  auto text = op->getAttrOfType<StringAttr>("mhlo.sharding"), config = op->getAttrOfType<StringAttr>("backend_config");
+  if (op.getNumOperands() != 1 || op.getNumResults() != 1 || !text)
+    return refuse(op, "'Sharding' has no sharding in 'mhlo.sharding', or not one array");
+  SmallVector<StringRef> numbers;
+  if (config)
+    config.getValue().split("unspecified_dims=[").second.split(']').first.split(numbers, ',', -1, /*KeepEmpty=*/false);
+  SmallVector<int64_t> open;
+  for (StringRef number : numbers)
+    if (number.getAsInteger(10, open.emplace_back()))
+      return refuse(op, "lists the open dimensions '" + config.getValue() + "', which are no numbers");
+  Value array = t.get(op.getInputs()[0]);
+  FailureOr<ShardingAttr> sharding = shardingOfTiling(t, op, text.getValue(), shapeOf(array), open);
+  if (failed(sharding))
+    return failure();
+  return SmallVector<Value>{t.constrain(array, *sharding)};
+}
+
 Results customCall(Translation &t, CustomCallOp op) {
-  if (op.getCallTargetName() == "Sharding" || op.getCallTargetName().starts_with("SPMD"))
+  if (std::optional<Results> results = translateLapack(t, op))
+    return *results;
+  if (op.getCallTargetName() == "Sharding")
+    return constraint(t, op);
+  if (op.getCallTargetName().starts_with("SPMD"))
     return refuse(op, "'" + op.getCallTargetName() +
-                          "' is a sharding in the form of GSPMD; export with Shardy: "
+                          "' is shard_map in the form of GSPMD; export with Shardy: "
                           "jax.config.update('jax_use_shardy_partitioner', True)");
   return refuse(op, "calls '" + op.getCallTargetName() +
                         "', code of JAX's runtime that an export does not contain; "

@@ -58,15 +58,33 @@ FailureOr<Signature> signatureOf(Translation &t, sdy::ManualComputationOp op, sd
                    local.withSharding(ShardingAttr::get(t.b.getContext(), inner, {}))};
 }
 
-Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
+/// The names of the region's own axes. Another mesh than the module's must have the same devices along them.
+FailureOr<SmallVector<std::string>> manualAxesOf(Translation &t, sdy::ManualComputationOp op) {
+  ArrayRef<sdy::TensorShardingAttr> ins = op.getInShardings().getShardings(),
+                                    shardings = ins.empty() ? op.getOutShardings().getShardings() : ins;
+  StringRef mesh = shardings.empty() ? StringRef() : shardings.front().getMesh();
   SmallVector<std::string> own;
   for (StringAttr axis : op.getManualAxes().getAxes()) {
-    if (llvm::none_of(t.mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == axis.getValue(); }) ||
-        llvm::is_contained(t.manualAxes, axis.getValue()) || llvm::is_contained(own, axis.getValue()))
-      return refuse(op,
-                    "names the axis '" + axis.getValue() + "', which the mesh does not have or a region around has");
-    own.push_back(axis.str());
+    auto parts = t.meshes.find(mesh, AxisRefAttr::get(t.b.getContext(), axis.getValue()));
+    if (failed(parts) || llvm::any_of(*parts, [](AxisRefAttr part) { return !part.isFullAxis(); }))
+      return refuse(op, "is over the axis '" + axis.getValue() + "' of '" + mesh +
+                            "', a second mesh, which is not made of axes of the first one");
+    for (AxisRefAttr part : *parts) {
+      if (llvm::none_of(t.mesh.axes, [&](const spmd::MeshAxis &of) { return of.name == part.getName(); }) ||
+          llvm::is_contained(t.manualAxes, part.getName()) || llvm::is_contained(own, part.getName()))
+        return refuse(op,
+                      "names the axis '" + axis.getValue() + "', which the mesh does not have or a region around has");
+      own.push_back(part.getName().str());
+    }
   }
+  return own;
+}
+
+Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
+  FailureOr<SmallVector<std::string>> axes = manualAxesOf(t, op);
+  if (failed(axes))
+    return failure();
+  ArrayRef<std::string> own = *axes;
   Block &body = op.getBody().front();
   ArrayRef<sdy::TensorShardingAttr> ins = op.getInShardings().getShardings(),
                                     outs = op.getOutShardings().getShardings();
@@ -104,7 +122,7 @@ Results manualComputation(Translation &t, sdy::ManualComputationOp op) {
     OpBuilder::InsertionGuard guard(t.b);
     t.b.setInsertionPointToStart(&block);
     size_t around = t.manualAxes.size();
-    t.manualAxes.append(own);
+    t.manualAxes.append(own.begin(), own.end());
     Results results = t.translate(body);
     t.manualAxes.truncate(around);
     if (failed(results))

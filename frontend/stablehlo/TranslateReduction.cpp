@@ -1,11 +1,12 @@
 //===- TranslateReduction.cpp - stablehlo.reduce --------------------------===//
 //
-// Regions that combine two elements by one operation are reductions of a kind. A region of values and positions is
-// recognized by what it computes: it is evaluated for pairs of values in both orders, so that argmax and argmin are
-// found however they are written.
+// Regions that combine two elements by one operation are reductions of a kind, and others trees of their operations
+// (Combiner.h). A region of values and positions is recognized by what it computes: it is evaluated for pairs of values
+// in both orders, so that argmax and argmin are found however they are written.
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/stablehlo/Combiner.h"
 #include "frontend/stablehlo/Evaluation.h"
 
 #include "ir/array/Positions.h"
@@ -18,35 +19,6 @@ using namespace mlir;
 namespace spmdc::stablehlo {
 
 namespace {
-
-/// Each result of the region combines the two elements of its own array only: the kinds, or nullopt.
-std::optional<SmallVector<ReductionKind>> separateKinds(ReduceOp op) {
-  Region &body = op.getBody();
-  size_t count = op.getInputs().size();
-  Block &block = body.front();
-  if (count == 1) {
-    std::optional<ReductionKind> kind = Translation::getReductionKind(body);
-    return kind ? std::optional(SmallVector<ReductionKind>{*kind}) : std::nullopt;
-  }
-  SmallVector<ReductionKind> kinds;
-  for (size_t i = 0; i < count; ++i) {
-    Operation *combine = block.getTerminator()->getOperand(i).getDefiningOp();
-    std::optional<ReductionKind> kind =
-        combine ? Translation::getReductionKind(combine, block.getArgument(i), block.getArgument(count + i))
-                : std::nullopt;
-    if (!kind)
-      return std::nullopt;
-    kinds.push_back(*kind);
-  }
-  return kinds;
-}
-
-/// `init` combined with a reduction without it.
-Value withInit(Translation &t, ReductionKind kind, Value result, Value init) {
-  if (Translation::isNeutral(kind, init))
-    return result;
-  return t.combine(kind, t.broadcast(t.get(init), shapeOf(result)), result);
-}
 
 /// Elements (value, position) that tell argmax from argmin and from anything else: ties, NaN, infinities.
 struct Elements {
@@ -144,31 +116,30 @@ std::optional<SmallVector<Value>> argReduce(Translation &t, ReduceOp op) {
 }
 
 Results reduce(Translation &t, ReduceOp op) {
-  size_t count = op.getInputs().size();
+  SmallVector<Value> inputs = t.get(op.getInputs());
   ArrayRef<int64_t> dims = op.getDimensions();
-  Block &block = op.getBody().front();
-  ArrayRef<int64_t> shape = count ? shapeOf(t.get(op.getInputs()[0])) : ArrayRef<int64_t>();
-  bool isAlike = llvm::all_of(t.get(op.getInputs()), [&](Value input) { return shapeOf(input) == shape; }) &&
+  ArrayRef<int64_t> shape = inputs.empty() ? ArrayRef<int64_t>() : shapeOf(inputs.front());
+  bool isAlike = llvm::all_of(inputs, [&](Value input) { return shapeOf(input) == shape; }) &&
                  llvm::all_of(t.get(op.getInitValues()), [](Value init) { return shapeOf(init).empty(); });
-  if (count == 0 || !areDims(dims, static_cast<int64_t>(shape.size())) || !isAlike ||
-      block.getNumArguments() != 2 * count || block.getTerminator()->getNumOperands() != count)
-    return refuse(op, "has dimensions or a region that do not fit its operands");
+  if (inputs.empty() || !areDims(dims, static_cast<int64_t>(shape.size())) || !isAlike)
+    return refuse(op, "has dimensions that do not fit its operands");
+  FailureOr<Combiner> combiner = Combiner::get(t, op, op.getBody(), op.getInputs());
+  if (failed(combiner))
+    return failure();
+  if (combiner->getKinds().empty())
+    if (std::optional<SmallVector<Value>> results = argReduce(t, op))
+      return *results;
   SmallVector<int64_t> sorted(dims);
   llvm::sort(sorted);
-  if (std::optional<SmallVector<ReductionKind>> kinds = separateKinds(op)) {
-    SmallVector<Value> results;
-    for (auto [input, init, kind] : llvm::zip_equal(op.getInputs(), op.getInitValues(), *kinds)) {
-      Value x = t.get(input);
-      Value result = sorted.empty() ? x : t.create<spmdc::ReduceOp>(x, kind, sorted).getResult();
-      results.push_back(withInit(t, kind, result, init));
-    }
-    return results;
+  if (combiner->getKinds().empty() && llvm::any_of(dims, [&](int64_t dim) { return shape[dim] == 0; })) {
+    SmallVector<int64_t> kept;
+    for (auto [dim, size] : llvm::enumerate(shape))
+      if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+        kept.push_back(size);
+    return llvm::map_to_vector(op.getInitValues(), [&](Value init) { return t.broadcast(t.get(init), kept); });
   }
-  if (std::optional<SmallVector<Value>> results = argReduce(t, op))
-    return *results;
-  return refuse(
-      op, "combines elements by a region that is neither a sum, product, maximum, minimum, and, or, nor argmax or "
-          "argmin; write it as a loop (jax.lax.fori_loop) or by those");
+  Results results = combiner->reduce(inputs, sorted);
+  return failed(results) ? results : combiner->addInit(op.getInitValues(), *results);
 }
 
 } // namespace

@@ -30,6 +30,11 @@ Results Translation::translate(Block &block) {
 
 LogicalResult Translation::translate(Operation *op) {
   loc = locOf(op);
+  // A scalar is an array there, so that a new shape of it, or a sharding, says nothing.
+  if (elementwiseShape && isa<BroadcastInDimOp, ReshapeOp, sdy::ShardingConstraintOp>(op)) {
+    set(op->getResult(0), get(op->getOperand(0)));
+    return success();
+  }
   const Rules::Rule *rule = Rules::get().find(op->getName().getStringRef());
   if (!rule)
     return refuse(op, "has no translation yet; write it with other operations of jax.numpy or jax.lax");
@@ -42,7 +47,7 @@ LogicalResult Translation::translate(Operation *op) {
     ArrayType type = typeOf(value.getType());
     if (elementwiseShape ? typeOf(result).getElementType() != type.getElementType() : plainTypeOf(result) != type)
       return refuse(op, "has the result ") << value.getType() << ", but its operands give " << typeOf(result).str();
-    set(value, result);
+    set(value, elementwiseShape && isa<ConstantOp>(op) ? broadcast(result, *elementwiseShape) : result);
   }
   return constrainResults(op);
 }
@@ -80,7 +85,7 @@ Results Translation::call(Operation *op, StringRef name, ArrayRef<Value> argumen
   if (entry.getNumArguments() != arguments.size() || !llvm::hasSingleElement(function.getBody()))
     return refuse(op, "has other operands than '" + name + "'");
   for (auto [parameter, argument] : llvm::zip_equal(entry.getArguments(), arguments)) {
-    if (shapeOf(argument) != llvm::cast<RankedTensorType>(parameter.getType()).getShape())
+    if (!elementwiseShape && shapeOf(argument) != llvm::cast<RankedTensorType>(parameter.getType()).getShape())
       return refuse(op, "has other operands than '" + name + "'");
     set(parameter, argument);
   }
@@ -99,16 +104,7 @@ Results Translation::applyElementwise(Region &body, ArrayRef<Value> arguments) {
     set(parameter, argument);
   std::optional<SmallVector<int64_t>> around = std::move(elementwiseShape);
   elementwiseShape.emplace(shapeOf(arguments.front()));
-  Results results = failure();
-  for (Operation &op : block.without_terminator()) {
-    if (auto constant = llvm::dyn_cast<ConstantOp>(op); constant && failed(translate(&op)))
-      return results;
-    else if (constant)
-      set(constant, broadcast(get(constant.getResult()), *elementwiseShape));
-    else if (failed(translate(&op)))
-      return results;
-  }
-  results = get(block.getTerminator()->getOperands());
+  Results results = translate(block);
   elementwiseShape = std::move(around);
   return results;
 }
@@ -191,6 +187,9 @@ const Rules &Rules::get() {
     addConvolutionRules(rules);
     addReductionRules(rules);
     addWindowRules(rules);
+    addSelectAndScatterRules(rules);
+    addLinearRules(rules);
+    addRandomRules(rules);
     addIndexRules(rules);
     addScatterRules(rules);
     addSortRules(rules);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "frontend/stablehlo/Meshes.h"
 #include "frontend/stablehlo/dialect/Dialects.h"
 
 #include "ir/array/ArrayOps.h"
@@ -27,8 +28,9 @@ namespace spmdc::stablehlo {
 class Translation {
 public:
   /// Emits with `builder` what the operations of `source` compute.
-  Translation(mlir::ModuleOp source, mlir::OpBuilder &builder, spmd::MeshShape mesh)
-      : b(builder), source(source), mesh(std::move(mesh)) {}
+  Translation(mlir::ModuleOp source, mlir::OpBuilder &builder, Meshes meshes)
+      : b(builder), source(source), meshes(std::move(meshes)), mesh(this->meshes.shape) {}
+  Translation(const Translation &) = delete;
 
   //===- Values -----------------------------------------------------------===//
 
@@ -100,7 +102,8 @@ public:
   mlir::OpBuilder &b;
   mlir::Location loc = b.getUnknownLoc(); ///< Of the operation that is being translated.
   mlir::ModuleOp source;
-  spmd::MeshShape mesh;
+  const Meshes meshes;
+  const spmd::MeshShape &mesh;
   /// Where the text has the shardings of constraints.
   llvm::DenseMap<mlir::Operation *, mlir::Location> shardingPlaces;
   /// The axes of the manual regions around the operation.
@@ -168,6 +171,9 @@ void addContractionRules(Rules &rules);
 void addConvolutionRules(Rules &rules);
 void addReductionRules(Rules &rules);
 void addWindowRules(Rules &rules);
+void addSelectAndScatterRules(Rules &rules);
+void addLinearRules(Rules &rules);
+void addRandomRules(Rules &rules);
 void addIndexRules(Rules &rules);
 void addScatterRules(Rules &rules);
 void addSortRules(Rules &rules);

@@ -46,6 +46,11 @@ def Sdy_AxesAttr : Sdy_Attr<"ManualAxes", "manual_axes"> {
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes);
 }
 
+def Sdy_OpShardingRuleAttr : Sdy_Attr<"OpShardingRule", "op_sharding_rule"> {
+  let summary = "How a custom call may be sharded: `<([i, j])->([i, k]) {i=2, j=4, k=4}, custom>`";
+  let description = "Read and dropped: a call that has a translation is sharded as its array operations are.";
+}
+
 class Sdy_Op<string mnemonic, list<Trait> traits = []> : Op<Sdy_Dialect, mnemonic, traits>;
 
 def Sdy_MeshOp : Sdy_Op<"mesh", [Symbol]> {

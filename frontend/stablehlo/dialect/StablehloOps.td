@@ -357,7 +357,7 @@ def Stablehlo_CompositeOp : Stablehlo_Op<"composite"> {
   let assemblyFormat = "$name $inputs attr-dict `:` functional-type(operands, results)";
 }
 
-/// These are read, so that a message can name them; they have no translation.
+/// It is read, so that a message can name it; it has no translation.
 def Stablehlo_FftOp : Stablehlo_OneResultOp<"fft"> {
   let arguments = (ins AnyRankedTensor:$operand, Stablehlo_FftTypeAttr:$fft_type, DenseI64ArrayAttr:$fft_length);
   let assemblyFormat = [{

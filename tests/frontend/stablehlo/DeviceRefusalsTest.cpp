@@ -50,18 +50,12 @@ TEST(DeviceRefusals, Meshes) {
   EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"a\"}>"),
               HasSubstr("has an unreduced sharding, which is not supported; reduce the value first"));
   EXPECT_NE(constraint("<@mesh, [{\"a\", \"a\"}]>"), "");
-  EXPECT_THAT(importErrors(program("", mesh + "sdy.mesh @other = <[\"c\"=8]>\n")),
-              HasSubstr("is a second mesh of other axes; a program has one mesh"));
   EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2], device_ids=[1, 0]>\n")),
               HasSubstr("orders its devices by 'device_ids', which is not supported; use a mesh of devices in order"));
   EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=1000000, \"b\"=1000000]>\n")),
               HasSubstr("the mesh has more than 1048576 devices"));
   EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2, \"a\"=2]>\n")),
               HasSubstr("has two axes of one name, or one without a name"));
-  EXPECT_THAT(importErrors("func.func @main(%x: tensor<8xf32> {mhlo.sharding = \"{replicated}\"}) -> tensor<8xf32> "
-                           "{\nreturn %x : tensor<8xf32>\n}"),
-              HasSubstr("has a sharding in the form of GSPMD (mhlo.sharding); export with Shardy: "
-                        "jax.config.update('jax_use_shardy_partitioner', True)"));
   EXPECT_THAT(importErrors("func.func private @main(tensor<8xf32>) -> tensor<8xf32> // stablehlo."),
               HasSubstr("has no body of one block"));
   EXPECT_THAT(importErrors(program(
@@ -69,6 +63,81 @@ TEST(DeviceRefusals, Meshes) {
               HasSubstr("has no sharding for each of its results"));
   EXPECT_NE(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=0]>\n")), "");
   EXPECT_EQ(importErrors(program("", "sdy.mesh @empty_mesh = <[]>\n" + mesh)), "");
+}
+
+TEST(DeviceRefusals, SeveralMeshes) {
+  auto constraint = [](const std::string &other, const std::string &axis, const FrontendOptions &options = {}) {
+    return importErrors(program("%0 = sdy.sharding_constraint %x <@other, [{" + axis + "}]> : tensor<8xf32>",
+                                "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\nsdy.mesh @other = <[" + other + "]>\n"),
+                        options);
+  };
+  EXPECT_EQ(constraint("\"c\"=8", "\"c\""), "");
+  EXPECT_EQ(constraint("\"c\"=2, \"d\"=4", "\"d\""), "");
+  EXPECT_EQ(constraint("\"c\"=1, \"d\"=8", "\"c\", \"d\""), "");
+  std::string second =
+      "is a second mesh whose axes are not made of those of the first one, or that has other devices; a "
+      "program has one mesh";
+  EXPECT_THAT(constraint("\"c\"=4", "\"c\""), HasSubstr(second));
+  EXPECT_THAT(constraint("\"c\"=16", "\"c\""), HasSubstr(second));
+  EXPECT_THAT(constraint("\"c\"=3, \"d\"=4", "\"c\""), HasSubstr(second));
+  EXPECT_THAT(
+      constraint("\"c\"=8", "\"z\""),
+      HasSubstr("names z of 'other', a second mesh, which lacks it or divides it otherwise than the first one"));
+  EXPECT_THAT(constraint("\"c\"=8", "\"c\":(1)2"), HasSubstr("names c:(1)2 of 'other'"));
+  FrontendOptions options;
+  options.meshOverride = "a=2";
+  EXPECT_THAT(constraint("\"c\"=8", "\"c\"", options),
+              HasSubstr("has several meshes, so that --mesh has no axes to resize; export it with one mesh"));
+  EXPECT_THAT(
+      importErrors(program(
+          "%0 = sdy.manual_computation(%x) in_shardings=[<@other, [{\"c\"}]>] out_shardings=[<@other, [{\"c\"}]>] "
+          "manual_axes={\"c\"} (%s: tensor<4xf32>) {\nsdy.return %s : tensor<4xf32>\n} : (tensor<8xf32>) -> "
+          "tensor<8xf32>",
+          "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>\nsdy.mesh @other = <[\"c\"=2, \"d\"=4]>\n")),
+      HasSubstr("is over the axis 'c' of 'other', a second mesh, which is not made of axes of the first one"));
+}
+
+TEST(DeviceRefusals, ShardingsOfGspmd) {
+  auto argument = [](const std::string &sharding, const std::string &other = "{replicated}") {
+    return importErrors("func.func @main(%x: tensor<8xf32> {mhlo.sharding = \"" + sharding +
+                        "\"}, %y: tensor<8x4xf32> {mhlo.sharding = \"" + other +
+                        "\"}) -> tensor<8xf32> {\nreturn %x : tensor<8xf32>\n}");
+  };
+  for (const char *good : {"{replicated}", "{devices=[8]<=[8]}", "{devices=[4,2]<=[8] last_tile_dim_replicate}",
+                           "{devices=[2,4]<=[4,2]T(1,0) last_tile_dims={replicated}}", "{devices=[4]0,1,2,3}",
+                           "{devices=[2,2]0,2,1,3 last_tile_dim_replicate}", "{devices=[1]0}"})
+    EXPECT_EQ(argument(good), "") << good;
+  EXPECT_THAT(argument("{maximal device=0}"),
+              HasSubstr("has the sharding '{maximal device=0}', which is not supported; use {replicated} or "
+                        "{devices=[...]}, or export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+  EXPECT_THAT(argument("{{replicated}, {replicated}}"), HasSubstr("which is not one of GSPMD for one array"));
+  EXPECT_THAT(argument("replicated"), HasSubstr("which is not one of GSPMD for one array"));
+  EXPECT_THAT(argument("{devices=[0]<=[8]}"), HasSubstr("whose tiles are not a list of sizes"));
+  for (const char *wrong : {"{devices=[8]<=[4]}", "{devices=[8]<=[4,2]T(1,1)}", "{devices=[4]0,2,1,3}",
+                            "{devices=[4]0,1}", "{devices=[2,3]<=[3,2]}"})
+    EXPECT_THAT(argument(wrong), HasSubstr("whose devices are no axes of a mesh in order")) << wrong;
+  EXPECT_THAT(argument("{devices=[4,2]<=[8] last_tile_dims={manual}}"),
+              HasSubstr("of which 'last_tile_dims={manual}' is not supported; export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
+  EXPECT_THAT(argument("{devices=[4,2]<=[8]}"), HasSubstr("has a sharding of 2 dimensions for an array of 1"));
+  EXPECT_THAT(argument("{devices=[8]<=[8]}", "{devices=[4,1]<=[4]}"),
+              HasSubstr("has a sharding over 4 devices, and another one is over 8"));
+  EXPECT_THAT(
+      argument("{devices=[2,3]<=[6] last_tile_dim_replicate}", "{devices=[3,1,2]<=[6] last_tile_dim_replicate}"),
+      HasSubstr("has a sharding that divides the devices into groups of 3, and another one into groups of 2: no "
+                "mesh has axes for both"));
+  auto call = [](const std::string &target, const std::string &attributes) {
+    return importErrors(program("%0 = stablehlo.custom_call @" + target + "(%x) {" + attributes +
+                                "} : (tensor<8xf32>) -> tensor<8xf32>"));
+  };
+  const std::string sharding = "mhlo.sharding = \"{devices=[8]<=[8]}\"";
+  EXPECT_EQ(call("Sharding", sharding + ", backend_config = \"unspecified_dims=[0]\""), "");
+  EXPECT_THAT(call("Sharding", sharding + ", backend_config = \"unspecified_dims=[a]\""),
+              HasSubstr("lists the open dimensions 'unspecified_dims=[a]', which are no numbers"));
+  EXPECT_THAT(call("SPMDFullToShardShape", "mhlo.sharding = \"{manual}\""),
+              HasSubstr("'SPMDFullToShardShape' is shard_map in the form of GSPMD; export with Shardy: "
+                        "jax.config.update('jax_use_shardy_partitioner', True)"));
 }
 
 TEST(DeviceRefusals, Regions) {

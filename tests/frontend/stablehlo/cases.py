@@ -19,15 +19,18 @@ class Case:
     options: dict
     tolerance: float
     wide: bool  # With 64-bit types in JAX.
+    platform: str  # For which it is exported; JAX computes its results on CPUs.
+    has_shardy: bool  # Its shardings are exported in the form of Shardy, or else of GSPMD.
+    on_one_device: bool  # XLA cannot partition it: JAX computes its results without the shardings.
 
 
 def P(*axes):
     return NamedSharding(MESH, PartitionSpec(*axes))
 
 
-def case(name, function, *arguments, tolerance=2e-6, wide=False, **options):
+def case(name, function, *arguments, tolerance=2e-6, wide=False, platform="cpu", has_shardy=True, on_one_device=False, **options):
     """`tolerance` is relative to the largest element of a result; options are jax.jit's."""
-    CASES.append(Case(name, function, arguments, options, tolerance, wide))
+    CASES.append(Case(name, function, arguments, options, tolerance, wide, platform, has_shardy, on_one_device))
 
 
 def normal(*shape, dtype=np.float32):

@@ -51,10 +51,10 @@ def encode(x):
 
 
 # One program of each kind, and the smallest ones with loops, regions and collectives.
-SAMPLE = ["annotations", "bit_patterns", "branches", "comparisons", "complex_constants", "convolutions", "creation",
-          "errors", "fft_of_rows", "fori", "gather_windows", "half_types", "integers", "joins", "key_value_cache",
-          "logic", "mlp_step_sharded", "partial_sums", "partly_manual", "permutes", "pooling", "reduced_precision",
-          "scatter_min", "sort_two_keys", "top", "two_axes", "while_loop"]
+SAMPLE = ["annotations", "bit_patterns", "branches", "cholesky_batched_sharded", "comparisons", "complex_constants",
+          "convolutions", "creation", "errors", "fft_of_rows", "fori", "gather_windows", "half_types", "integers", "joins",
+          "key_value_cache", "logic", "mlp_step_sharded", "partial_sums", "partly_manual", "permutes", "pooling",
+          "random_bits", "reduced_precision", "scatter_min", "sort_two_keys", "top", "two_axes", "welford", "while_loop"]
 GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
 
 
@@ -96,10 +96,12 @@ def main():
                 write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
             print(case.name)
             continue
+        jax.config.update("jax_use_shardy_partitioner", case.has_shardy)
         with jax.enable_x64(case.wide):
             jitted = jax.jit(case.function, **case.options)
-            lowered = jitted.lower(*case.arguments)
-            results = jax.tree.leaves(jitted(*case.arguments))
+            lowered = jitted.trace(*case.arguments).lower(lowering_platforms=(case.platform,))
+            evaluated = jax.jit(case.function) if case.on_one_device else jitted
+            results = jax.tree.leaves(evaluated(*case.arguments))
         (HERE / "data" / f"{case.name}.mlir").write_text(shorten_paths(lowered.as_text(debug_info=True)))
         (HERE / "data" / f"{case.name}.json").write_text(json.dumps({
             "arguments": [encode(x) for x in jax.tree.leaves(case.arguments)],

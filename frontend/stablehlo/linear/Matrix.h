@@ -1,0 +1,125 @@
+//===- Matrix.h - formulas over arrays of matrices --------------*- C++ -*-===//
+//
+// Factorizations are written in array operations (`array.for`, dot_general, element-wise ones), so they run on every
+// backend and give the same bits on every mesh. The dimensions before the last two are a batch, which may be sharded
+// without collectives.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "frontend/stablehlo/Translation.h"
+
+namespace spmdc::stablehlo {
+
+/// An array [batch..., rows, columns], or a scalar, with operators that repeat dimensions of size 1 as NumPy does. A
+/// value type; it emits with the translation, which outlives it.
+///
+///   Matrix(t, a).column(j) * Matrix(t, a).row(j)   // f32[8, 4, 4] from f32[8, 4, 1] and f32[8, 1, 4]
+class Matrix {
+public:
+  Matrix(Translation &t, mlir::Value array) : t(&t), array(array) {}
+
+  mlir::Value get() const { return array; }
+  Translation &translation() const { return *t; }
+  llvm::ArrayRef<int64_t> shape() const { return shapeOf(array); }
+  size_t rank() const { return shape().size(); }
+  int64_t rows() const { return shape()[rank() - 2]; }
+  int64_t columns() const { return shape().back(); }
+  mlir::Type elementType() const { return Translation::typeOf(array).getElementType(); }
+
+  /// Positions of rows, i32[1, ..., rows, 1], and of columns, i32[1, ..., 1, columns].
+  Matrix rowNumbers() const { return numbers(rank() - 2); }
+  Matrix columnNumbers() const { return numbers(rank() - 1); }
+
+  Matrix rows(int64_t begin, int64_t end) const;
+  Matrix columns(int64_t begin, int64_t end) const;
+  Matrix block(int64_t rowBegin, int64_t rowEnd, int64_t columnBegin, int64_t columnEnd) const {
+    return rows(rowBegin, rowEnd).columns(columnBegin, columnEnd);
+  }
+  /// One row or column at a position that is a scalar of i32.
+  Matrix row(const Matrix &position) const { return window(rank() - 2, position); }
+  Matrix column(const Matrix &position) const { return window(rank() - 1, position); }
+  /// The rows in the order of positions, i32[batch..., n, 1].
+  Matrix takeRows(const Matrix &positions) const;
+
+  /// The positions that sort each column, i32[batch..., rows, columns].
+  Matrix sortedPositions(bool isDescending) const;
+
+  Matrix transposed() const;
+  Matrix converted(mlir::Type type) const { return {*t, t->convert(array, type)}; }
+  /// This shape, filled with a number of this element type.
+  Matrix filled(double value) const { return {*t, t->splatLike(array, value)}; }
+  /// Zeros above and below.
+  Matrix paddedRows(int64_t above, int64_t below) const;
+  /// Elements on and below the diagonal, moved up by `offset`; zeros elsewhere.
+  Matrix lowerTriangle(int64_t offset = 0) const;
+  Matrix upperTriangle() const;
+  /// The elements of the diagonal, [batch..., min(rows, columns), 1].
+  Matrix diagonal() const;
+
+  /// The sum (maximum) of each column, [batch..., 1, columns], and of each row, [batch..., rows, 1].
+  Matrix reduceRows(ReductionKind kind) const { return reduce(kind, rank() - 2); }
+  Matrix reduceColumns(ReductionKind kind) const { return reduce(kind, rank() - 1); }
+  /// The largest element, a scalar.
+  Matrix largest() const;
+
+private:
+  Matrix numbers(size_t dim) const;
+  Matrix reduce(ReductionKind kind, size_t dim) const;
+  Matrix window(size_t dim, const Matrix &position) const;
+
+  Translation *t;
+  mlir::Value array;
+};
+
+Matrix operator+(const Matrix &x, const Matrix &y);
+Matrix operator-(const Matrix &x, const Matrix &y);
+Matrix operator*(const Matrix &x, const Matrix &y);
+Matrix operator/(const Matrix &x, const Matrix &y);
+Matrix operator&(const Matrix &x, const Matrix &y);
+Matrix compare(const Matrix &x, ComparisonDirection direction, const Matrix &y);
+inline Matrix operator==(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::eq, y); }
+inline Matrix operator<(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::lt, y); }
+inline Matrix operator>(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::gt, y); }
+inline Matrix operator>=(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::ge, y); }
+
+inline Matrix operator*(const Matrix &x, double y) { return x * x.filled(y); }
+inline Matrix operator+(const Matrix &x, double y) { return x + x.filled(y); }
+inline Matrix operator/(double x, const Matrix &y) { return y.filled(x) / y; }
+inline Matrix operator-(const Matrix &x) { return x * -1; }
+inline Matrix operator<(const Matrix &x, double y) { return x < x.filled(y); }
+inline Matrix operator==(const Matrix &x, double y) { return x == x.filled(y); }
+inline Matrix operator>(const Matrix &x, double y) { return x > x.filled(y); }
+inline Matrix operator>=(const Matrix &x, double y) { return x >= x.filled(y); }
+
+Matrix select(const Matrix &predicate, const Matrix &x, const Matrix &y);
+inline Matrix select(const Matrix &predicate, const Matrix &x, double y) { return select(predicate, x, x.filled(y)); }
+inline Matrix select(const Matrix &predicate, double x, const Matrix &y) { return select(predicate, y.filled(x), y); }
+
+/// An element-wise function of an array operation.
+template <typename Op> Matrix map(const Matrix &x) { return {x.translation(), x.translation().create<Op>(x.get())}; }
+
+/// Products of matrices, of the transposed ones where said.
+Matrix multiply(const Matrix &x, const Matrix &y, bool transposeX = false, bool transposeY = false);
+
+Matrix stackRows(llvm::ArrayRef<Matrix> parts);
+Matrix stackColumns(llvm::ArrayRef<Matrix> parts);
+
+/// The carries after `count` iterations. The body takes the iteration's number, a scalar of i32, and the carries.
+using Matrices = llvm::SmallVector<Matrix>;
+Matrices repeat(int64_t count, const Matrices &initials,
+                llvm::function_ref<Matrices(const Matrix &, llvm::ArrayRef<Matrix>)> body);
+
+/// The carries when the condition of them, a scalar, is false.
+Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(llvm::ArrayRef<Matrix>)> condition,
+                     llvm::function_ref<Matrices(llvm::ArrayRef<Matrix>)> body);
+
+/// The number of columns that a loop handles one by one, between products of blocks. Loops over columns cost a few
+/// launches each, so small blocks have too many products; of large matrices there are at most 16 blocks, because each
+/// is code of its own.
+int64_t blockSizeOf(int64_t columns);
+
+/// The array with a sharding whose matrices are replicated, so that no loop over columns has collectives.
+Matrix withFullMatrices(Translation &t, mlir::Value array);
+
+} // namespace spmdc::stablehlo

@@ -1,0 +1,36 @@
+#loc = loc(unknown)
+#loc1 = loc("x")
+#loc5 = loc("reduce_window_sum")
+#loc9 = loc("reduce_window_sum:"(#loc5))
+module @jit__lambda attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8xf32> {mhlo.sharding = "{replicated}"} loc("x")) -> (tensor<8xf32> {jax.result_info = "result", mhlo.sharding = "{replicated}"}) {
+    %0 = call @cumsum(%arg0) : (tensor<8xf32>) -> tensor<8xf32> loc(#loc13)
+    return %0 : tensor<8xf32> loc(#loc12)
+  } loc(#loc)
+  func.func private @cumsum(%arg0: tensor<8xf32> loc(unknown)) -> tensor<8xf32> {
+    %0 = call @cumsum_0(%arg0) : (tensor<8xf32>) -> tensor<8xf32> loc(#loc)
+    return %0 : tensor<8xf32> loc(#loc)
+  } loc(#loc15)
+  func.func private @cumsum_0(%arg0: tensor<8xf32> loc(unknown)) -> tensor<8xf32> {
+    %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32> loc(#loc5)
+    %0 = stablehlo.broadcast_in_dim %cst, dims = [] : (tensor<f32>) -> tensor<f32> loc(#loc5)
+    %1 = "stablehlo.reduce_window"(%arg0, %0) <{base_dilations = array<i64: 1>, padding = dense<[[7, 0]]> : tensor<1x2xi64>, window_dilations = array<i64: 1>, window_dimensions = array<i64: 8>, window_strides = array<i64: 1>}> ({
+    ^bb0(%arg1: tensor<f32> loc("reduce_window_sum:"(#loc5)), %arg2: tensor<f32> loc("reduce_window_sum:"(#loc5))):
+      %2 = stablehlo.add %arg1, %arg2 : tensor<f32> loc(#loc5)
+      stablehlo.return %2 : tensor<f32> loc(#loc5)
+    }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32> loc(#loc5)
+    return %1 : tensor<8xf32> loc(#loc)
+  } loc(#loc)
+} loc(#loc)
+#loc2 = loc("meshes.py":43:35 to :48)
+#loc3 = loc("make_exported.py":100:22 to :51)
+#loc4 = loc("make_exported.py":112:4 to :10)
+#loc6 = loc("<lambda>"(#loc2))
+#loc7 = loc("main"(#loc3))
+#loc8 = loc("<module>"(#loc4))
+#loc10 = loc(callsite(#loc7 at #loc8))
+#loc11 = loc(callsite(#loc6 at #loc10))
+#loc12 = loc("jit(<lambda>)"(#loc10))
+#loc13 = loc("jit(<lambda>)/jit(cumsum)"(#loc11))
+#loc14 = loc("jit(<lambda>)/jit"(#loc11))
+#loc15 = loc("jit:"(#loc14))
