@@ -1,6 +1,7 @@
 //===- DnnlMatmul.cpp - products by oneDNN --------------------------------===//
 
 #include "runtime/device/cpu/BlockedMatmul.h"
+#include "runtime/device/cpu/CpuIsa.h"
 #include "runtime/device/cpu/Dnnl.h"
 #include "runtime/support/Error.h"
 
@@ -287,6 +288,10 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
   bool isBf16 = shape.operand == DType::BF16 && (shape.result == DType::BF16 || shape.result == DType::F32) &&
                 hasFastBf16Products();
   if (!isF32 && !isBf16)
+    return nullptr;
+  // On AVX2 without AVX-512 our own kernels are faster in nearly all shapes: 1024^3 by two threads of a Zen 4 runs at
+  // 151 GFLOP/s, oneDNN's at 76 (benchmarks/RESULTS.md).
+  if (isF32 && detectIsa() == CpuIsa::Avx2)
     return nullptr;
   if (shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0 || shape.hasViews())
     return nullptr;
