@@ -44,15 +44,15 @@ void VectorProducts::multiply(Value held, const Rows &streamed, int64_t width, V
 void VectorProducts::add(Value weights, const Rows &streamed, int64_t width, Value count, Value results, Value scales) {
   auto lanes = loops.open(emitter.emitConstant(0), emitter.emitConstant(kStreamedRows), kVectors * getLanes());
   lanes.isPlain = true;
-  int64_t whole = width / kProductColumns * kProductColumns;
-  if (whole > 0) {
-    auto features = loops.open(emitter.emitConstant(0), emitter.emitConstant(whole), kProductColumns);
+  int64_t grouped = width / kProductColumns * kProductColumns;
+  if (grouped > 0) {
+    auto features = loops.open(emitter.emitConstant(0), emitter.emitConstant(grouped), kProductColumns);
     features.isPlain = true;
     addFeatures(weights, streamed, count, results, scales, lanes.iv, features.iv, kProductColumns);
     loops.close(features);
   }
-  if (width > whole)
-    addFeatures(weights, streamed, count, results, scales, lanes.iv, emitter.emitConstant(whole), width - whole);
+  if (width > grouped)
+    addFeatures(weights, streamed, count, results, scales, lanes.iv, emitter.emitConstant(grouped), width - grouped);
   loops.close(lanes);
 }
 
