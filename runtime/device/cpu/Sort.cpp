@@ -92,7 +92,7 @@ private:
     Entry *entries = scratch.entries.data();
     if (selects) {
       select(line, 0, size, scratch.selections[0], entries);
-      std::sort(entries, entries + (range.end - range.begin));
+      sortFewEntries(entries, entries + (range.end - range.begin));
       return entries;
     }
     readEntries(line, 0, size, entries);
@@ -100,9 +100,9 @@ private:
       sortEntries(entries, scratch.spare.data(), size, sizeof(Key));
       return entries + range.begin;
     }
-    std::nth_element(entries, entries + range.begin, entries + size);
-    std::nth_element(entries + range.begin, entries + range.end, entries + size);
-    std::sort(entries + range.begin, entries + range.end);
+    separateEntries(entries, entries + range.begin, entries + size);
+    separateEntries(entries + range.begin, entries + range.end, entries + size);
+    sortFewEntries(entries + range.begin, entries + range.end);
     return entries + range.begin;
   }
 
@@ -121,7 +121,7 @@ private:
       Entry *end = entries + counts[0];
       for (int64_t part = 1; part < parts; ++part)
         end = std::copy_n(entries + part * places, counts[part], end);
-      std::sort(entries, end);
+      sortFewEntries(entries, end);
       return entries;
     }
     forEachPart(parts, [&](int64_t part) {
@@ -133,7 +133,7 @@ private:
       forEachPart(pairs, [&](int64_t pair) {
         auto at = [&](int64_t part) { return bounds[std::min(part, parts)]; };
         int64_t begin = at(2 * width * pair), middle = at(2 * width * pair + width), end = at(2 * width * (pair + 1));
-        std::merge(entries + begin, entries + middle, entries + middle, entries + end, spare + begin);
+        mergeEntries(entries + begin, entries + middle, entries + end, spare + begin);
       });
       std::swap(entries, spare);
     }

@@ -4,47 +4,23 @@
 #include "runtime/device/cpu/SortOrder.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <utility>
 #include <vector>
 
 namespace spmd {
 
-/// Sorts `count` entries whose keys have `keyBytes` bytes and whose positions ascend; `scratch` has as many. Long lines
-/// are sorted digit by digit, the last one first: a pass over 1,024 entries takes as long as one and a half levels of
-/// a sort by comparisons.
-template <typename Entry> void sortEntries(Entry *entries, Entry *scratch, int64_t count, int keyBytes) {
-  constexpr int64_t leastRadix = 256;
-  if (count < leastRadix) {
-    std::sort(entries, entries + count);
-    return;
-  }
-  constexpr int digits = 256;
-  auto digitOf = [](Entry entry, int pass) {
-    return static_cast<size_t>(entry >> (positionBits<Entry> + 8 * pass)) % digits;
-  };
-  std::array<std::array<int64_t, digits>, 8> starts;
-  for (int pass = 0; pass < keyBytes; ++pass)
-    starts[pass].fill(0);
-  for (int64_t i = 0; i < count; ++i)
-    for (int pass = 0; pass < keyBytes; ++pass)
-      ++starts[pass][digitOf(entries[i], pass)];
-  Entry *source = entries, *target = scratch;
-  for (int pass = 0; pass < keyBytes; ++pass) {
-    std::array<int64_t, digits> &next = starts[pass];
-    if (next[digitOf(source[0], pass)] == count)
-      continue; // All entries have the same digit.
-    int64_t sum = 0;
-    for (int64_t &start : next)
-      sum += std::exchange(start, sum);
-    for (int64_t i = 0; i < count; ++i)
-      target[next[digitOf(source[i], pass)]++] = source[i];
-    std::swap(source, target);
-  }
-  if (source != entries)
-    std::memcpy(entries, source, static_cast<size_t>(count) * sizeof(Entry));
-}
+// Every order sorts the same two kinds of entries, so these are compiled once, in SortEntries.cpp.
+
+/// Sorts `count` entries whose keys have `keyBytes` bytes and whose positions ascend; `scratch` has as many.
+template <typename Entry> void sortEntries(Entry *entries, Entry *scratch, int64_t count, int keyBytes);
+
+/// Sorts few entries, in any order of positions.
+template <typename Entry> void sortFewEntries(Entry *begin, Entry *end);
+
+/// Moves the entries that belong before `place` before it, and the others behind it.
+template <typename Entry> void separateEntries(Entry *begin, Entry *place, Entry *end);
+
+/// Writes the sorted entries in [begin, middle) and [middle, end) to `target`, sorted.
+template <typename Entry> void mergeEntries(const Entry *begin, const Entry *middle, const Entry *end, Entry *target);
 
 /// The `count` least entries of those added, in the order in which elements are added. Once `count` are known, an
 /// element is compared with the largest of them: few of a long line pass, and they are collected until there are twice
@@ -105,7 +81,7 @@ private:
   void prune() {
     if (size < count)
       return;
-    std::nth_element(entries.begin(), entries.begin() + (count - 1), entries.begin() + size);
+    separateEntries(entries.data(), entries.data() + (count - 1), entries.data() + size);
     size = count;
     limit = static_cast<Key>(entries[count - 1] >> positionBits<Entry>);
     hasLimit = true;

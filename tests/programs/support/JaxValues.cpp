@@ -7,6 +7,8 @@
 #include "tests/programs/support/Case.h"
 #include "tests/programs/support/CompiledRun.h"
 
+#include "llvm/Support/xxhash.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -49,7 +51,7 @@ std::string runBesideJax(const std::string &fileName, const std::string &text, c
   for (const nlohmann::json &argument : test["arguments"])
     arguments.push_back(readTensor(argument, context));
   std::string error;
-  auto artifact = compileText(fileName, text, /*optimizationLevel=*/2, error);
+  auto artifact = compileText(fileName, text, /*optimizationLevel=*/0, error);
   if (!artifact)
     return error;
   auto results = CompiledProgram(artifact).run(context, arguments, Poison::Nan, error);
