@@ -9,7 +9,10 @@
 namespace spmd {
 namespace {
 
-CpuDeviceOptions cpuOptions(const LocalDeviceRequest &request) { return {.hostDeviceCount = request.hostDeviceCount}; }
+CpuDeviceOptions cpuOptions(const LocalDeviceRequest &request) {
+  return {.hostDeviceCount = request.hostDeviceCount,
+          .isShared = request.hostDeviceCount > static_cast<int>(request.ids.size())};
+}
 
 LocalDevices createCpu(const LocalDeviceRequest &request) {
   std::vector<DeviceRef> devices = createCpuDevices(request.ids, cpuOptions(request));

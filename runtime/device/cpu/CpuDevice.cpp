@@ -39,7 +39,7 @@ int threadsPerCpuDevice(const CpuDeviceOptions &options) {
 }
 
 CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
-    : Device(id), memory(std::make_shared<CpuMemory>(id)),
+    : Device(id), memory(std::make_shared<CpuMemory>(id, options.isShared)),
       parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spinTime)) {
   thread = BackgroundThread("spmd-" + str(), [worker = worker] { worker->run(); });
 }

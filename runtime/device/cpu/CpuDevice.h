@@ -1,7 +1,7 @@
 //===- CpuDevice.h - cores of this host as a device -------------*- C++ -*-===//
 //
-// A CPU device is one thread (with a pool for parallel loops, if it has more than one core) and memory in sealed
-// memfds, which other processes of the host map to read its buffers directly.
+// A CPU device is one thread (with a pool for parallel loops, if it has more than one core) and memory that
+// other processes of the host, if the job has any, map to read its buffers directly.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -22,6 +22,8 @@ struct CpuDeviceOptions {
   int hostDeviceCount = 1;
   /// Threads of each device; 0: cores that this process may use / hostDeviceCount, at least 1.
   int threadsPerDevice = 0;
+  /// Whether other processes of this host map the memory of these devices.
+  bool isShared = true;
 };
 
 /// Cores this process may run on (its affinity mask).

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sys/mman.h>
 
 namespace spmd {
 namespace {
@@ -39,13 +38,15 @@ int64_t availableBytes() {
 } // namespace
 
 int32_t CpuMemory::addSegment(int64_t bytes) {
-  std::string name = "spmd-device-" + std::to_string(deviceId);
+  auto create = [&](int64_t size) {
+    return isShared ? Segment::create("spmd-device-" + std::to_string(deviceId), size) : Segment::createPrivate(size);
+  };
   std::shared_ptr<Segment> segment;
   try {
-    segment = Segment::create(name, std::max(segmentBytes, roundUp(bytes, pageBytes)));
+    segment = create(std::max(segmentBytes, roundUp(bytes, pageBytes)));
   } catch (const Error &) {
     // Address space may be limited, so the fallback requests no more than is needed.
-    segment = Segment::create(name, roundUp(bytes, pageBytes));
+    segment = create(roundUp(bytes, pageBytes));
   }
   auto index = static_cast<int32_t>(areas.size());
   areas.push_back({segment, {{0, {segment->bytes(), true}}}});
@@ -132,7 +133,7 @@ void CpuMemory::free(void *pointer) {
 }
 
 void CpuMemory::releasePages(Area &area, int64_t offset, int64_t bytes) {
-  if (madvise(area.segment->data() + offset, bytes, MADV_REMOVE) == 0)
+  if (area.segment->releasePages(offset, bytes))
     warmFree -= bytes;
 }
 

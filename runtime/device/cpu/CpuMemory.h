@@ -1,6 +1,6 @@
 //===- CpuMemory.h - the memory of one CPU device ---------------*- C++ -*-===//
 //
-// A best-fit allocator over few large shared segments. Freed memory keeps its pages, so that the next call of a program
+// A best-fit allocator over few large segments. Freed memory keeps its pages, so that the next call of a program
 // finds them mapped (the first access to a page costs as much as several passes over it). Free memory beyond a limit is
 // returned to the kernel.
 //
@@ -25,7 +25,8 @@ struct MemoryLocation {
 
 class CpuMemory {
 public:
-  explicit CpuMemory(int64_t deviceId) : deviceId(deviceId) {}
+  /// `isShared`: other processes of this host may map the memory.
+  explicit CpuMemory(int64_t deviceId, bool isShared = true) : deviceId(deviceId), isShared(isShared) {}
 
   /// Returns 64-byte aligned memory, never null. Throws spmd::Error.
   void *allocate(int64_t bytes);
@@ -55,6 +56,7 @@ private:
   void releasePages(Area &area, int64_t offset, int64_t bytes);
 
   const int64_t deviceId;
+  const bool isShared;
   mutable std::mutex mutex;
   std::vector<Area> areas;
   std::set<FreeKey> freeBlocks;

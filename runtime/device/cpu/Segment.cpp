@@ -1,4 +1,4 @@
-//===- Segment.cpp - one memfd, mapped ------------------------------------===//
+//===- Segment.cpp --------------------------------------------------------===//
 
 #include "runtime/device/cpu/Segment.h"
 #include "runtime/support/Error.h"
@@ -15,9 +15,9 @@
 namespace spmd {
 namespace {
 
-[[noreturn]] void fail(const std::string &what, int64_t bytes) {
+[[noreturn]] void fail(const std::string &what, int64_t bytes, const char *kind = "shared memory") {
   int reason = errno;
-  throw Error("shared memory: " + what + " " + std::to_string(bytes) + " bytes failed: " +
+  throw Error(kind + (": " + what) + " " + std::to_string(bytes) + " bytes failed: " +
               (reason == ENOMEM ? systemErrorText(reason) + ": " + noMemoryText() : writeProblem(reason)));
 }
 
@@ -34,6 +34,29 @@ std::shared_ptr<Segment> Segment::create(const std::string &name, int64_t bytes)
   if (ftruncate(fd.get(), bytes) != 0 || fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     fail("sizing a segment of", bytes);
   return map(std::move(fd), bytes, /*writable=*/true);
+}
+
+std::shared_ptr<Segment> Segment::createPrivate(int64_t bytes) {
+  // A huge page of x86-64 begins at a multiple of its size.
+  constexpr int64_t hugeBytes = int64_t(2) << 20;
+  int64_t surplus = bytes >= hugeBytes ? hugeBytes : 0;
+  void *mapped =
+      mmap(nullptr, bytes + surplus, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED)
+    fail("mapping", bytes, "memory");
+  auto *begin = static_cast<char *>(mapped), *base = begin;
+  if (surplus > 0) {
+    int64_t before = -reinterpret_cast<intptr_t>(begin) & (hugeBytes - 1);
+    base += before;
+    if (before > 0)
+      munmap(begin, before);
+    if (before < surplus)
+      munmap(base + bytes, surplus - before);
+  }
+  // Twice the rate at which one core reads f32 arrays of 64 MiB, beside pages of 4 KiB.
+  madvise(base, bytes, MADV_HUGEPAGE);
+  madvise(base, bytes, MADV_DONTDUMP);
+  return std::shared_ptr<Segment>(new Segment(UniqueFd(), base, bytes));
 }
 
 std::shared_ptr<Segment> Segment::open(int given, bool writable) {
@@ -53,6 +76,10 @@ std::shared_ptr<Segment> Segment::map(UniqueFd fd, int64_t bytes, bool writable)
   madvise(base, bytes, MADV_HUGEPAGE);
   madvise(base, bytes, MADV_DONTDUMP);
   return std::shared_ptr<Segment>(new Segment(std::move(fd), static_cast<char *>(base), bytes));
+}
+
+bool Segment::releasePages(int64_t offset, int64_t length) {
+  return madvise(base + offset, length, descriptor ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 Segment::~Segment() { munmap(base, size); }

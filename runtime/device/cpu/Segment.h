@@ -1,8 +1,10 @@
-//===- Segment.h - one memfd, mapped ----------------------------*- C++ -*-===//
+//===- Segment.h - memory of a device, mapped at once -----------*- C++ -*-===//
 //
-// Memory without a name: it needs no /dev/shm, it can be passed to another process as a file descriptor, and the kernel
-// frees it with its last user, however that process ends. Its size is sealed, so that no process can make another one
-// fault. Pages are allocated at first access, so a segment may be larger than its used part.
+// A shared segment is a memfd, memory without a name: it needs no /dev/shm, it can be passed to another process as a file
+// descriptor, and the kernel frees it with its last user, however that process ends. Its size is sealed, so that no
+// process can make another one fault. A private segment belongs to this process alone, so that the kernel gives it huge
+// pages, which it has for memfds only where an administrator allowed them. Pages are allocated at first access, so a
+// segment may be larger than its used part.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,6 +22,8 @@ class Segment {
 public:
   /// Creates a sealed segment, mapped for reading and writing. Throws spmd::Error.
   static std::shared_ptr<Segment> create(const std::string &name, int64_t bytes);
+  /// Maps memory that no other process can map: it has no descriptor. Throws spmd::Error.
+  static std::shared_ptr<Segment> createPrivate(int64_t bytes);
   /// Maps a segment of another process and takes ownership of the descriptor. Throws if it is not sealed against
   /// shrinking.
   static std::shared_ptr<Segment> open(int fd, bool writable);
@@ -29,7 +33,10 @@ public:
 
   char *data() const { return base; }
   int64_t bytes() const { return size; }
+  /// -1 if it is private.
   int fd() const { return descriptor.get(); }
+  /// Returns whole pages of it to the kernel; they are zeros at the next access. Whether that worked.
+  bool releasePages(int64_t offset, int64_t length);
   bool contains(const void *pointer, int64_t length) const {
     auto *p = static_cast<const char *>(pointer);
     return p >= base && p + length <= base + size;

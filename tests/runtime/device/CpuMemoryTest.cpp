@@ -3,6 +3,7 @@
 #include "runtime/device/cpu/CpuMemory.h"
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -15,11 +16,15 @@ using namespace spmd;
 
 namespace {
 
-/// Returns the resident bytes of a segment, as the kernel counts them.
+/// Returns the resident bytes of a segment, as the kernel counts them: of a memfd's file, or of the process's pages.
 int64_t residentBytes(const Segment &segment) {
   struct stat info{};
-  fstat(segment.fd(), &info);
-  return info.st_blocks * 512;
+  if (fstat(segment.fd(), &info) == 0)
+    return info.st_blocks * 512;
+  constexpr int64_t page = 4096;
+  std::vector<unsigned char> pages(segment.bytes() / page);
+  EXPECT_EQ(mincore(segment.data(), segment.bytes(), pages.data()), 0);
+  return page * std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1) != 0; });
 }
 
 // Random sizes, allocated and freed in random order: blocks never overlap, and each keeps its content.
@@ -74,9 +79,12 @@ TEST(CpuMemory, FreedNeighboursAreMerged) {
   memory.free(all);
 }
 
+class SharedOrPrivate : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(CpuMemory, SharedOrPrivate, ::testing::Bool());
+
 // A freed block is reused with its pages; free memory beyond the limit is returned to the kernel.
-TEST(CpuMemory, KeepsPagesWarmWithinAMeasure) {
-  CpuMemory memory(0);
+TEST_P(SharedOrPrivate, KeepsPagesWarmWithinAMeasure) {
+  CpuMemory memory(0, GetParam());
   int64_t bytes = 64 << 20;
   void *block = memory.allocate(bytes);
   std::memset(block, 1, bytes);
@@ -115,6 +123,20 @@ TEST(CpuMemory, RefusesMoreThanTheHostHas) {
     EXPECT_NE(std::string(error.what()).find("device cpu:5: 35184372088832 bytes were requested"), std::string::npos)
         << error.what();
   }
+}
+
+TEST(Segment, OfThisProcessAloneHasNoDescriptor) {
+  for (int64_t bytes : {int64_t(4096), (int64_t(2) << 20) - 4096, int64_t(2) << 20, (int64_t(5) << 20) + 4096}) {
+    auto segment = Segment::createPrivate(bytes);
+    EXPECT_EQ(segment->fd(), -1);
+    EXPECT_EQ(segment->bytes(), bytes);
+    std::memset(segment->data(), 1, bytes);
+    EXPECT_TRUE(segment->releasePages(0, bytes));
+    EXPECT_EQ(std::count(segment->data(), segment->data() + bytes, 0), bytes);
+    if (bytes >= int64_t(2) << 20)
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(segment->data()) % (2 << 20), 0u);
+  }
+  EXPECT_THROW(Segment::createPrivate(int64_t(1) << 60), Error);
 }
 
 // A second mapping of the passed descriptor shows the same memory, and no process can shrink it under a reader.
