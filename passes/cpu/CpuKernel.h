@@ -66,6 +66,8 @@ private:
 
   /// True if each row is one iteration, without reductions.
   bool isOneLoop() const;
+  /// Whether its innermost loop, if it copies, copies few bytes at a time.
+  bool copiesShortRuns() const;
 
   /// One row: accumulators are loop-carried values.
   void emitStageOfRow(const KernelSchedule::Stage &stage);

@@ -20,6 +20,11 @@ static constexpr unsigned kScratchAlignment = 64;
 /// at a time, for which hardware prefetches; 256 rows took 1.4 times longer (`benchmarks/RESULTS.md`).
 static constexpr int64_t kAccumulatorBytes = 16384;
 
+/// Runs of up to so many bytes are copied by vectors of the kernel itself. The C library's memcpy may use vectors of 16
+/// bytes only, so that its stores fill the processor's queue: an exchange of dimensions around runs of 256 bytes
+/// took 1.3 times as long. Long runs gain more from the instructions that it has for them.
+static constexpr int64_t kShortRunBytes = 1024;
+
 CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp target)
     : kernel(kernel), schedule(std::move(computed)), body(KernelBody::of(kernel)), target(target), loc(kernel.getLoc()),
       b(kernel.getContext()),
@@ -30,8 +35,17 @@ CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp ta
                [this](Operation *access) { loops.annotate(access); }}),
       loops(b, loc, emitter), scratch(b, loc, [this](Operation *access) { loops.annotate(access); }) {}
 
+bool CpuKernel::copiesShortRuns() const {
+  if (schedule.lanes != Lanes::Rows || !isOneLoop() || schedule.rowShape.size() < 2)
+    return false;
+  int64_t bytes = 0;
+  for (Value output : body.outputs)
+    bytes = std::max<int64_t>(bytes, byteSizeOf(cast<ArrayType>(output.getType()).getElementType()));
+  return schedule.rowShape.back() * bytes <= kShortRunBytes;
+}
+
 void CpuKernel::emit() {
-  KernelFunction function = openKernelFunction(b, kernel, target);
+  KernelFunction function = openKernelFunction(b, kernel, target, /*callsMemcpy=*/!copiesShortRuns());
   begin = function.begin;
   end = function.end;
   coordinates = function.coordinates;

@@ -49,7 +49,7 @@ void describeArguments(OpBuilder &b, plan::KernelOp kernel, LLVM::LLVMFuncOp inn
 
 } // namespace
 
-KernelFunction openKernelFunction(OpBuilder &b, plan::KernelOp kernel, ModuleOp target) {
+KernelFunction openKernelFunction(OpBuilder &b, plan::KernelOp kernel, ModuleOp target, bool callsMemcpy) {
   Location loc = kernel.getLoc();
   Type i64 = b.getI64Type(), pointer = LLVM::LLVMPointerType::get(b.getContext());
   Block &block = kernel.getBlock();
@@ -62,8 +62,12 @@ KernelFunction openKernelFunction(OpBuilder &b, plan::KernelOp kernel, ModuleOp 
                                           LLVM::LLVMFunctionType::get(none, {i64, i64, pointer, pointer}));
   auto inner = b.create<LLVM::LLVMFuncOp>(loc, (kernel.getSymName() + ".loops").str(),
                                           LLVM::LLVMFunctionType::get(none, innerTypes), LLVM::Linkage::Internal);
-  inner.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("alwaysinline"), b.getStringAttr("nounwind")}));
-  outer.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("nounwind")}));
+  SmallVector<StringRef> attributes{"nounwind"};
+  if (!callsMemcpy)
+    attributes.push_back("no-builtin-memcpy");
+  outer.setPassthroughAttr(b.getStrArrayAttr(attributes));
+  attributes.push_back("alwaysinline");
+  inner.setPassthroughAttr(b.getStrArrayAttr(attributes));
   emitOuter(b, outer, inner, inputCount + outputCount);
   describeArguments(b, kernel, inner, outputCount);
 

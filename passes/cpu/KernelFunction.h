@@ -20,7 +20,9 @@ struct KernelFunction {
 
 /// Adds two functions to `target`: one of the kernel's name, which loads the addresses of the buffers, and the inner
 /// one that it calls, which is always inlined. The parameters of the inner one are noalias for buffers that cannot
-/// overlap; a buffer that the plan may reuse for an output (passes/kernel/Overwrites.h) is not.
-KernelFunction openKernelFunction(mlir::OpBuilder &b, plan::KernelOp kernel, mlir::ModuleOp target);
+/// overlap; a buffer that the plan may reuse for an output (passes/kernel/Overwrites.h) is not. `callsMemcpy`: LLVM may
+/// replace loops that copy by calls.
+KernelFunction openKernelFunction(mlir::OpBuilder &b, plan::KernelOp kernel, mlir::ModuleOp target,
+                                  bool callsMemcpy = true);
 
 } // namespace spmdc

@@ -1,10 +1,10 @@
 //===- Segment.h - memory of a device, mapped at once -----------*- C++ -*-===//
 //
-// A shared segment is a memfd, memory without a name: it needs no /dev/shm, it can be passed to another process as a file
-// descriptor, and the kernel frees it with its last user, however that process ends. Its size is sealed, so that no
-// process can make another one fault. A private segment belongs to this process alone, so that the kernel gives it huge
-// pages, which it has for memfds only where an administrator allowed them. Pages are allocated at first access, so a
-// segment may be larger than its used part.
+// A shared segment is a memfd, memory without a name: it needs no /dev/shm, it can be passed to another process as a
+// file descriptor, and the kernel frees it with its last user, however that process ends. Its size is sealed, so that
+// no process can make another one fault. A private segment belongs to this process alone, so that the kernel gives it
+// huge pages, which it has for memfds only where an administrator allowed them. Pages are allocated at first access, so
+// a segment may be larger than its used part.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
