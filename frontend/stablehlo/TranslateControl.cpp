@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/stablehlo/CustomCalls.h"
 #include "frontend/stablehlo/Gspmd.h"
-#include "frontend/stablehlo/Lapack.h"
 
 #include <limits>
 
@@ -260,6 +260,8 @@ Results constraint(Translation &t, CustomCallOp op) {
 Results customCall(Translation &t, CustomCallOp op) {
   if (std::optional<Results> results = translateLapack(t, op))
     return *results;
+  if (op.getCallTargetName() == "ApproxTopK")
+    return translateApproxTopK(t, op);
   if (op.getCallTargetName() == "Sharding")
     return constraint(t, op);
   if (op.getCallTargetName().starts_with("SPMD"))

@@ -26,60 +26,6 @@ One convert(Translation &t, ConvertOp op) {
   return t.convert(t.get(op.getOperand()), Translation::typeOf(op.getType()).getElementType());
 }
 
-/// The same bits in a type of the same width.
-Value bitcastTo(Translation &t, Value x, Type to) {
-  ArrayType from = plainTypeOf(x);
-  return from.getElementType() == to ? x : t.create<spmdc::BitcastConvertOp>(from.withElementType(to), x).getResult();
-}
-
-/// Between types of different widths, the array of the narrower one has an additional last dimension: the parts of a
-/// wide element, the one of the lowest bits first.
-One bitcast(Translation &t, BitcastConvertOp op) {
-  Value x = t.get(op.getOperand());
-  Type from = elementOf(x), to = Translation::typeOf(op.getType()).getElementType();
-  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = to.getIntOrFloatBitWidth();
-  if (fromBits == toBits)
-    return bitcastTo(t, x, to);
-  if (fromBits == 1 || toBits == 1)
-    return refuse(op, "changes the width of bools, which is not supported; compare with zero instead");
-  unsigned wideBits = std::max(fromBits, toBits), narrowBits = std::min(fromBits, toBits);
-  int64_t parts = wideBits / narrowBits;
-  // By the types of the text: in scalar code, which has no such dimension, the array has another shape.
-  Value narrowSide = fromBits < toBits ? Value(op.getOperand()) : Value(op.getResult());
-  ArrayRef<int64_t> withParts = Translation::typeOf(narrowSide.getType()).getShape();
-  if (withParts.empty() || withParts.back() != parts)
-    return refuse(op, "needs a last dimension of " + Twine(parts) + " elements, the parts of a wider one");
-  Type wide = t.b.getIntegerType(wideBits, /*isSigned=*/false), narrow = t.b.getIntegerType(narrowBits, false);
-  // How far each part is from the lowest bit.
-  auto placesOf = [&](ArrayRef<int64_t> shape) {
-    auto type = ArrayType::get(shape, wide);
-    Value part = t.create<spmdc::IotaOp>(type, shape.size() - 1);
-    return t.create<spmdc::MultiplyOp>(part, t.splat(type, narrowBits)).getResult();
-  };
-  SmallVector<int64_t> shape(shapeOf(x));
-  if (fromBits > toBits) {
-    auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
-    shape.push_back(parts);
-    Value repeated = t.broadcast(bitcastTo(t, x, wide), shape, dims);
-    Value shifted = t.create<spmdc::ShiftRightLogicalOp>(repeated, placesOf(shape));
-    return bitcastTo(t, t.convert(shifted, narrow), to);
-  }
-  Value shifted = t.create<spmdc::ShiftLeftOp>(t.convert(bitcastTo(t, x, narrow), wide), placesOf(shape));
-  auto last = static_cast<int64_t>(shape.size()) - 1;
-  return bitcastTo(t, t.create<spmdc::ReduceOp>(shifted, ReductionKind::or_, last).getResult(), to);
-}
-
-/// StableHLO repeats the highest bit of unsigned numbers, too; the array operation shifts zeros into those.
-One shiftRightArithmetic(Translation &t, ShiftRightArithmeticOp op) {
-  Value x = t.get(op.getLhs()), y = t.get(op.getRhs());
-  Type type = elementOf(x);
-  if (!isUnsigned(type))
-    return t.create<spmdc::ShiftRightArithmeticOp>(x, y).getResult();
-  Type signedType = t.b.getIntegerType(type.getIntOrFloatBitWidth());
-  Value shifted = t.create<spmdc::ShiftRightArithmeticOp>(bitcastTo(t, x, signedType), bitcastTo(t, y, signedType));
-  return bitcastTo(t, shifted, type);
-}
-
 One reshape(Translation &t, ReshapeOp op) {
   ArrayType type = Translation::typeOf(op.getType());
   if (type.getNumElements() != spmdc::typeOf(t.get(op.getOperand())).getNumElements())
@@ -101,16 +47,6 @@ One roundAwayFromZero(Translation &t, RoundNearestAfzOp op) {
   Value rounded = t.select(isUp, t.create<spmdc::AddOp>(low, t.splatLike(x, 1)), low);
   Value isNegative = t.compare(x, ComparisonDirection::lt, t.splatLike(x, 0));
   return t.select(isNegative, t.create<spmdc::NegateOp>(rounded), rounded);
-}
-
-/// The bits below the highest one are set, and the zeros counted.
-One countLeadingZeros(Translation &t, CountLeadingZerosOp op) {
-  Value x = t.get(op.getOperand());
-  int64_t bits = elementOf(x).getIntOrFloatBitWidth();
-  for (int64_t distance = 1; distance < bits; distance *= 2)
-    x = t.create<spmdc::OrOp>(x,
-                              t.create<spmdc::ShiftRightLogicalOp>(x, t.splatLike(x, static_cast<double>(distance))));
-  return t.create<spmdc::PopcntOp>(t.create<spmdc::NotOp>(x)).getResult();
 }
 
 One compare(Translation &t, CompareOp op) {
@@ -139,25 +75,6 @@ One clamp(Translation &t, ClampOp op) {
   };
   Value low = wide(op.getMin()), high = wide(op.getMax());
   return t.create<spmdc::ClampOp>(plainTypeOf(x), low, x, high).getResult();
-}
-
-/// Rounds to bf16 or f16 and back; other formats have no type here.
-One reducePrecision(Translation &t, ReducePrecisionOp op) {
-  Value x = t.get(op.getOperand());
-  Type type = elementOf(x);
-  auto floatType = llvm::cast<FloatType>(type);
-  unsigned exponent = op.getExponentBits(), mantissa = op.getMantissaBits();
-  auto holds = [&](FloatType format) {
-    unsigned fraction = format.getFPMantissaWidth() - 1;
-    return exponent == format.getWidth() - 1 - fraction && mantissa == fraction;
-  };
-  if (holds(floatType))
-    return x;
-  for (FloatType format : {FloatType(t.b.getBF16Type()), FloatType(t.b.getF16Type()), FloatType(t.b.getF32Type())})
-    if (holds(format) && format.getWidth() < floatType.getWidth())
-      return t.convert(t.convert(x, format), type);
-  return refuse(op, "rounds to " + Twine(exponent) + " bits of exponent and " + Twine(mantissa) +
-                        " of mantissa; bfloat16 (8, 7), float16 (5, 10) and float32 (8, 23) are supported");
 }
 
 //===- CHLO ---------------------------------------------------------------===//
@@ -261,16 +178,12 @@ void addElementwiseRules(Rules &rules) {
   addBinary<SubtractOp, spmdc::SubtractOp>(rules);
   addBinary<XorOp, spmdc::XorOp>(rules);
   rules.add<ConvertOp>(convert);
-  rules.add<BitcastConvertOp>(bitcast);
-  rules.add<ShiftRightArithmeticOp>(shiftRightArithmetic);
   rules.add<ReshapeOp>(reshape);
   rules.add<IsFiniteOp>(isFinite);
   rules.add<RoundNearestAfzOp>(roundAwayFromZero);
-  rules.add<CountLeadingZerosOp>(countLeadingZeros);
   rules.add<CompareOp>(compare);
   rules.add<SelectOp>(select);
   rules.add<ClampOp>(clamp);
-  rules.add<ReducePrecisionOp>(reducePrecision);
   rules.add<chlo::SquareOp>(square);
   rules.add<chlo::AsinhOp>(asinh);
   rules.add<chlo::AcoshOp>(acosh);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/stablehlo/Lapack.h"
+#include "frontend/stablehlo/CustomCalls.h"
 #include "frontend/stablehlo/linear/Factorizations.h"
 
 #include "ir/interfaces/Tensor.h"

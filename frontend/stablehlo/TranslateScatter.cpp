@@ -1,15 +1,17 @@
 //===- TranslateScatter.cpp - scatter -------------------------------------===//
 //
 // A scatter writes windows of its operand. A sum becomes a scatter-add along one dimension (WindowAccess.h). For other
-// regions, each position of the operand has at most one update in the end: with several, the last one where the update
-// replaces the element, as XLA writes them on a CPU, or the largest (smallest) one.
+// regions, each position of the operand has at most one update in the end (ScatterWinners.h): with several, the last
+// one where the update replaces the element, as XLA writes them on a CPU, or what an associative region combines them
+// to.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/Evaluation.h"
-#include "frontend/stablehlo/WindowAccess.h"
+#include "frontend/stablehlo/ScatterWinners.h"
 
-#include "ir/array/Positions.h"
+#include <cmath>
+#include <random>
 
 using namespace mlir;
 
@@ -19,9 +21,9 @@ using One = FailureOr<Value>;
 
 namespace {
 
-/// How a scatter combines an element of one of its operands with one of the updates.
+/// How a scatter combines elements of its operands with the updates.
 struct Update {
-  size_t number;                     ///< Of the operand.
+  std::optional<size_t> number;      ///< Of the operand; all of them together if results depend on other operands.
   std::optional<ReductionKind> kind; ///< If it is a reduction.
   bool isDifference;                 ///< Whether the update is subtracted.
   bool isReplacement;                ///< Whether the operand's element does not matter.
@@ -34,7 +36,7 @@ bool takes(Region &body, ArrayRef<Type> types) {
          });
 }
 
-/// Nullopt if the result of one of several operands depends on another operand.
+/// Of one operand. Nullopt if the result of one of several operands depends on another operand.
 std::optional<Update> updateOf(ScatterOp op, size_t number) {
   Block &block = op.getUpdateComputation().front();
   size_t count = op.getInputs().size();
@@ -57,16 +59,68 @@ std::optional<Update> updateOf(ScatterOp op, size_t number) {
   return Update{number, kind, isDifference, result == update || (count == 1 && element.use_empty())};
 }
 
+/// One for each operand, or one for all.
+SmallVector<Update> updatesOf(ScatterOp op) {
+  SmallVector<Update> updates;
+  for (size_t number = 0; number < op.getInputs().size(); ++number) {
+    std::optional<Update> update = updateOf(op, number);
+    if (!update)
+      return {Update{std::nullopt, std::nullopt, false, false}};
+    updates.push_back(*update);
+  }
+  return updates;
+}
+
 /// The combined elements, for arrays of one shape.
-One combine(Translation &t, ScatterOp op, const Update &update, Value x, Value updates) {
-  if (op.getInputs().size() > 1)
-    return update.kind ? t.combine(*update.kind, x, updates) : updates;
-  Results results = t.applyElementwise(op.getUpdateComputation(), {x, updates});
+FailureOr<Arrays> combine(Translation &t, ScatterOp op, const Update &update, ArrayRef<Value> x,
+                          ArrayRef<Value> updates) {
+  if (update.number && op.getInputs().size() > 1)
+    return Arrays{update.kind ? t.combine(*update.kind, x.front(), updates.front()) : updates.front()};
+  Results results =
+      t.applyElementwise(op.getUpdateComputation(), llvm::to_vector(llvm::concat<const Value>(x, updates)));
   if (failed(results))
     return failure();
-  if (plainTypeOf(results->front()) != plainTypeOf(x))
-    return refuse(op, "has a region whose result is not of the type of its operand");
-  return results->front();
+  for (auto [result, array] : llvm::zip_equal(*results, x))
+    if (plainTypeOf(result) != plainTypeOf(array))
+      return refuse(op, "has a region whose result is not of the type of its operand");
+  return results;
+}
+
+/// Whether a region combines three elements to the same in both orders. It is evaluated, as JAX writes one in several
+/// ways: as parts of complex numbers, as logaddexp. Numbers are small, so that most results are exact; those of other
+/// functions differ by rounding errors.
+bool isAssociative(Translation &t, ScatterOp op) {
+  constexpr size_t kTriples = 64;
+  size_t count = op.getInputs().size();
+  std::minstd_rand random(1);
+  SmallVector<Points> points[3];
+  for (SmallVector<Points> &elements : points)
+    for (Value input : op.getInputs()) {
+      Points &own = elements.emplace_back(Points{Translation::typeOf(input.getType()).getElementType(), {}});
+      for (size_t i = 0; i < kTriples; ++i) {
+        auto number = static_cast<int64_t>(random() % 17) - 8;
+        own.values.push_back(llvm::isa<FloatType>(own.elementType) ? Scalar::ofFloat(static_cast<double>(number) / 4)
+                                                                   : roundTo(Scalar::ofInt(number), own.elementType));
+      }
+    }
+  auto apply = [&](ArrayRef<Points> x, ArrayRef<Points> y) -> SmallVector<Points> {
+    auto results = evaluateElementwise(t, op.getUpdateComputation(), llvm::to_vector(llvm::concat<const Points>(x, y)));
+    if (failed(results) || results->size() != count)
+      return {};
+    return llvm::map_to_vector(*results, [](Tensor &result) { return Points{result.elementType, result.elements}; });
+  };
+  SmallVector<Points> first = apply(points[0], points[1]), second = apply(points[1], points[2]);
+  if (first.empty() || second.empty())
+    return false;
+  SmallVector<Points> left = apply(first, points[2]), right = apply(points[0], second);
+  for (auto [x, y] : llvm::zip(left, right)) {
+    auto type = llvm::dyn_cast<FloatType>(x.elementType);
+    double tolerance = type ? std::ldexp(64, -static_cast<int>(type.getFPMantissaWidth())) : 0;
+    for (auto [a, b] : llvm::zip_equal(x.values, y.values))
+      if (type ? !(std::abs(a.f - b.f) <= tolerance * (1 + std::abs(a.f))) : a.i != b.i)
+        return false;
+  }
+  return !left.empty() && !right.empty();
 }
 
 /// The dimensions in which a single window may be outside.
@@ -82,20 +136,26 @@ SmallVector<int64_t> uncertainDims(const Windows &windows, Value indices) {
 
 /// A scatter of one window. One that is not completely inside is dropped: its start is clamped, and what is there is
 /// written again.
-One updateWindow(Translation &t, ScatterOp op, const Update &update, const Windows &windows, Value x, Value indices,
-                 Value updates) {
+FailureOr<Arrays> updateWindow(Translation &t, ScatterOp op, const Update &update, const Windows &windows,
+                               ArrayRef<Value> x, Value indices, ArrayRef<Value> updates) {
   SmallVector<Value> starts = startsOf(t, windows, indices);
-  Value window = t.create<spmdc::DynamicSliceOp>(x, starts, windows.sizes), isInside;
-  One written = combine(t, op, update, window, t.reshape(updates, windows.sizes));
+  auto read = [&](Value array) -> Value { return t.create<spmdc::DynamicSliceOp>(array, starts, windows.sizes); };
+  Arrays old = llvm::map_to_vector(x, read);
+  Value isInside;
+  FailureOr<Arrays> written =
+      combine(t, op, update, old, llvm::map_to_vector(updates, [&](Value y) { return t.reshape(y, windows.sizes); }));
   if (failed(written))
     return written;
   for (int64_t dim : uncertainDims(windows, indices)) {
     Value isThis = isInRange(t, starts[dim], windows.operand[dim] - windows.sizes[dim] + 1);
     isInside = isInside ? t.create<spmdc::AndOp>(isInside, isThis).getResult() : isThis;
   }
-  if (isInside)
-    written = t.select(t.broadcast(isInside, windows.sizes), *written, window);
-  return t.create<spmdc::DynamicUpdateSliceOp>(x, *written, starts).getResult();
+  for (auto [array, before, after] : llvm::zip_equal(x, old, *written)) {
+    if (isInside)
+      after = t.select(t.broadcast(isInside, windows.sizes), after, before);
+    after = t.create<spmdc::DynamicUpdateSliceOp>(array, after, starts);
+  }
+  return written;
 }
 
 Value add(Translation &t, const Windows &windows, Value x, Value indices, Value updates) {
@@ -110,145 +170,54 @@ Value add(Translation &t, const Windows &windows, Value x, Value indices, Value 
   return restore(t, access, sum);
 }
 
-/// For each position of the operand, the update that is written there.
-struct Winners {
-  Value isHit, value; ///< As the operand is arranged by `access`.
-  Access access;
-};
-
-/// `numbers`: from 1, for each entry of `targets`, whose positions differ where they are inside. Gives the number at
-/// each of `count` positions, and 0 where none is.
-Value invert(Translation &t, Value targets, Value numbers, int64_t dim, int64_t count) {
-  ArrayType type = plainTypeOf(numbers);
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = count;
-  Value zero = t.splat(type.withShape(shape), 0);
-  if (shape.size() == 1)
-    return t.create<spmdc::ScatterAddOp>(zero, targets, numbers, dim);
-  return t.create<spmdc::ScatterAddAlongOp>(zero, targets, numbers, dim);
-}
-
-/// Sorted positions, but for each run of equal ones all but the last replaced by `count`, which is outside.
-Value keepLast(Translation &t, Value sorted, int64_t dim, int64_t count) {
-  int64_t size = shapeOf(sorted)[dim];
-  SmallVector<int64_t> one(shapeOf(sorted));
-  one[dim] = 1;
-  Value outside = t.splat(plainTypeOf(sorted).withShape(one), -1); // No position.
-  Value next = t.concatenate({t.sliceDim(sorted, dim, 1, size), outside}, dim);
-  Value isLast = t.compare(sorted, spmdc::ComparisonDirection::ne, next);
-  return t.select(isLast, sorted, t.splatLike(sorted, static_cast<double>(count)));
-}
-
-Value addOne(Translation &t, Value x) { return t.create<spmdc::AddOp>(x, t.splatLike(x, 1)); }
-Value subtractOne(Translation &t, Value x) { return t.create<spmdc::SubtractOp>(x, t.splatLike(x, 1)); }
-
-Value countFromOne(Translation &t, ArrayRef<int64_t> shape, int64_t dim) {
-  IntegerType type = getPositionType(t.b.getContext(), shape[dim]);
-  return addOne(t, t.create<spmdc::IotaOp>(ArrayType::get(shape, type), dim));
-}
-
-/// The last of the updates of each position. Updates are not moved, but their numbers: the updates at a position are
-/// then taken, so that their bits do not change.
-Winners lastOf(Translation &t, const Windows &windows, const Positions &positions, Value updates, bool isUnique) {
-  Access access = accessOf(windows, positions, true);
-  Value targets = groupByBatches(t, windows, positions), numbers;
-  int64_t dim = access.dim;
-  if (isUnique) {
-    numbers = countFromOne(t, shapeOf(targets), dim);
-  } else { // XLA writes in row-major order of the indices, which a stable sort keeps.
-    Value order = t.create<spmdc::ArgsortOp>(targets, dim, false);
-    targets = keepLast(t, t.create<spmdc::TakeAlongOp>(targets, order, dim), dim, positions.count);
-    numbers = addOne(t, order);
-  }
-  Value number = invert(t, targets, numbers, dim, positions.count);
-  Value isHit = t.compare(number, spmdc::ComparisonDirection::gt, t.splatLike(number, 0));
-  Value source = subtractOne(t, number); // -1 is clamped, and not used.
-  SmallVector<int64_t> leading = llvm::to_vector(llvm::seq<int64_t>(0, dim + 1));
-  // The updates as [batching dimensions, number, the operand's other dimensions].
-  SmallVector<int64_t> grouped(access.shape);
-  grouped[dim] = shapeOf(targets).back();
-  Value sources = t.reshape(arrangeUpdates(t, access, updates), grouped), value;
-  if (access.isAlong)
-    value = t.create<spmdc::TakeAlongOp>(sources, t.broadcast(source, access.shape, leading), dim);
-  else
-    value = t.create<spmdc::TakeOp>(sources, source, dim);
-  return {t.broadcast(isHit, access.shape, leading), value, access};
-}
-
-/// The largest of the updates of each position, where one of them that is NaN is the largest: the last in the order by
-/// position and value.
-Winners largestOf(Translation &t, const Windows &windows, const Positions &positions, Value updates) {
-  Access access = accessOf(windows, positions, true);
-  SmallVector<int64_t> grouped(access.shape);
-  Value targets = groupByBatches(t, windows, positions);
-  int64_t dim = access.dim;
-  grouped[dim] = shapeOf(targets).back();
-  targets = t.broadcast(targets, grouped, llvm::to_vector(llvm::seq<int64_t>(0, dim + 1)));
-  Value values = t.reshape(arrangeUpdates(t, access, updates), grouped);
-  auto takeAlong = [&](Value x, Value order) -> Value { return t.create<spmdc::TakeAlongOp>(x, order, dim); };
-  for (bool isByValue : {true, false}) {
-    Value order = t.create<spmdc::ArgsortOp>(isByValue ? values : targets, dim, false);
-    targets = takeAlong(targets, order);
-    values = takeAlong(values, order);
-  }
-  Value number =
-      invert(t, keepLast(t, targets, dim, positions.count), countFromOne(t, grouped, dim), dim, positions.count);
-  Value isHit = t.compare(number, spmdc::ComparisonDirection::gt, t.splatLike(number, 0));
-  return {isHit, takeAlong(values, subtractOne(t, number)), access};
-}
-
-/// For floats -x, for integers the complement: both reverse the order, and twice is the identity.
-Value reverseOrder(Translation &t, Value x) {
-  if (llvm::isa<FloatType>(spmdc::typeOf(x).getElementType()))
-    return t.create<spmdc::NegateOp>(x);
-  return t.create<spmdc::NotOp>(x);
-}
-
 /// Updates of all of the operand, one of each batch.
-One updateAll(Translation &t, ScatterOp op, const Update &update, const Windows &windows, Value x, Value updates) {
+FailureOr<Arrays> updateAll(Translation &t, ScatterOp op, const Update &update, const Windows &windows,
+                            ArrayRef<Value> x, ArrayRef<Value> updates) {
   SmallVector<int64_t> perm = fixedLabels(windows);
   for (int64_t number : windows.numbers)
     if (!llvm::is_contained(perm, number))
       perm.push_back(number);
-  if (spmdc::typeOf(updates).getNumElements() != spmdc::typeOf(x).getNumElements())
+  if (elementCount(windows.shape) != elementCount(windows.operand))
     return refuse(op, "updates all of its operand several times; combine the updates first, as in x + y.sum(0)");
-  return combine(t, op, update, x, t.reshape(t.transpose(updates, perm), windows.operand));
+  auto arranged = [&](Value y) { return t.reshape(t.transpose(y, perm), windows.operand); };
+  return combine(t, op, update, x, llvm::map_to_vector(updates, arranged));
 }
 
-/// The result for one operand, whose dimensions without starts have been cropped.
-One scatterOne(Translation &t, ScatterOp op, Update update, const Windows &windows, Value x, Value indices,
-               Value updates) {
+/// The results for the operands of an update, whose dimensions without starts have been cropped.
+FailureOr<Arrays> scatterTogether(Translation &t, ScatterOp op, const Update &update, const Windows &windows,
+                                  ArrayRef<Value> x, Value indices, ArrayRef<Value> updates) {
   if (windows.dimsWhere([&](size_t dim) { return windows.isIndexed(dim); }).empty())
     return updateAll(t, op, update, windows, x, updates);
   if (windows.isSingle() && !windows.hasBatching())
     return updateWindow(t, op, update, windows, x, indices, updates);
   if (update.isDifference)
-    return add(t, windows, x, indices, t.create<spmdc::NegateOp>(updates));
+    return Arrays{add(t, windows, x[0], indices, t.create<spmdc::NegateOp>(updates[0]))};
   if (update.kind == ReductionKind::sum || update.kind == ReductionKind::or_)
-    return add(t, windows, x, indices, updates);
-  if (update.kind == ReductionKind::and_)
-    return reverseOrder(t, add(t, windows, reverseOrder(t, x), indices, reverseOrder(t, updates)));
+    return Arrays{add(t, windows, x[0], indices, updates[0])};
+  if (update.kind == ReductionKind::and_) // The complement of the complements' or.
+    return Arrays{t.create<spmdc::NotOp>(
+        add(t, windows, t.create<spmdc::NotOp>(x[0]), indices, t.create<spmdc::NotOp>(updates[0])))};
   // The elements of one window differ.
   bool isUnique = op.getUniqueIndices() || windows.isSingle();
-  bool isMin = update.kind == ReductionKind::min, isMax = update.kind == ReductionKind::max;
-  if (!isUnique && update.kind == ReductionKind::prod)
-    return refuse(op, "multiplies elements at indices that may repeat; if they differ, say so, as in "
-                      "x.at[i].multiply(y, unique_indices=True)");
-  if (!isUnique && !update.isReplacement && !isMin && !isMax)
-    return refuse(op, "changes elements at indices that may repeat, by a region that is neither a sum, a maximum, a "
-                      "minimum nor the update; if they differ, say so by unique_indices=True");
+  if (!isUnique && !update.isReplacement && !update.kind && !isAssociative(t, op))
+    return refuse(op, "changes elements at indices that may repeat, by a region that combines updates to other values "
+                      "in another order; if the indices differ, say so by unique_indices=True");
   Positions positions = positionsOf(t, windows, indices, false);
-  Winners winners;
-  if (isUnique || update.isReplacement) {
-    winners = lastOf(t, windows, positions, updates, isUnique);
-  } else {
-    winners = largestOf(t, windows, positions, isMin ? reverseOrder(t, updates) : updates);
-    winners.value = isMin ? reverseOrder(t, winners.value) : winners.value;
-  }
-  One combined = combine(t, op, update, x, restore(t, winners.access, winners.value));
+  FailureOr<Winners> winners =
+      isUnique || update.isReplacement
+          ? FailureOr<Winners>(lastOf(t, windows, positions, updates, isUnique))
+          : combinedOf(t, windows, positions, updates, [&](ArrayRef<Value> earlier, ArrayRef<Value> later) {
+              return combine(t, op, update, earlier, later);
+            });
+  if (failed(winners))
+    return failure();
+  auto restored = [&](Value value) { return restore(t, winners->access, value); };
+  FailureOr<Arrays> combined = combine(t, op, update, x, llvm::map_to_vector(winners->values, restored));
   if (failed(combined))
     return combined;
-  return t.select(restore(t, winners.access, winners.isHit), *combined, x);
+  for (auto [array, own] : llvm::zip_equal(*combined, x))
+    array = t.select(restored(winners->isHit), array, own);
+  return combined;
 }
 
 Results scatter(Translation &t, ScatterOp op) {
@@ -280,17 +249,21 @@ Results scatter(Translation &t, ScatterOp op) {
     return failure();
   if (elementCount(windows->operand) == 0 || elementCount(windows->shape) == 0)
     return inputs;
-  SmallVector<Value> results;
-  for (size_t i = 0; i < count; ++i) {
-    std::optional<Update> update = updateOf(op, i);
-    if (!update)
-      return refuse(op, "has several operands whose results depend on each other; scatter one array at a time");
-    Windows cropped = *windows;
-    Value part = cropFixedDims(t, cropped, inputs[i], false);
-    One result = scatterOne(t, op, *update, cropped, part, *indices, updates[i]);
-    if (failed(result))
+  Arrays results;
+  for (const Update &update : updatesOf(op)) {
+    size_t first = update.number.value_or(0), size = update.number ? 1 : count;
+    ArrayRef<Value> own = ArrayRef(inputs).slice(first, size);
+    Windows cropped;
+    Arrays parts = llvm::map_to_vector(own, [&](Value input) {
+      cropped = *windows; // All are of one shape.
+      return cropFixedDims(t, cropped, input, false);
+    });
+    FailureOr<Arrays> changed =
+        scatterTogether(t, op, update, cropped, parts, *indices, ArrayRef(updates).slice(first, size));
+    if (failed(changed))
       return failure();
-    results.push_back(putBack(t, *windows, inputs[i], *result));
+    for (auto [input, part] : llvm::zip_equal(own, *changed))
+      results.push_back(putBack(t, *windows, input, part));
   }
   return results;
 }

@@ -83,6 +83,46 @@ FailureOr<Value> erfc(Translation &t, chlo::ErfcOp op) {
   });
 }
 
+//===- bessel_i1e ---------------------------------------------------------===//
+
+/// Chebyshev coefficients of the modified Bessel function e^-|x| I1(x), as Cephes divides its range: of i1e(x) / x in
+/// x / 4 - 1 up to x = 8, and of i1e(x) sqrt(x) in 16 / x - 1 from there on. Least-squares fits at 400 Chebyshev nodes
+/// to scipy.special.i1e; relative error 2e-14 with all, 2e-8 with those that a float needs.
+constexpr double kBesselNear[] = {
+    0.12629359322181685,    -0.17641651835783415,    0.10264365868984701,    -0.052945981208095065,
+    0.024726449030626613,   -0.010564084894626269,   0.004156422944312934,   -0.0015135724506312336,
+    0.0005122859561685786,  -0.0001617608158259522,  4.781565107546719e-05,  -1.3273163656001252e-05,
+    3.470251308135173e-06,  -8.568720265191989e-07,  2.0032947540556874e-07, -4.4450591256668444e-08,
+    9.381537344386296e-09,  -1.8872496947780675e-09, 3.6255899916168515e-10, -6.663488684363203e-11,
+    1.1736166362480955e-11, -1.98401593356658e-12,   3.223635331546595e-13,  -5.0436766965749615e-14,
+    7.599247500029478e-15,  -1.0809105270251124e-15, 1.4915878357495878e-16};
+constexpr double kBesselFar[] = {0.3892881175091401,      -0.00976109749136146,    -0.00011058893876261722,
+                                 -3.8825648088793914e-06, -2.512236237836529e-07,  -2.6314688458666482e-08,
+                                 -3.83538038266813e-09,   -5.589743401630905e-10,  -1.8974954180786068e-11,
+                                 3.252604239186399e-11,   1.4125813295338148e-11,  2.0356335283359527e-12,
+                                 -7.19850180883859e-13,   -4.0834919037282786e-13, -2.101243245004355e-14,
+                                 4.2731852761010113e-14,  1.0423844594576941e-14,  -3.809436827881511e-15,
+                                 -1.8787137575938056e-15, 3.365272390936671e-16,   2.9831756714991746e-16};
+constexpr size_t kBesselNearOfFloat = 18, kBesselFarOfFloat = 8;
+
+FailureOr<Value> besselI1e(Translation &t, chlo::BesselI1eOp op) {
+  return inFloat(t, op, [&](Formula f, Value x, bool isDouble) {
+    auto terms = [&](ArrayRef<double> all, size_t ofFloat) { return isDouble ? all : all.take_front(ofFloat); };
+    Value size = t.create<spmdc::AbsOp>(x), isNear = f.isLess(size, 8);
+    // Each series is evaluated in its own range, where it does not overflow.
+    Value small = f.select(isNear, size, f.number(8)), large = f.select(isNear, f.number(8), size);
+    Value near = chebyshev(f, f.subtract(f.multiply(small, f.number(0.25)), f.number(1)),
+                           terms(kBesselNear, kBesselNearOfFloat));
+    Value far =
+        chebyshev(f, f.subtract(f.divide(f.number(16), large), f.number(1)), terms(kBesselFar, kBesselFarOfFloat));
+    Value scaled = f.divide(far, t.create<spmdc::SqrtOp>(large));
+    Value result = f.select(isNear, f.multiply(near, size), scaled);
+    result = f.select(f.isLess(x, 0), f.negate(result), result);
+    Value isZero = t.compare(x, spmdc::ComparisonDirection::eq, f.number(0)); // Of either sign.
+    return f.select(isZero, x, result);
+  });
+}
+
 //===- lgamma, digamma ----------------------------------------------------===//
 
 /// Lanczos' approximation with g = 7 and nine terms (P. Godfrey, "A note on the computation of the convergent Lanczos
@@ -160,6 +200,7 @@ FailureOr<Value> digamma(Translation &t, chlo::DigammaOp op) {
 
 void addSpecialRules(Rules &rules) {
   rules.add<chlo::ErfcOp>(erfc);
+  rules.add<chlo::BesselI1eOp>(besselI1e);
   rules.add<chlo::LgammaOp>(lgamma);
   rules.add<chlo::DigammaOp>(digamma);
 }

@@ -181,6 +181,7 @@ const Rules &Rules::get() {
   static const Rules all = [] {
     Rules rules;
     addElementwiseRules(rules);
+    addBitRules(rules);
     addSpecialRules(rules);
     addMovementRules(rules);
     addContractionRules(rules);

@@ -165,6 +165,7 @@ private:
 };
 
 void addElementwiseRules(Rules &rules);
+void addBitRules(Rules &rules);
 void addSpecialRules(Rules &rules);
 void addMovementRules(Rules &rules);
 void addContractionRules(Rules &rules);

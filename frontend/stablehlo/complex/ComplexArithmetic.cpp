@@ -1,4 +1,4 @@
-//===- ComplexArithmetic.cpp - parts, products, quotients -----------------===//
+//===- ComplexArithmetic.cpp - parts, orders, products ---------------------===//
 
 #include "frontend/stablehlo/Translation.h"
 #include "frontend/stablehlo/complex/ComplexFormula.h"
@@ -65,6 +65,23 @@ Results compare(Expander &e, Operation *op) {
   Parts x = e.get(op->getOperand(0)), y = e.get(op->getOperand(1));
   Real re = e.real(x.re).compare(direction, e.real(y.re)), im = e.real(x.im).compare(direction, e.real(y.im));
   return one({(direction == "EQ" ? re & im : re | im).get(), {}});
+}
+
+/// As XLA does it on a CPU: the real parts alone decide, and a bound of the same real part replaces the lower side. The
+/// order of `jnp.clip`, which JAX exports as comparisons of both parts, is another one.
+Results clamp(Expander &e, Operation *op) {
+  if (!haveComplexValues(op))
+    return refuseMixed(op);
+  Complex x = complexOf(e, e.get(op->getOperand(1)));
+  auto boundOf = [&](unsigned number) {
+    Complex bound = complexOf(e, e.get(op->getOperand(number)));
+    if (!bound.re.shape().empty() || x.re.shape().empty())
+      return bound;
+    return Complex{bound.re.broadcast(x.re.shape(), {}), bound.im.broadcast(x.re.shape(), {})};
+  };
+  Complex low = boundOf(0), high = boundOf(2);
+  Complex above = select(low.re.compare("GE", x.re), low, x);
+  return one(partsOf(select(above.re.compare("LE", high.re), above, high)));
 }
 
 //===- Products -----------------------------------------------------------===//
@@ -147,6 +164,7 @@ void addArithmeticRules(ComplexRules &rules) {
   rules[ConstantOp::getOperationName()] = constant;
   rules[IotaOp::getOperationName()] = iota;
   rules[CompareOp::getOperationName()] = compare;
+  rules[ClampOp::getOperationName()] = clamp;
   rules[MultiplyOp::getOperationName()] = bilinear;
   rules[DotGeneralOp::getOperationName()] = bilinear;
   rules[ConvolutionOp::getOperationName()] = bilinear;

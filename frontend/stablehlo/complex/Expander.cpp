@@ -50,8 +50,8 @@ bool isPartwise(Operation *op) {
 
 /// Operations that give values to regions, functions and results, one by one.
 static bool passesValuesOn(Operation *op) {
-  return isa<CaseOp, CompositeOp, CustomCallOp, IfOp, OptimizationBarrierOp, ReduceOp, ScatterOp, SortOp, WhileOp,
-             func::CallOp, sdy::ManualComputationOp>(op) ||
+  return isa<CaseOp, CompositeOp, CustomCallOp, IfOp, OptimizationBarrierOp, ReduceOp, ReduceWindowOp, ScatterOp,
+             SortOp, WhileOp, func::CallOp, sdy::ManualComputationOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 

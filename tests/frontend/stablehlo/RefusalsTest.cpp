@@ -122,9 +122,12 @@ TEST(Refusals, ShapesThatDoNotFit) {
             "[[4096, 4096]]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x8193x1xf32>",
             "has more than 4096 taps and more than 4096 places; write it as a product of Fourier transforms or of "
             "patches"},
-           {"%0 = stablehlo.reduce_precision %x, format = e4m3 : tensor<8xf32>",
-            "rounds to 4 bits of exponent and 3 of mantissa; bfloat16 (8, 7), float16 (5, 10) and float32 (8, 23) are "
-            "supported"},
+           {"%0 = stablehlo.reduce_precision %x, format = e0m3 : tensor<8xf32>",
+            "takes floats, and a format of at least one bit of exponent"},
+           {"%0 = chlo.next_after %n, %n : tensor<i32>, tensor<i32> -> tensor<i32>", "takes two floats of one type"},
+           {"%0 = stablehlo.custom_call @ApproxTopK(%x, %x) {mhlo.backend_config = {reduction_dim = 0 : i64}} : "
+            "(tensor<8xf32>, tensor<8xf32>) -> tensor<3xf32>",
+            "'ApproxTopK' has a dimension, a comparator or results that do not fit its operands"},
            {"%0 = stablehlo.bitcast_convert %x : (tensor<8xf32>) -> tensor<4xf64>",
             "needs a last dimension of 2 elements, the parts of a wider one"},
            {"%0 = stablehlo.bitcast_convert %x : (tensor<8xf32>) -> tensor<8xi8>",

@@ -1,0 +1,18 @@
+#loc1 = loc("x")
+module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<8x5xf32> loc("x")) -> (tensor<8x5xf32> {jax.result_info = "result[0]"}, tensor<8x0xf32> {jax.result_info = "result[1]"}) {
+    %0 = stablehlo.slice %arg0 [0:8, 0:0] : (tensor<8x5xf32>) -> tensor<8x0xf32> loc(#loc11)
+    return %arg0, %0 : tensor<8x5xf32>, tensor<8x0xf32> loc(#loc10)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc2 = loc("orders.py":53:77 to :85)
+#loc3 = loc("make_exported.py":102:22 to :94)
+#loc4 = loc("make_exported.py":114:4 to :10)
+#loc5 = loc("<lambda>"(#loc2))
+#loc6 = loc("main"(#loc3))
+#loc7 = loc("<module>"(#loc4))
+#loc8 = loc(callsite(#loc6 at #loc7))
+#loc9 = loc(callsite(#loc5 at #loc8))
+#loc10 = loc("jit(<lambda>)"(#loc8))
+#loc11 = loc("jit(<lambda>)/slice"(#loc9))
