@@ -61,6 +61,7 @@ static const ComplexRules &getRules() {
     addArithmeticRules(rules);
     addFunctionRules(rules);
     addFourierRules(rules);
+    addLinearRules(rules);
     return rules;
   }();
   return all;
@@ -187,6 +188,13 @@ LogicalResult Expander::expandPassing(Operation *op) {
     state.addAttribute(attribute.getName(),
                        expandShardings(attribute.getValue(), isOfOperands ? TypeRange(op->getOperandTypes())
                                                                           : TypeRange(op->getResultTypes())));
+  }
+  if (isa<CustomCallOp>(op)) {
+    auto flags = [&](TypeRange range) {
+      return b.getDenseBoolArrayAttr(llvm::map_to_vector(range, [](Type type) { return isComplex(type); }));
+    };
+    state.addAttribute(kComplexOperandsAttrName, flags(op->getOperandTypes()));
+    state.addAttribute(kComplexResultsAttrName, flags(op->getResultTypes()));
   }
   for (Region &region : op->getRegions()) {
     state.addRegion()->takeBody(region);

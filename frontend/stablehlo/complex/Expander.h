@@ -10,7 +10,7 @@
 // An operation is of one of three kinds. Those that treat real and imaginary parts alike, such as all that move
 // elements and sums, are copied for each part, with the regions that they have (isPartwise). Those that pass values on,
 // such as loops, branches and calls, have two operands, results and block arguments in the place of one. All others
-// have a rule (ComplexArithmetic.cpp, ComplexFunctions.cpp, Fourier.cpp).
+// have a rule (ComplexArithmetic.cpp, ComplexFunctions.cpp, ComplexLinear.cpp, Fourier.cpp).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -93,9 +93,15 @@ bool isZero(mlir::Value array);
 /// Attribute of the second copy of an operation, which is at no place of its own in the text.
 inline constexpr llvm::StringLiteral kSecondPartAttrName = "spmdc.second_part";
 
+/// Attributes of a call of code outside of the export: which of its operands (results) were complex, each of which two
+/// arrays replace.
+inline constexpr llvm::StringLiteral kComplexOperandsAttrName = "spmdc.complex_operands";
+inline constexpr llvm::StringLiteral kComplexResultsAttrName = "spmdc.complex_results";
+
 using ComplexRules = llvm::StringMap<Expander::Rule>;
 void addArithmeticRules(ComplexRules &rules);
 void addFunctionRules(ComplexRules &rules);
 void addFourierRules(ComplexRules &rules);
+void addLinearRules(ComplexRules &rules);
 
 } // namespace spmdc::stablehlo

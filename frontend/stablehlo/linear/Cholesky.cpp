@@ -11,19 +11,24 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-/// The factor of symmetric blocks, column by column.
+static Matrix materialized(const Matrix &x) {
+  Matrix re = map<spmdc::OptimizationBarrierOp>(x);
+  return x.isComplex() ? Matrix(re, map<spmdc::OptimizationBarrierOp>(x.im())) : re;
+}
+
+/// The factor of Hermitian blocks, column by column.
 static Matrix factorBlock(const Matrix &a) {
   Matrix column = a.columnNumbers();
   Matrices done = repeat(a.columns(), {a}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
     const Matrix &x = carries[0];
-    Matrix root = map<spmdc::SqrtOp>(x.row(at).column(at));
+    Matrix root = map<spmdc::SqrtOp>(x.row(at).column(at).re());
     // Materialized: the quotients are not computed again for each element.
-    Matrix below = map<spmdc::OptimizationBarrierOp>(x.column(at) / root);
-    Matrix right = map<spmdc::OptimizationBarrierOp>(x.row(at) / root);
+    Matrix below = materialized(x.column(at) / root), right = materialized(x.row(at) / root);
     // The rows above are not read any more.
     return {select(column > at, x - below * right, select(column == at, below, x))};
   });
-  return done[0].lowerTriangle();
+  Matrix factor = done[0].lowerTriangle();
+  return factor.isComplex() ? select(factor.rowNumbers() == column, factor.re(), factor) : factor;
 }
 
 Factor cholesky(const Matrix &a) {
@@ -33,17 +38,17 @@ Factor cholesky(const Matrix &a) {
   for (int64_t begin = 0; begin < size; begin += blockSize) {
     int64_t end = std::min(blockSize, size - begin), left = size - begin;
     Matrix corner = rest.block(0, end, 0, end);
-    Matrix factor = factorBlock(select(corner.rowNumbers() >= corner.columnNumbers(), corner, corner.transposed()));
+    Matrix factor = factorBlock(corner.hermitian());
     Matrices parts{factor};
     if (end < left) {
       // A step of refinement of this product was tried: the results of gaussian_process were no nearer to those of f64.
-      Matrix below = multiply(rest.block(end, left, 0, end), invertLower(factor), false, /*transposeY=*/true);
-      rest = rest.block(end, left, end, left) - multiply(below, below, false, /*transposeY=*/true);
+      Matrix below = multiply(rest.block(end, left, 0, end), invertLower(factor), false, /*adjointY=*/true);
+      rest = rest.block(end, left, end, left) - multiply(below, below, false, /*adjointY=*/true);
       parts.push_back(below);
     }
     columns.push_back(stackRows(parts).paddedRows(begin, 0));
   }
-  Matrix factor = stackColumns(columns), diagonal = factor.diagonal(), number = diagonal.rowNumbers() + 1;
+  Matrix factor = stackColumns(columns), diagonal = factor.diagonal().re(), number = diagonal.rowNumbers() + 1;
   // NaN is not positive either.
   Matrix failed = select(diagonal > 0, static_cast<double>(size + 1), number).reduceRows(ReductionKind::min);
   return {factor, select(failed == static_cast<double>(size + 1), 0, failed)};

@@ -1,4 +1,4 @@
-//===- Eigen.cpp - eigenvalues of symmetric matrices ----------------------===//
+//===- Eigen.cpp - eigenvalues of Hermitian matrices ----------------------===//
 //
 // Jacobi's method: sweeps of rotations until the elements beside the diagonal are below rounding errors. A rotation
 // changes them relative to their own size, so the last sweeps converge quadratically.
@@ -28,17 +28,19 @@ Matrix withDiagonal(const Matrix &x, const Matrix &diagonal) {
 }
 
 State step(const State &x) {
-  Matrix a = x.topLeft.diagonal(), b = x.topRight.diagonal(), d = x.bottomRight.diagonal();
+  Matrix a = x.topLeft.diagonal().re(), b = x.topRight.diagonal(), d = x.bottomRight.diagonal().re();
   Rotation by = rotationOf(a, b, d);
+  Matrix change = by.tangent * realOf(b);
   Halves left = rotateRows({x.topLeft, x.bottomLeft}, by), right = rotateRows({x.topRight, x.bottomRight}, by);
   // The columns by the same rotations: rows of the transposed halves.
-  Rotation along{by.cosine.transposed(), by.sine.transposed(), by.tangent.transposed()};
-  auto columns = [&](const Matrix &l, const Matrix &r) -> Halves {
-    return {along.cosine * l - along.sine * r, along.sine * l + along.cosine * r};
+  Matrix cosine = by.cosine.transposed(), sine = by.sine.transposed();
+  auto columns = [&](const Matrix &l, const Matrix &right) -> Halves {
+    Matrix r = by.phase ? by.phase->adjoint() * right : right;
+    return {cosine * l - sine * r, sine * l + cosine * r};
   };
   Halves top = columns(left.first, right.first), bottom = columns(left.second, right.second);
-  Halves first = moveRows({withDiagonal(top.first, a - by.tangent * b), withDiagonal(bottom.first, b.filled(0))});
-  Halves second = moveRows({withDiagonal(top.second, b.filled(0)), withDiagonal(bottom.second, d + by.tangent * b)});
+  Halves first = moveRows({withDiagonal(top.first, a - change), withDiagonal(bottom.first, b.filled(0))});
+  Halves second = moveRows({withDiagonal(top.second, b.filled(0)), withDiagonal(bottom.second, d + change)});
   Halves upper = transposed(moveRows(transposed({first.first, second.first})));
   Halves lower = transposed(moveRows(transposed({first.second, second.second})));
   return {upper.first, upper.second, lower.first, lower.second, moveRows(rotateRows(x.vectors, by))};
@@ -46,14 +48,14 @@ State step(const State &x) {
 
 /// The sum of the squares of all elements, [batch..., 1, 1].
 Matrix sumOfSquares(const Matrix &x) {
-  return (x * x).reduceColumns(ReductionKind::sum).reduceRows(ReductionKind::sum);
+  return squaredSize(x).reduceColumns(ReductionKind::sum).reduceRows(ReductionKind::sum);
 }
 
 } // namespace
 
 Eigen eigen(const Matrix &a) {
   int64_t size = a.rows(), half = (size + 1) / 2;
-  Matrix own = select(a.rowNumbers() >= a.columnNumbers(), a, a.transposed());
+  Matrix own = a.hermitian();
   // An odd number of rows is completed by zeros, which no rotation changes.
   if (2 * half != size)
     own = own.paddedRows(0, 1).transposed().paddedRows(0, 1).transposed();
@@ -83,10 +85,10 @@ Eigen eigen(const Matrix &a) {
         return next;
       });
   state = State::of(done);
-  Matrix values = stackRows({state.topLeft.diagonal(), state.bottomRight.diagonal()}).rows(0, size);
+  Matrix values = stackRows({state.topLeft.diagonal().re(), state.bottomRight.diagonal().re()}).rows(0, size);
   Matrix vectors = stackRows({state.vectors.first, state.vectors.second}).block(0, size, 0, size);
   Matrix order = values.sortedPositions(/*isDescending=*/false);
-  return {values.takeRows(order), vectors.takeRows(order).transposed()};
+  return {values.takeRows(order), vectors.takeRows(order).adjoint()};
 }
 
 } // namespace spmdc::stablehlo

@@ -1,7 +1,7 @@
 //===- Factorizations.h - factorizations of matrices ------------*- C++ -*-===//
 //
-// With LAPACK's conventions. All take batches of matrices of f32 or f64, and compute in blocks, most of the work in
-// products.
+// With LAPACK's conventions. All take batches of matrices of f32 or f64, real or complex, and compute in blocks, most
+// of the work in products. An adjoint matrix A^H is the transposed one if A is real.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,13 +16,13 @@ struct Factor {
   Matrix matrix, info;
 };
 
-/// L with zeros above the diagonal, where `a` = L L^T. The upper triangle of `a` is not read. It fails at the first
+/// L with zeros above the diagonal, where `a` = L L^H. The upper triangle of `a` is not read. It fails at the first
 /// leading minor that is not positive; L has NaN from there on.
 Factor cholesky(const Matrix &a);
 
 /// A triangle, as LAPACK's trsm takes it.
 struct Triangle {
-  bool isLower, isTransposed, hasUnitDiagonal;
+  bool isLower, isTransposed, hasUnitDiagonal, isConjugated = false;
 };
 
 /// X of op(a) X = b; of X op(a) = b if not `isLeft`. Elements outside the triangle are not read.
@@ -42,24 +42,24 @@ PivotedFactor lu(const Matrix &a);
 Matrix exchangedRows(const Matrix &pivots, int64_t rows);
 
 /// R on and above the diagonal, below it the Householder vectors v, whose first element is 1 (geqrf), and the factors
-/// of H = I - tau v v^T, [batch..., min(rows, columns), 1].
+/// of H = I - tau v v^H, [batch..., min(rows, columns), 1].
 struct Reflectors {
   Matrix matrix, taus;
 };
 Reflectors qr(const Matrix &a);
 
-/// The first columns of H1 H2 ... of the vectors of `qr`, as many as `vectors` has columns (orgqr).
+/// The first columns of H1 H2 ... of the vectors of `qr`, as many as `vectors` has columns (orgqr, ungqr).
 Matrix multiplyReflectors(const Matrix &vectors, const Matrix &taus);
 
-/// Eigenvalues in ascending order, [batch..., n, 1], and eigenvectors as columns, of unit length and either sign, of
-/// symmetric matrices; the upper triangle is not read.
+/// Eigenvalues in ascending order, [batch..., n, 1], and eigenvectors as columns, of unit length and any phase, of
+/// Hermitian matrices; the upper triangle is not read.
 struct Eigen {
   Matrix values, vectors;
 };
 Eigen eigen(const Matrix &a);
 
-/// U, the singular values in descending order, [batch..., min(rows, columns), 1], and V^T. `isFull`: U and V are
-/// square. Singular vectors have either sign.
+/// U, the singular values in descending order, [batch..., min(rows, columns), 1], and V^H. `isFull`: U and V are
+/// square. Singular vectors have any phase.
 struct Singular {
   Matrix left, values, right;
 };

@@ -8,19 +8,25 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
+Matrix realOf(const Matrix &b) { return b.isComplex() ? absolute(b) : b; }
+
 Rotation rotationOf(const Matrix &a, const Matrix &b, const Matrix &d) {
-  Matrix isZero = b == 0;
-  Matrix tau = (d - a) / select(isZero, 1, b * 2);
+  Matrix own = realOf(b), isZero = own == 0;
+  Matrix tau = (d - a) / select(isZero, 1, own * 2);
   Matrix size = map<spmdc::AbsOp>(tau);
   // A square that overflows gives the tangent 0, which is right.
   Matrix smaller = 1 / (size + map<spmdc::SqrtOp>(tau * tau + 1));
   Matrix tangent = select(isZero, 0, select(tau >= 0, smaller, -smaller));
   Matrix cosine = 1 / map<spmdc::SqrtOp>(tangent * tangent + 1);
-  return {cosine, tangent * cosine, tangent};
+  std::optional<Matrix> phase;
+  if (b.isComplex())
+    phase = select(isZero, 1, b / select(isZero, 1, own));
+  return {cosine, tangent * cosine, tangent, phase};
 }
 
 Halves rotateRows(const Halves &x, const Rotation &by) {
-  return {by.cosine * x.first - by.sine * x.second, by.sine * x.first + by.cosine * x.second};
+  Matrix second = by.phase ? *by.phase * x.second : x.second;
+  return {by.cosine * x.first - by.sine * second, by.sine * x.first + by.cosine * second};
 }
 
 Halves moveRows(const Halves &x) {

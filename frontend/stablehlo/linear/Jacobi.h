@@ -14,13 +14,18 @@ namespace spmdc::stablehlo {
 /// More sweeps than converging ones need: their number grows as log log, and 6 to 10 are usual.
 constexpr int64_t kMaxSweeps = 30;
 
-/// Rotations of pairs, one for each row: cosine, sine and tangent, [batch..., pairs, 1].
+/// Rotations of pairs, one for each row: cosine, sine and tangent, [batch..., pairs, 1]. The second row of a pair is
+/// multiplied by the phase first, of complex numbers, whose off-diagonal elements become real then.
 struct Rotation {
   Matrix cosine, sine, tangent;
+  std::optional<Matrix> phase;
 };
 
-/// The rotations that make [[a, b], [b, d]] diagonal, by the smaller angle: a - t b and d + t b are left.
+/// The rotations that make [[a, |b|], [|b|, d]] diagonal, by the smaller angle: a - t |b| and d + t |b| are left; b
+/// itself in the place of |b| where it is real. `phase` is that of b.
 Rotation rotationOf(const Matrix &a, const Matrix &b, const Matrix &d);
+/// b, or |b| of complex numbers.
+Matrix realOf(const Matrix &b);
 
 /// Upper and lower halves of rows, or left and right halves of columns.
 struct Halves {

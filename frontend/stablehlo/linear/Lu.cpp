@@ -39,6 +39,12 @@ Matrix rowsInOrder(const Matrix &a, int64_t rows) {
   return zeros + zeros.rowNumbers();
 }
 
+/// The size that LAPACK compares pivots by.
+Matrix sizeOf(const Matrix &x) {
+  Matrix re = map<spmdc::AbsOp>(x);
+  return x.isComplex() ? re + map<spmdc::AbsOp>(x.im()) : re;
+}
+
 Panel factorPanel(const Matrix &a) {
   Matrix row = a.rowNumbers(), column = a.columnNumbers(), order = rowsInOrder(a, a.rows());
   Matrix pivots = order.rows(0, a.columns());
@@ -46,7 +52,7 @@ Panel factorPanel(const Matrix &a) {
   Matrices done = repeat(a.columns(), {a, order, pivots}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
     const Matrix &x = carries[0], &rows = carries[1];
     Matrix own = x.column(at);
-    Matrix found = findLargest(select(row >= at, map<spmdc::AbsOp>(own), -1));
+    Matrix found = findLargest(select(row >= at, sizeOf(own), -1));
     Matrix chosen = x.takeRows(found), pivot = chosen.column(at);
     auto exchange = [&](const Matrix &of, const Matrix &chosenRow) {
       return select(row == at, chosenRow, select(row == found, of.row(at), of));

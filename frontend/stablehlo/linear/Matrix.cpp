@@ -10,6 +10,16 @@ namespace spmdc::stablehlo {
 
 //===- Parts --------------------------------------------------------------===//
 
+SmallVector<Value> Matrix::parts() const {
+  return imaginary ? SmallVector<Value>{array, imaginary} : SmallVector<Value>{array};
+}
+
+/// The matrix of both parts changed alike.
+Matrix Matrix::each(llvm::function_ref<Value(Value)> change) const {
+  Value first = change(array);
+  return {*t, first, imaginary ? change(imaginary) : Value()};
+}
+
 Matrix Matrix::numbers(size_t dim) const {
   SmallVector<int64_t> counted(rank(), 1);
   counted[dim] = shape()[dim];
@@ -17,29 +27,47 @@ Matrix Matrix::numbers(size_t dim) const {
 }
 
 Matrix Matrix::rows(int64_t begin, int64_t end) const {
-  return {*t, t->sliceDim(array, static_cast<int64_t>(rank()) - 2, begin, end)};
+  auto dim = static_cast<int64_t>(rank()) - 2;
+  return each([&](Value part) { return t->sliceDim(part, dim, begin, end); });
 }
 
 Matrix Matrix::columns(int64_t begin, int64_t end) const {
-  return {*t, t->sliceDim(array, static_cast<int64_t>(rank()) - 1, begin, end)};
+  auto dim = static_cast<int64_t>(rank()) - 1;
+  return each([&](Value part) { return t->sliceDim(part, dim, begin, end); });
 }
 
-Matrix Matrix::window(size_t dim, const Matrix &position) const {
-  SmallVector<int64_t> sizes(shape());
-  sizes[dim] = 1;
-  SmallVector<Value> starts(rank(), t->splatLike(position.get(), 0));
+static SmallVector<Value> startsAt(const Matrix &position, size_t dim, size_t rank) {
+  SmallVector<Value> starts(rank, position.translation().splatLike(position.get(), 0));
   starts[dim] = position.get();
-  return {*t, t->create<spmdc::DynamicSliceOp>(array, starts, sizes)};
+  return starts;
+}
+
+Matrix Matrix::window(size_t dim, const Matrix &position, int64_t count) const {
+  SmallVector<int64_t> sizes(shape());
+  sizes[dim] = count;
+  SmallVector<Value> starts = startsAt(position, dim, rank());
+  return each([&](Value part) { return t->create<spmdc::DynamicSliceOp>(part, starts, sizes); });
+}
+
+Matrix Matrix::replace(size_t dim, const Matrix &position, const Matrix &by) const {
+  SmallVector<Value> starts = startsAt(position, dim, rank());
+  auto write = [&](const Matrix &x, const Matrix &y) {
+    return t->create<spmdc::DynamicUpdateSliceOp>(x.get(), y.get(), starts).getResult();
+  };
+  Value first = write(re(), by.re());
+  return {*t, first, isComplex() || by.isComplex() ? write(im(), by.im()) : Value()};
 }
 
 Matrix Matrix::takeRows(const Matrix &positions) const {
   auto dim = static_cast<int64_t>(rank()) - 2;
-  if (dim == 0)
-    return {*t, t->create<spmdc::TakeOp>(array, t->reshape(positions.get(), {positions.rows()}), dim)};
+  if (dim == 0) {
+    Value list = t->reshape(positions.get(), {positions.rows()});
+    return each([&](Value part) { return t->create<spmdc::TakeOp>(part, list, dim); });
+  }
   SmallVector<int64_t> full(shape());
   full[dim] = positions.rows();
   Value wide = t->broadcast(positions.get(), full, llvm::to_vector(llvm::seq<int64_t>(0, full.size())));
-  return {*t, t->create<spmdc::TakeAlongOp>(array, wide, dim)};
+  return each([&](Value part) { return t->create<spmdc::TakeAlongOp>(part, wide, dim); });
 }
 
 Matrix Matrix::sortedPositions(bool isDescending) const {
@@ -49,14 +77,29 @@ Matrix Matrix::sortedPositions(bool isDescending) const {
 Matrix Matrix::transposed() const {
   SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rank()));
   std::swap(perm[rank() - 2], perm[rank() - 1]);
-  return {*t, t->transpose(array, perm)};
+  return each([&](Value part) { return t->transpose(part, perm); });
+}
+
+Matrix Matrix::conjugated() const { return imaginary ? Matrix(re(), -im()) : *this; }
+
+Matrix Matrix::converted(Type type) const {
+  return each([&](Value part) { return t->convert(part, type); });
+}
+
+Matrix Matrix::reshaped(ArrayRef<int64_t> to) const {
+  return each([&](Value part) { return t->reshape(part, to); });
+}
+
+Matrix Matrix::filled(double value) const {
+  return {*t, t->splatLike(array, value), imaginary ? t->splatLike(array, 0) : Value()};
 }
 
 Matrix Matrix::paddedRows(int64_t above, int64_t below) const {
   SmallVector<int64_t> low(rank(), 0), high(rank(), 0), interior(rank(), 0);
   low[rank() - 2] = above;
   high[rank() - 2] = below;
-  return {*t, t->pad(array, t->splat(ArrayType::get({}, elementType()), 0), low, high, interior)};
+  Value zero = t->splat(ArrayType::get({}, elementType()), 0);
+  return each([&](Value part) { return t->pad(part, zero, low, high, interior); });
 }
 
 Matrix Matrix::lowerTriangle(int64_t offset) const {
@@ -72,11 +115,18 @@ Matrix Matrix::diagonal() const {
   return select(square.rowNumbers() == square.columnNumbers(), square, 0).reduceRows(ReductionKind::sum).transposed();
 }
 
+Matrix Matrix::hermitian() const {
+  Matrix row = rowNumbers(), column = columnNumbers(), both = select(row >= column, *this, adjoint());
+  return imaginary ? select(row == column, both.re(), both) : both;
+}
+
 Matrix Matrix::reduce(ReductionKind kind, size_t dim) const {
   SmallVector<int64_t> kept(shape());
   kept[dim] = 1;
-  Value reduced = t->create<spmdc::ReduceOp>(array, kind, ArrayRef<int64_t>{static_cast<int64_t>(dim)});
-  return {*t, t->reshape(reduced, kept)};
+  return each([&](Value part) {
+    Value reduced = t->create<spmdc::ReduceOp>(part, kind, ArrayRef<int64_t>{static_cast<int64_t>(dim)});
+    return t->reshape(reduced, kept);
+  });
 }
 
 Matrix Matrix::largest() const {
@@ -102,46 +152,111 @@ static SmallVector<int64_t> commonShape(ArrayRef<Value> arrays) {
   return common;
 }
 
+/// Of the real parts.
 template <typename Op> static Matrix apply(const Matrix &x, const Matrix &y) {
   Translation &t = x.translation();
   SmallVector<int64_t> shape = commonShape({x.get(), y.get()});
   return {t, t.create<Op>(repeatTo(t, x.get(), shape), repeatTo(t, y.get(), shape))};
 }
 
-Matrix operator+(const Matrix &x, const Matrix &y) { return apply<spmdc::AddOp>(x, y); }
-Matrix operator-(const Matrix &x, const Matrix &y) { return apply<spmdc::SubtractOp>(x, y); }
-Matrix operator*(const Matrix &x, const Matrix &y) { return apply<spmdc::MultiplyOp>(x, y); }
-Matrix operator/(const Matrix &x, const Matrix &y) { return apply<spmdc::DivideOp>(x, y); }
+/// Of both parts.
+template <typename Op> static Matrix applyPartwise(const Matrix &x, const Matrix &y) {
+  Matrix re = apply<Op>(x, y);
+  return x.isComplex() || y.isComplex() ? Matrix(re, apply<Op>(x.im(), y.im())) : re;
+}
+
+Matrix operator+(const Matrix &x, const Matrix &y) { return applyPartwise<spmdc::AddOp>(x, y); }
+Matrix operator-(const Matrix &x, const Matrix &y) { return applyPartwise<spmdc::SubtractOp>(x, y); }
 Matrix operator&(const Matrix &x, const Matrix &y) { return apply<spmdc::AndOp>(x, y); }
+Matrix operator|(const Matrix &x, const Matrix &y) { return apply<spmdc::OrOp>(x, y); }
+
+Matrix operator*(const Matrix &x, const Matrix &y) {
+  if (!x.isComplex() && y.isComplex())
+    return y * x;
+  Matrix re = apply<spmdc::MultiplyOp>(x, y);
+  if (!x.isComplex())
+    return re;
+  if (!y.isComplex())
+    return {re, x.im() * y};
+  return {re - x.im() * y.im(), x.re() * y.im() + x.im() * y.re()};
+}
+
+Matrix operator/(const Matrix &x, const Matrix &y) {
+  if (!y.isComplex()) {
+    Matrix re = apply<spmdc::DivideOp>(x, y);
+    return x.isComplex() ? Matrix(re, x.im() / y) : re;
+  }
+  // By the larger part of y first.
+  Matrix isTall = map<spmdc::AbsOp>(y.im()) > map<spmdc::AbsOp>(y.re());
+  Matrix high = select(isTall, y.im(), y.re()), low = select(isTall, y.re(), y.im());
+  Matrix quotient = low / high, divisor = high + low * quotient;
+  Matrix re = select(isTall, x.re() * quotient + x.im(), x.re() + x.im() * quotient);
+  Matrix im = select(isTall, x.im() * quotient - x.re(), x.im() - x.re() * quotient);
+  return {re / divisor, im / divisor};
+}
 
 Matrix compare(const Matrix &x, spmdc::ComparisonDirection direction, const Matrix &y) {
   Translation &t = x.translation();
   SmallVector<int64_t> shape = commonShape({x.get(), y.get()});
-  return {t, t.compare(repeatTo(t, x.get(), shape), direction, repeatTo(t, y.get(), shape))};
+  Matrix re(t, t.compare(repeatTo(t, x.get(), shape), direction, repeatTo(t, y.get(), shape)));
+  return x.isComplex() || y.isComplex() ? re & compare(x.im(), direction, y.im()) : re;
 }
 
 Matrix select(const Matrix &predicate, const Matrix &x, const Matrix &y) {
   Translation &t = x.translation();
   SmallVector<int64_t> shape = commonShape({predicate.get(), x.get(), y.get()});
-  return {t, t.select(repeatTo(t, predicate.get(), shape), repeatTo(t, x.get(), shape), repeatTo(t, y.get(), shape))};
+  Value chosen = repeatTo(t, predicate.get(), shape);
+  auto choose = [&](const Matrix &onTrue, const Matrix &onFalse) {
+    return t.select(chosen, repeatTo(t, onTrue.get(), shape), repeatTo(t, onFalse.get(), shape));
+  };
+  return {t, choose(x, y), x.isComplex() || y.isComplex() ? choose(x.im(), y.im()) : Value()};
 }
 
-Matrix multiply(const Matrix &x, const Matrix &y, bool transposeX, bool transposeY) {
+Matrix absolute(const Matrix &x) {
+  Matrix re = map<spmdc::AbsOp>(x);
+  if (!x.isComplex())
+    return re;
+  Matrix im = map<spmdc::AbsOp>(x.im()), high = select(re > im, re, im), low = select(re > im, im, re);
+  Matrix ratio = low / select(high == 0, 1, high);
+  return high * map<spmdc::SqrtOp>(ratio * ratio + 1);
+}
+
+Matrix squaredSize(const Matrix &x) { return x.isComplex() ? x.re() * x.re() + x.im() * x.im() : x * x; }
+
+Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX, bool adjointY) {
   auto rank = static_cast<int64_t>(x.rank());
   SmallVector<int64_t> batch = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
-  return {x.translation(), product(x.translation(), x.get(), y.get(), x.elementType(), {rank - (transposeX ? 2 : 1)},
-                                   {rank - (transposeY ? 1 : 2)}, batch, batch)};
+  auto productOf = [&](const Matrix &left, const Matrix &right) -> Matrix {
+    return {x.translation(), product(x.translation(), left.get(), right.get(), x.elementType(),
+                                     {rank - (adjointX ? 2 : 1)}, {rank - (adjointY ? 1 : 2)}, batch, batch)};
+  };
+  Matrix re = productOf(x, y);
+  if (!x.isComplex() && !y.isComplex())
+    return re;
+  // The imaginary parts have other signs in adjoint matrices.
+  Matrix left = adjointX ? -x.im() : x.im(), right = adjointY ? -y.im() : y.im();
+  if (!x.isComplex())
+    return {re, productOf(x, right)};
+  if (!y.isComplex())
+    return {re, productOf(left, y)};
+  return {re - productOf(left, right), productOf(x, right) + productOf(left, y)};
 }
 
 static Matrix stack(ArrayRef<Matrix> parts, size_t fromLast) {
   Translation &t = parts.front().translation();
-  SmallVector<Value> arrays;
+  SmallVector<Matrix> filled;
   for (const Matrix &part : parts)
     if (part.shape()[part.rank() - fromLast] != 0)
-      arrays.push_back(part.get());
-  if (arrays.empty())
+      filled.push_back(part);
+  if (filled.empty())
     return parts.front();
-  return {t, t.concatenate(arrays, static_cast<int64_t>(parts.front().rank() - fromLast))};
+  auto dim = static_cast<int64_t>(parts.front().rank() - fromLast);
+  auto join = [&](llvm::function_ref<Value(const Matrix &)> partOf) {
+    return t.concatenate(llvm::map_to_vector(filled, partOf), dim);
+  };
+  bool isComplex = llvm::any_of(filled, [](const Matrix &part) { return part.isComplex(); });
+  Value re = join([](const Matrix &part) { return part.get(); });
+  return {t, re, isComplex ? join([](const Matrix &part) { return part.im().get(); }) : Value()};
 }
 
 Matrix stackRows(ArrayRef<Matrix> parts) { return stack(parts, 2); }
@@ -149,46 +264,61 @@ Matrix stackColumns(ArrayRef<Matrix> parts) { return stack(parts, 1); }
 
 //===- Loops and shardings ------------------------------------------------===//
 
-static Matrices wrap(Translation &t, ValueRange values) {
-  return llvm::map_to_vector(values, [&](Value value) { return Matrix(t, value); });
+/// Values as matrices that are complex where those of `like` are.
+static Matrices wrap(Translation &t, ValueRange values, ArrayRef<Matrix> like) {
+  Matrices matrices;
+  for (const Matrix &matrix : like) {
+    size_t size = matrix.isComplex() ? 2 : 1;
+    matrices.push_back(size == 2 ? Matrix(t, values[0], values[1]) : Matrix(t, values[0]));
+    values = values.drop_front(size);
+  }
+  return matrices;
 }
 
-static SmallVector<Value> unwrap(ArrayRef<Matrix> matrices) {
-  return llvm::map_to_vector(matrices, [](const Matrix &matrix) { return matrix.get(); });
+static SmallVector<Value> unwrap(ArrayRef<Matrix> matrices, ArrayRef<Matrix> like) {
+  SmallVector<Value> values;
+  for (auto [matrix, other] : llvm::zip_equal(matrices, like)) {
+    values.push_back(matrix.get());
+    if (other.isComplex())
+      values.push_back(matrix.im().get());
+  }
+  return values;
 }
 
 /// Makes a region of a loop of these arguments, which yields what `body` computes of them.
 static void fill(Translation &t, Region &region, ArrayRef<Type> arguments,
-                 llvm::function_ref<Matrices(Matrices)> body) {
+                 llvm::function_ref<SmallVector<Value>(ValueRange)> body) {
   Block &block = region.emplaceBlock();
   block.addArguments(arguments, SmallVector<Location>(arguments.size(), t.loc));
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(&block);
-  t.create<YieldOp>(unwrap(body(wrap(t, block.getArguments()))));
+  t.create<YieldOp>(body(block.getArguments()));
 }
 
 Matrices repeat(int64_t count, const Matrices &initials,
                 llvm::function_ref<Matrices(const Matrix &, ArrayRef<Matrix>)> body) {
   Translation &t = initials.front().translation();
-  SmallVector<Value> carries = unwrap(initials);
+  SmallVector<Value> carries = unwrap(initials, initials);
   SmallVector<Type> types = llvm::map_to_vector(carries, [](Value value) -> Type { return plainTypeOf(value); });
   auto loop = t.create<ForOp>(types, 0, count, carries);
   SmallVector<Type> arguments{ArrayType::get({}, t.b.getI32Type())};
   llvm::append_range(arguments, types);
-  fill(t, loop.getBody(), arguments,
-       [&](const Matrices &values) { return body(values.front(), ArrayRef<Matrix>(values).drop_front()); });
-  return wrap(t, loop->getResults());
+  fill(t, loop.getBody(), arguments, [&](ValueRange values) {
+    return unwrap(body(Matrix(t, values.front()), wrap(t, values.drop_front(), initials)), initials);
+  });
+  return wrap(t, loop->getResults(), initials);
 }
 
 Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(ArrayRef<Matrix>)> condition,
                      llvm::function_ref<Matrices(ArrayRef<Matrix>)> body) {
   Translation &t = initials.front().translation();
-  SmallVector<Value> carries = unwrap(initials);
+  SmallVector<Value> carries = unwrap(initials, initials);
   SmallVector<Type> types = llvm::map_to_vector(carries, [](Value value) -> Type { return plainTypeOf(value); });
   auto loop = t.create<spmdc::WhileOp>(types, carries);
-  fill(t, loop.getCondition(), types, [&](const Matrices &values) { return Matrices{condition(values)}; });
-  fill(t, loop.getBody(), types, [&](const Matrices &values) { return body(values); });
-  return wrap(t, loop->getResults());
+  fill(t, loop.getCondition(), types,
+       [&](ValueRange values) { return SmallVector<Value>{condition(wrap(t, values, initials)).get()}; });
+  fill(t, loop.getBody(), types, [&](ValueRange values) { return unwrap(body(wrap(t, values, initials)), initials); });
+  return wrap(t, loop->getResults(), initials);
 }
 
 int64_t blockSizeOf(int64_t columns) {
@@ -196,16 +326,18 @@ int64_t blockSizeOf(int64_t columns) {
   return std::max(kSmallest, (columns + kMostBlocks - 1) / kMostBlocks);
 }
 
-Matrix withFullMatrices(Translation &t, Value array) {
+Matrix withFullMatrices(const Matrix &matrix) {
+  Translation &t = matrix.translation();
   // In a manual region over all axes nothing is sharded any more.
   if (t.manualAxes.size() == t.mesh.axes.size())
-    return {t, array};
+    return matrix;
   MLIRContext *context = t.b.getContext();
-  size_t rank = shapeOf(array).size();
   SmallVector<DimShardingAttr> dims;
-  for (size_t dim = 0; dim < rank; ++dim)
-    dims.push_back(DimShardingAttr::get(context, {}, /*isClosed=*/dim + 2 >= rank));
-  return {t, t.constrain(array, ShardingAttr::get(context, dims, {}))};
+  for (size_t dim = 0; dim < matrix.rank(); ++dim)
+    dims.push_back(DimShardingAttr::get(context, {}, /*isClosed=*/dim + 2 >= matrix.rank()));
+  auto constrained = [&](Value part) { return t.constrain(part, ShardingAttr::get(context, dims, {})); };
+  Value re = constrained(matrix.get());
+  return {t, re, matrix.isComplex() ? constrained(matrix.im().get()) : Value()};
 }
 
 } // namespace spmdc::stablehlo

@@ -11,21 +11,31 @@
 
 namespace spmdc::stablehlo {
 
-/// An array [batch..., rows, columns], or a scalar, with operators that repeat dimensions of size 1 as NumPy does. A
-/// value type; it emits with the translation, which outlives it.
+/// An array [batch..., rows, columns], or a scalar, with operators that repeat dimensions of size 1 as NumPy does. One
+/// of complex numbers is two arrays, its real and its imaginary part (complex/Expander.h); a real one beside it in an
+/// operator has an imaginary part of zeros. A value type; it emits with the translation, which outlives it.
 ///
 ///   Matrix(t, a).column(j) * Matrix(t, a).row(j)   // f32[8, 4, 4] from f32[8, 4, 1] and f32[8, 1, 4]
 class Matrix {
 public:
-  Matrix(Translation &t, mlir::Value array) : t(&t), array(array) {}
+  Matrix(Translation &t, mlir::Value array, mlir::Value imaginary = {}) : t(&t), array(array), imaginary(imaginary) {}
+  Matrix(const Matrix &re, const Matrix &im) : Matrix(*re.t, re.array, im.array) {}
 
+  /// The array of a real matrix, or the real part.
   mlir::Value get() const { return array; }
+  bool isComplex() const { return static_cast<bool>(imaginary); }
+  Matrix re() const { return {*t, array}; }
+  /// Zeros for a real matrix.
+  Matrix im() const { return imaginary ? Matrix(*t, imaginary) : re().filled(0); }
+  /// The array, and the imaginary part of a complex one.
+  llvm::SmallVector<mlir::Value> parts() const;
+
   Translation &translation() const { return *t; }
   llvm::ArrayRef<int64_t> shape() const { return shapeOf(array); }
   size_t rank() const { return shape().size(); }
   int64_t rows() const { return shape()[rank() - 2]; }
   int64_t columns() const { return shape().back(); }
-  mlir::Type elementType() const { return Translation::typeOf(array).getElementType(); }
+  mlir::Type elementType() const { return Translation::typeOf(array).getElementType(); } ///< Of the parts.
 
   /// Positions of rows, i32[1, ..., rows, 1], and of columns, i32[1, ..., 1, columns].
   Matrix rowNumbers() const { return numbers(rank() - 2); }
@@ -39,16 +49,28 @@ public:
   /// One row or column at a position that is a scalar of i32.
   Matrix row(const Matrix &position) const { return window(rank() - 2, position); }
   Matrix column(const Matrix &position) const { return window(rank() - 1, position); }
+  /// `count` of them from a position on, and the matrix with others in their place.
+  Matrix rowsAt(const Matrix &position, int64_t count) const { return window(rank() - 2, position, count); }
+  Matrix columnsAt(const Matrix &position, int64_t count) const { return window(rank() - 1, position, count); }
+  Matrix withRowsAt(const Matrix &position, const Matrix &rows) const { return replace(rank() - 2, position, rows); }
+  Matrix withColumnsAt(const Matrix &position, const Matrix &columns) const {
+    return replace(rank() - 1, position, columns);
+  }
   /// The rows in the order of positions, i32[batch..., n, 1].
   Matrix takeRows(const Matrix &positions) const;
 
-  /// The positions that sort each column, i32[batch..., rows, columns].
+  /// The positions that sort each column of a real matrix, i32[batch..., rows, columns].
   Matrix sortedPositions(bool isDescending) const;
 
   Matrix transposed() const;
-  Matrix converted(mlir::Type type) const { return {*t, t->convert(array, type)}; }
-  /// This shape, filled with a number of this element type.
-  Matrix filled(double value) const { return {*t, t->splatLike(array, value)}; }
+  Matrix conjugated() const;
+  /// The conjugate of the transposed matrix, which is the transposed one of a real matrix.
+  Matrix adjoint() const { return transposed().conjugated(); }
+  Matrix converted(mlir::Type type) const;
+  /// The same elements in another shape, of any rank.
+  Matrix reshaped(llvm::ArrayRef<int64_t> to) const;
+  /// This shape, filled with a real number of this element type.
+  Matrix filled(double value) const;
   /// Zeros above and below.
   Matrix paddedRows(int64_t above, int64_t below) const;
   /// Elements on and below the diagonal, moved up by `offset`; zeros elsewhere.
@@ -56,36 +78,44 @@ public:
   Matrix upperTriangle() const;
   /// The elements of the diagonal, [batch..., min(rows, columns), 1].
   Matrix diagonal() const;
+  /// The Hermitian matrix with this lower triangle and the real part of this diagonal; the symmetric one of a real
+  /// matrix.
+  Matrix hermitian() const;
 
   /// The sum (maximum) of each column, [batch..., 1, columns], and of each row, [batch..., rows, 1].
   Matrix reduceRows(ReductionKind kind) const { return reduce(kind, rank() - 2); }
   Matrix reduceColumns(ReductionKind kind) const { return reduce(kind, rank() - 1); }
-  /// The largest element, a scalar.
+  /// The largest element of a real matrix, a scalar.
   Matrix largest() const;
 
 private:
+  Matrix each(llvm::function_ref<mlir::Value(mlir::Value)> change) const;
   Matrix numbers(size_t dim) const;
   Matrix reduce(ReductionKind kind, size_t dim) const;
-  Matrix window(size_t dim, const Matrix &position) const;
+  Matrix window(size_t dim, const Matrix &position, int64_t count = 1) const;
+  Matrix replace(size_t dim, const Matrix &position, const Matrix &by) const;
 
   Translation *t;
-  mlir::Value array;
+  mlir::Value array, imaginary;
 };
 
 Matrix operator+(const Matrix &x, const Matrix &y);
 Matrix operator-(const Matrix &x, const Matrix &y);
 Matrix operator*(const Matrix &x, const Matrix &y);
+/// Of complex numbers without squares that overflow (Smith 1962).
 Matrix operator/(const Matrix &x, const Matrix &y);
 Matrix operator&(const Matrix &x, const Matrix &y);
+Matrix operator|(const Matrix &x, const Matrix &y);
+/// Complex numbers are equal or not, but have no order.
 Matrix compare(const Matrix &x, ComparisonDirection direction, const Matrix &y);
 inline Matrix operator==(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::eq, y); }
 inline Matrix operator<(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::lt, y); }
 inline Matrix operator>(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::gt, y); }
 inline Matrix operator>=(const Matrix &x, const Matrix &y) { return compare(x, ComparisonDirection::ge, y); }
 
-inline Matrix operator*(const Matrix &x, double y) { return x * x.filled(y); }
-inline Matrix operator+(const Matrix &x, double y) { return x + x.filled(y); }
-inline Matrix operator/(double x, const Matrix &y) { return y.filled(x) / y; }
+inline Matrix operator*(const Matrix &x, double y) { return x * x.re().filled(y); }
+inline Matrix operator+(const Matrix &x, double y) { return x + x.re().filled(y); }
+inline Matrix operator/(double x, const Matrix &y) { return y.re().filled(x) / y; }
 inline Matrix operator-(const Matrix &x) { return x * -1; }
 inline Matrix operator<(const Matrix &x, double y) { return x < x.filled(y); }
 inline Matrix operator==(const Matrix &x, double y) { return x == x.filled(y); }
@@ -96,11 +126,16 @@ Matrix select(const Matrix &predicate, const Matrix &x, const Matrix &y);
 inline Matrix select(const Matrix &predicate, const Matrix &x, double y) { return select(predicate, x, x.filled(y)); }
 inline Matrix select(const Matrix &predicate, double x, const Matrix &y) { return select(predicate, y.filled(x), y); }
 
-/// An element-wise function of an array operation.
+/// An element-wise function of an array operation, of a real matrix.
 template <typename Op> Matrix map(const Matrix &x) { return {x.translation(), x.translation().create<Op>(x.get())}; }
 
-/// Products of matrices, of the transposed ones where said.
-Matrix multiply(const Matrix &x, const Matrix &y, bool transposeX = false, bool transposeY = false);
+/// The absolute values, a real matrix; they do not overflow where squares do.
+Matrix absolute(const Matrix &x);
+/// Their squares.
+Matrix squaredSize(const Matrix &x);
+
+/// Products of matrices, of the adjoint ones where said.
+Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX = false, bool adjointY = false);
 
 Matrix stackRows(llvm::ArrayRef<Matrix> parts);
 Matrix stackColumns(llvm::ArrayRef<Matrix> parts);
@@ -120,6 +155,6 @@ Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(llvm::A
 int64_t blockSizeOf(int64_t columns);
 
 /// The array with a sharding whose matrices are replicated, so that no loop over columns has collectives.
-Matrix withFullMatrices(Translation &t, mlir::Value array);
+Matrix withFullMatrices(const Matrix &matrix);
 
 } // namespace spmdc::stablehlo

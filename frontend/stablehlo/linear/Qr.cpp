@@ -1,7 +1,7 @@
 //===- Qr.cpp - QR factorization by Householder reflections ---------------===//
 //
 // LAPACK's geqrf and orgqr: a block of columns by reflections, one by one, and the rest by the product of the block's
-// reflections, I - V T V^T (Schreiber, Van Loan 1989).
+// reflections, I - V T V^H (Schreiber, Van Loan 1989).
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,13 @@ namespace {
 
 /// The Euclidean norm of one column, which does not overflow where its square does.
 Matrix normOf(const Matrix &column) {
-  Matrix largest = map<spmdc::AbsOp>(column).reduceRows(ReductionKind::max);
-  Matrix scale = select(largest > 0, largest, 1), scaled = column / scale;
-  return scale * map<spmdc::SqrtOp>((scaled * scaled).reduceRows(ReductionKind::sum));
+  Matrix size = map<spmdc::AbsOp>(column).reduceRows(ReductionKind::max), largest = size;
+  if (column.isComplex()) {
+    Matrix other = map<spmdc::AbsOp>(column.im()).reduceRows(ReductionKind::max);
+    largest = select(other > size, other, size);
+  }
+  Matrix scale = select(largest > 0, largest, 1);
+  return scale * map<spmdc::SqrtOp>(squaredSize(column / scale).reduceRows(ReductionKind::sum));
 }
 
 /// The reflections of a block of columns (LAPACK's geqr2).
@@ -29,13 +33,16 @@ Reflectors factorPanel(const Matrix &a) {
     const Matrix &x = carries[0];
     Matrix own = x.column(at), alpha = own.row(at), below = select(row > at, own, 0);
     Matrix tail = normOf(below), isZero = tail == 0;
-    // The sign avoids a difference of two numbers of one sign.
-    Matrix whole = normOf(select(row >= at, own, 0)), beta = select(isZero, alpha, select(alpha >= 0, -whole, whole));
+    if (alpha.isComplex())
+      isZero = isZero & (alpha.im() == 0);
+    // The sign avoids a difference of two numbers of one sign. Complex columns have a real beta, too.
+    Matrix whole = normOf(select(row >= at, own, 0));
+    Matrix beta = select(isZero, alpha.re(), select(alpha.re() >= 0, -whole, whole));
     Matrix tau = select(isZero, 0, (beta - alpha) / select(isZero, 1, beta));
     Matrix vector = below / select(isZero, 1, alpha - beta);
     Matrix reflector = select(row == at, 1, vector);
-    Matrix along = multiply(reflector, x, /*transposeX=*/true);
-    Matrix next = select(column > at, x - (tau * reflector) * along, x);
+    Matrix along = multiply(reflector, x, /*adjointX=*/true);
+    Matrix next = select(column > at, x - (tau.conjugated() * reflector) * along, x);
     next = select(column == at, select(row == at, beta, select(row > at, vector, x)), next);
     return {next, select(step == at, tau, carries[1])};
   });
@@ -47,12 +54,12 @@ Matrix vectorsOf(const Matrix &panel) {
   return select(panel.rowNumbers() == panel.columnNumbers(), 1, panel.lowerTriangle());
 }
 
-/// T of I - V T V^T, an upper triangle: (I + D S)^-1 D, where D has the taus and S is the upper triangle of V^T V
+/// T of I - V T V^H, an upper triangle: (I + D S)^-1 D, where D has the taus and S is the upper triangle of V^H V
 /// without its diagonal. It needs no quotients, and taus may be 0.
 Matrix triangleOf(const Matrix &vectors, const Matrix &taus) {
-  Matrix gram = multiply(vectors, vectors, /*transposeX=*/true);
-  // (I + D S)^T = I + S D; its diagonal is taken as ones.
-  Matrix inverse = invertLower(gram * taus.transposed(), /*hasUnitDiagonal=*/true).transposed();
+  Matrix gram = multiply(vectors, vectors, /*adjointX=*/true);
+  // (I + D S)^T = I + S^T D, and S^T is the lower triangle of the conjugate; its diagonal is taken as ones.
+  Matrix inverse = invertLower(gram.conjugated() * taus.transposed(), /*hasUnitDiagonal=*/true).transposed();
   return inverse * taus.transposed();
 }
 
@@ -71,7 +78,7 @@ Reflectors qr(const Matrix &a) {
       return {stackColumns(finished), stackRows(taus)};
     Matrix vectors = vectorsOf(panel.matrix), others = rest.columns(size, left);
     Matrix triangle = triangleOf(vectors, panel.taus);
-    others = others - multiply(vectors, multiply(triangle, multiply(vectors, others, true), /*transposeX=*/true));
+    others = others - multiply(vectors, multiply(triangle, multiply(vectors, others, true), /*adjointX=*/true));
     above = stackRows({above.columns(size, left), others.rows(0, size)});
     rest = others.rows(size, height);
   }
@@ -89,7 +96,7 @@ Matrix multiplyReflectors(const Matrix &vectors, const Matrix &taus) {
     Matrix own = vectorsOf(vectors.block(begin, rows, begin, end));
     Matrix part = result.block(begin, rows, begin, columns);
     Matrix triangle = triangleOf(own, taus.rows(begin, end));
-    part = part - multiply(own, multiply(triangle, multiply(own, part, /*transposeX=*/true)));
+    part = part - multiply(own, multiply(triangle, multiply(own, part, /*adjointX=*/true)));
     Matrix under = stackColumns({result.block(begin, rows, 0, begin), part});
     result = stackRows({result.rows(0, begin), under});
   }

@@ -16,7 +16,7 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-Matrix dot(const Matrix &x, const Matrix &y) { return (x * y).reduceColumns(ReductionKind::sum); }
+Matrix sumOfSquares(const Matrix &x) { return squaredSize(x).reduceColumns(ReductionKind::sum); }
 
 /// Rows of (A V)^T beside those of V^T.
 struct Rows {
@@ -26,9 +26,10 @@ struct Rows {
 
 Rows step(const Rows &x, int64_t length) {
   Matrix first = x.halves.first.columns(0, length), second = x.halves.second.columns(0, length);
-  Matrix a = dot(first, first), b = dot(first, second), d = dot(second, second);
+  Matrix a = sumOfSquares(first), b = (first * second.conjugated()).reduceColumns(ReductionKind::sum),
+         d = sumOfSquares(second);
   Matrix lengths = map<spmdc::SqrtOp>(a) * map<spmdc::SqrtOp>(d);
-  Matrix cosine = select(lengths > 0, map<spmdc::AbsOp>(b) / select(lengths > 0, lengths, 1), 0);
+  Matrix cosine = select(lengths > 0, absolute(b) / select(lengths > 0, lengths, 1), 0);
   Halves rotated = rotateRows(x.halves, rotationOf(a, b, d));
   Matrix largest(x.largestCosine.translation(),
                  x.largestCosine.translation().create<spmdc::MaximumOp>(x.largestCosine.get(), cosine.largest().get()));
@@ -40,7 +41,7 @@ Singular singularOfTall(const Matrix &a, bool isFull) {
   Translation &t = a.translation();
   int64_t rows = a.rows(), size = a.columns(), half = (size + 1) / 2;
   // A largest element of 1 keeps squares in range.
-  Matrix largest = map<spmdc::AbsOp>(a).reduceColumns(ReductionKind::max).reduceRows(ReductionKind::max);
+  Matrix largest = absolute(a).reduceColumns(ReductionKind::max).reduceRows(ReductionKind::max);
   Matrix scale = select(largest > 0, largest, 1), scaled = (a / scale).transposed();
   Matrix square = scaled.block(0, size, 0, size);
   Matrix identity = select(square.rowNumbers() == square.columnNumbers(), square.filled(1), 0);
@@ -63,17 +64,17 @@ Singular singularOfTall(const Matrix &a, bool isFull) {
         return next;
       });
   Matrix all = stackRows({done[0], done[1]}).rows(0, size), columns = all.columns(0, rows);
-  Matrix lengths = map<spmdc::SqrtOp>(dot(columns, columns)), order = lengths.sortedPositions(/*isDescending=*/true);
+  Matrix lengths = map<spmdc::SqrtOp>(sumOfSquares(columns)), order = lengths.sortedPositions(/*isDescending=*/true);
   Matrix sorted = all.takeRows(order);
   Reflectors factor = qr(sorted.columns(0, rows).transposed());
-  Matrix sign = factor.matrix.diagonal(), vectors = factor.matrix;
+  Matrix sign = factor.matrix.diagonal().re(), vectors = factor.matrix;
   sign = select(sign >= 0, sign.filled(1), -1);
   if (isFull && size < rows) {
     vectors = vectors.transposed().paddedRows(0, rows - size).transposed();
     sign = select(sign.paddedRows(0, rows - size) == 0, 1, sign.paddedRows(0, rows - size));
   }
   Matrix left = multiplyReflectors(vectors, factor.taus) * sign.transposed();
-  return {left, lengths.takeRows(order) * scale, sorted.columns(rows, rows + size)};
+  return {left, lengths.takeRows(order) * scale, sorted.columns(rows, rows + size).conjugated()};
 }
 
 } // namespace
@@ -81,8 +82,8 @@ Singular singularOfTall(const Matrix &a, bool isFull) {
 Singular singular(const Matrix &a, bool isFull) {
   if (a.rows() >= a.columns())
     return singularOfTall(a, isFull);
-  Singular other = singularOfTall(a.transposed(), isFull);
-  return {other.right.transposed(), other.values, other.left.transposed()};
+  Singular other = singularOfTall(a.adjoint(), isFull);
+  return {other.right.adjoint(), other.values, other.left.adjoint()};
 }
 
 } // namespace spmdc::stablehlo

@@ -35,7 +35,7 @@ Matrix invertLower(const Matrix &a, bool hasUnitDiagonal) {
 /// identity.
 static Matrix diagonalBlocks(const Matrix &a, int64_t size) {
   Translation &t = a.translation();
-  SmallVector<Value> blocks;
+  std::array<SmallVector<Value>, 2> blocks; // Of the real and of the imaginary part.
   for (int64_t begin = 0; begin < a.rows(); begin += size) {
     int64_t end = std::min(begin + size, a.rows());
     Matrix block = a.block(begin, end, begin, end);
@@ -47,9 +47,11 @@ static Matrix diagonalBlocks(const Matrix &a, int64_t size) {
     }
     SmallVector<int64_t> shape(block.shape());
     shape.insert(shape.end() - 2, 1);
-    blocks.push_back(t.reshape(block.get(), shape));
+    for (auto [part, list] : llvm::zip(block.parts(), blocks))
+      list.push_back(t.reshape(part, shape));
   }
-  return {t, t.concatenate(blocks, static_cast<int64_t>(a.rank()) - 2)};
+  auto dim = static_cast<int64_t>(a.rank()) - 2;
+  return {t, t.concatenate(blocks[0], dim), a.isComplex() ? t.concatenate(blocks[1], dim) : Value()};
 }
 
 /// Block `number` of the batch of `diagonalBlocks`, without what it was completed by.
@@ -58,7 +60,9 @@ static Matrix takeBlock(const Matrix &blocks, int64_t number, int64_t size) {
   auto dim = static_cast<int64_t>(blocks.rank()) - 3;
   SmallVector<int64_t> shape(blocks.shape());
   shape.erase(shape.end() - 3);
-  return Matrix(t, t.reshape(t.sliceDim(blocks.get(), dim, number, number + 1), shape)).block(0, size, 0, size);
+  SmallVector<Value> parts = llvm::map_to_vector(
+      blocks.parts(), [&](Value part) { return t.reshape(t.sliceDim(part, dim, number, number + 1), shape); });
+  return Matrix(t, parts.front(), blocks.isComplex() ? parts.back() : Value()).block(0, size, 0, size);
 }
 
 /// X of a X = b, for a lower (upper) triangular matrix.
@@ -91,9 +95,12 @@ Matrix solveTriangular(const Matrix &a, const Matrix &b, Triangle triangle, bool
     return b;
   // X op(A) = B is op(A)^T X^T = B^T.
   if (!isLeft)
-    return solveTriangular(a, b.transposed(), {triangle.isLower, !triangle.isTransposed, triangle.hasUnitDiagonal})
+    return solveTriangular(a, b.transposed(),
+                           {triangle.isLower, !triangle.isTransposed, triangle.hasUnitDiagonal, triangle.isConjugated})
         .transposed();
   Matrix own = triangle.isTransposed ? a.transposed() : a;
+  if (triangle.isConjugated)
+    own = own.conjugated();
   return solve(own, b, triangle.isLower != triangle.isTransposed, triangle.hasUnitDiagonal);
 }
 
