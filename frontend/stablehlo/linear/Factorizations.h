@@ -51,6 +51,56 @@ Reflectors qr(const Matrix &a);
 /// The first columns of H1 H2 ... of the vectors of `qr`, as many as `vectors` has columns (orgqr, ungqr).
 Matrix multiplyReflectors(const Matrix &vectors, const Matrix &taus);
 
+/// Q x, or Q^H x, for the product Q of all reflections and a matrix of as many rows (ormqr, unmqr).
+Matrix applyReflectors(const Matrix &vectors, const Matrix &taus, const Matrix &x, bool isAdjoint);
+
+/// The same factorization of a matrix whose columns are in another order, so that the diagonal of R decreases (geqp3):
+/// the numbers of the columns, counted from 0, i32[batch..., columns, 1].
+struct PivotedReflectors {
+  Reflectors reflectors;
+  Matrix order;
+};
+PivotedReflectors pivotedQr(const Matrix &a);
+
+/// X of T X = b for tridiagonal matrices T with the diagonals `lower`, `main` and `upper`, [batch..., n, 1] each, by
+/// elimination with partial pivoting (gtsv). The first element of `lower` and the last one of `upper` are not read. It
+/// fails at the first pivot that is 0; X is infinite or NaN then. The factor has the diagonals of U, of as many columns
+/// as it has: main, upper, and the one above.
+struct TridiagonalSolution {
+  Matrix solution, factor, info;
+};
+TridiagonalSolution solveTridiagonal(const Matrix &lower, const Matrix &main, const Matrix &upper, const Matrix &b);
+
+/// A = Q H Q^H with H zero below the first diagonal under the main one: H, and below it the Householder vectors of Q,
+/// of which the first element is 1, and their factors, [batch..., n - 1, 1] (gehrd).
+Reflectors hessenberg(const Matrix &a);
+
+/// A = Z T Z^H, with T upper triangular but, of a real matrix, for blocks of 2 x 2 on the diagonal, which do not
+/// overlap (gees). Z is left out without `hasVectors`. Where the QR iteration does not converge, info is the number of
+/// the last row of the block that is left, counted from 1, and -4 for matrices with infinities or NaN.
+struct Schur {
+  Matrix triangle;
+  std::optional<Matrix> vectors;
+  Matrix info;
+};
+Schur schur(const Matrix &a, bool hasVectors);
+/// The eigenvalues of T in the order of its diagonal, complex[batch..., n, 1]. Those of a real T are exact conjugates,
+/// the one with a positive imaginary part first.
+Matrix eigenvaluesOf(const Matrix &triangle);
+/// With LAPACK's blocks alone: those of conjugate pairs, with equal diagonals.
+Schur standardized(const Schur &schur);
+/// The complex form, T without any blocks.
+Schur triangular(const Schur &schur);
+
+/// Eigenvalues of any matrices, complex[batch..., n, 1], and left (u^H A = w u^H) and right eigenvectors as columns
+/// where asked for, of unit length and with a real largest element (geev). `info`: as for `schur`.
+struct GeneralEigen {
+  Matrix values;
+  std::optional<Matrix> left, right;
+  Matrix info;
+};
+GeneralEigen generalEigen(const Matrix &a, bool hasLeft, bool hasRight);
+
 /// Eigenvalues in ascending order, [batch..., n, 1], and eigenvectors as columns, of unit length and any phase, of
 /// Hermitian matrices; the upper triangle is not read.
 struct Eigen {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/linear/Factorizations.h"
+#include "frontend/stablehlo/linear/Reflector.h"
 
 using namespace mlir;
 
@@ -13,40 +14,50 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-/// The Euclidean norm of one column, which does not overflow where its square does.
-Matrix normOf(const Matrix &column) {
-  Matrix size = map<spmdc::AbsOp>(column).reduceRows(ReductionKind::max), largest = size;
-  if (column.isComplex()) {
-    Matrix other = map<spmdc::AbsOp>(column.im()).reduceRows(ReductionKind::max);
-    largest = select(other > size, other, size);
-  }
-  Matrix scale = select(largest > 0, largest, 1);
-  return scale * map<spmdc::SqrtOp>(squaredSize(column / scale).reduceRows(ReductionKind::sum));
+/// The number of the first column, from a position on, whose elements from this row on are largest, i32[batch..., 1,
+/// 1].
+Matrix findLongest(const Matrix &a, const Matrix &at) {
+  Translation &t = a.translation();
+  Matrix squares = squaredSize(select(a.rowNumbers() >= at, a, 0)).reduceRows(ReductionKind::sum);
+  Matrix own = select(a.columnNumbers() >= at, squares, -1);
+  auto dim = static_cast<int64_t>(a.rank()) - 1;
+  SmallVector<int64_t> shape(own.shape().drop_back()), kept(own.shape());
+  kept[dim] = 1;
+  auto found = t.create<spmdc::ArgReduceOp>(ArrayType::get(shape, t.b.getI32Type()), own.get(), true, dim);
+  return {t, t.reshape(found, kept)};
 }
 
-/// The reflections of a block of columns (LAPACK's geqr2).
-Reflectors factorPanel(const Matrix &a) {
+/// Column `at` of a matrix, and the one with a number of [batch..., 1, 1], exchanged.
+Matrix exchangeColumns(const Matrix &x, const Matrix &at, const Matrix &number) {
+  Matrix column = x.columnNumbers();
+  Matrix first = x.column(at), second = x.transposed().takeRows(number).transposed();
+  return select(column == at, second, select(column == number, first, x));
+}
+
+/// The reflections of a block of columns (LAPACK's geqr2), of the longest column that is left each (geqp3) if `order`
+/// is the numbers of the columns, [batch..., 1, columns], which are exchanged with them.
+struct Panel {
+  Reflectors reflectors;
+  Matrix order;
+};
+Panel factorPanel(const Matrix &a, std::optional<Matrix> order = std::nullopt) {
   int64_t steps = std::min(a.rows(), a.columns());
   Matrix row = a.rowNumbers(), column = a.columnNumbers(), taus = a.block(0, steps, 0, 1).filled(0);
-  Matrix step = taus.rowNumbers();
-  Matrices done = repeat(steps, {a, taus}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
-    const Matrix &x = carries[0];
-    Matrix own = x.column(at), alpha = own.row(at), below = select(row > at, own, 0);
-    Matrix tail = normOf(below), isZero = tail == 0;
-    if (alpha.isComplex())
-      isZero = isZero & (alpha.im() == 0);
-    // The sign avoids a difference of two numbers of one sign. Complex columns have a real beta, too.
-    Matrix whole = normOf(select(row >= at, own, 0));
-    Matrix beta = select(isZero, alpha.re(), select(alpha.re() >= 0, -whole, whole));
-    Matrix tau = select(isZero, 0, (beta - alpha) / select(isZero, 1, beta));
-    Matrix vector = below / select(isZero, 1, alpha - beta);
-    Matrix reflector = select(row == at, 1, vector);
-    Matrix along = multiply(reflector, x, /*adjointX=*/true);
-    Matrix next = select(column > at, x - (tau.conjugated() * reflector) * along, x);
-    next = select(column == at, select(row == at, beta, select(row > at, vector, x)), next);
-    return {next, select(step == at, tau, carries[1])};
+  Matrix step = taus.rowNumbers(), first = order.value_or(column);
+  Matrices done = repeat(steps, {a, taus, first}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
+    Matrix x = carries[0], numbers = carries[2];
+    if (order) {
+      Matrix longest = findLongest(x, at);
+      x = exchangeColumns(x, at, longest);
+      numbers = exchangeColumns(numbers, at, longest);
+    }
+    Matrix own = x.column(at);
+    Reflector by = reflectorOf(own, at);
+    Matrix next = select(column > at, reflectRows(by, x), x);
+    next = select(column == at, select(row == at, by.beta, select(row > at, by.vector, x)), next);
+    return {next, select(step == at, by.tau, carries[1]), numbers};
   });
-  return {done[0], done[1]};
+  return {{done[0], done[1]}, done[2]};
 }
 
 /// The vectors of a panel: ones on the diagonal, zeros above.
@@ -71,7 +82,7 @@ Reflectors qr(const Matrix &a) {
   Matrix above = a.rows(0, 0), rest = a; // Finished rows and the others, of the columns that are left.
   for (int64_t begin = 0; begin < steps; begin += blockSize) {
     int64_t size = std::min(blockSize, steps - begin), left = columns - begin, height = rows - begin;
-    Reflectors panel = factorPanel(rest.columns(0, size));
+    Reflectors panel = factorPanel(rest.columns(0, size)).reflectors;
     finished.push_back(stackRows({above.columns(0, size), panel.matrix}));
     taus.push_back(panel.taus);
     if (size == left)
@@ -84,6 +95,28 @@ Reflectors qr(const Matrix &a) {
   }
   finished.push_back(stackRows({above, rest}));
   return {stackColumns(finished), stackRows(taus)};
+}
+
+PivotedReflectors pivotedQr(const Matrix &a) {
+  // For each matrix of the batch; blocks need the norms of all columns after each reflection, so there is one of all.
+  Matrix numbers = a.re().rows(0, 1).converted(a.translation().b.getI32Type()).filled(0);
+  Panel panel = factorPanel(a, numbers + numbers.columnNumbers());
+  return {panel.reflectors, panel.order.transposed()};
+}
+
+Matrix applyReflectors(const Matrix &vectors, const Matrix &taus, const Matrix &x, bool isAdjoint) {
+  int64_t rows = vectors.rows(), steps = taus.rows(), blockSize = blockSizeOf(steps);
+  int64_t count = (steps + blockSize - 1) / blockSize;
+  Matrix result = x;
+  for (int64_t number = 0; number < count; ++number) {
+    // The last reflection is the first one of the product.
+    int64_t begin = (isAdjoint ? number : count - 1 - number) * blockSize, end = std::min(steps, begin + blockSize);
+    Matrix own = vectorsOf(vectors.block(begin, rows, begin, end)), part = result.rows(begin, rows);
+    Matrix triangle = triangleOf(own, taus.rows(begin, end));
+    part = part - multiply(own, multiply(triangle, multiply(own, part, /*adjointX=*/true), isAdjoint));
+    result = stackRows({result.rows(0, begin), part});
+  }
+  return result;
 }
 
 Matrix multiplyReflectors(const Matrix &vectors, const Matrix &taus) {

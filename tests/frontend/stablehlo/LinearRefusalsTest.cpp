@@ -42,8 +42,8 @@ TEST(LinearRefusals, Lapack) {
                    "#sdy.op_sharding_rule<([i, j])->([i, kl]) {i=8, j=4, k=2, l=2} reduction={j}, custom>} : "
                    "(tensor<8xf32>) -> tensor<8xf32>"),
               HasSubstr("calls 'lapack_sgetrf_ffi' with 1 operands and 1 results"));
-  EXPECT_THAT(call("sgeev_ffi(%y) : (tensor<8x4xf32>) -> tensor<8x4xf32>"),
-              HasSubstr("calls 'lapack_sgeev_ffi', code of JAX's runtime that an export does not contain"));
+  EXPECT_THAT(call("sgges_ffi(%y) : (tensor<8x4xf32>) -> tensor<8x4xf32>"),
+              HasSubstr("calls 'lapack_sgges_ffi', code of JAX's runtime that an export does not contain"));
   EXPECT_THAT(call("sorgqr_ffi(%y, %x) : (tensor<8x4xf32>, tensor<8xf32>) -> tensor<8x4xf32>"),
               HasSubstr("has more reflections than columns, or more columns than rows"));
   EXPECT_THAT(call("strsm_ffi(%y, %y) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>"),
@@ -59,6 +59,42 @@ TEST(LinearRefusals, Lapack) {
   };
   EXPECT_THAT(square("spotrf_ffi(%y) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<i32>)"),
               HasSubstr("factors a matrix that is not square"));
+}
+
+TEST(LinearRefusals, FormsOfMatrices) {
+  std::string square =
+      "%s = stablehlo.slice %y [0:4, 0:4] : (tensor<8x4xf32>) -> tensor<4x4xf32>\n"
+      "%p = stablehlo.iota dim = 0 : tensor<4xi32>\n%v = stablehlo.slice %x [0:4] : (tensor<8xf32>) -> "
+      "tensor<4xf32>\n%w = stablehlo.slice %x [0:3] : (tensor<8xf32>) -> tensor<3xf32>\n";
+  auto call = [&](const std::string &text) { return importErrors(program(square + text)); };
+  EXPECT_THAT(
+      call("%0:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%s, %p) : (tensor<4x4xf32>, tensor<4xi32>) -> "
+           "(tensor<4x4xf32>, tensor<4xi32>, tensor<4xf32>)"),
+      HasSubstr("factors a matrix with columns that are to be the first ones; only zeros are supported, any order "
+                "of all columns"));
+  EXPECT_THAT(call("%0 = stablehlo.custom_call @lapack_sormqr_ffi(%s, %v, %y) {mhlo.backend_config = {left = true, "
+                   "transpose = false}} : (tensor<4x4xf32>, tensor<4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>"),
+              HasSubstr("has more reflections than columns, or a matrix of another size"));
+  EXPECT_THAT(
+      call("%0:3 = stablehlo.custom_call @lapack_sgehrd_ffi(%s) {mhlo.backend_config = {low = 2 : i32, high = 4 "
+           ": i32}} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<3xf32>, tensor<i32>)"),
+      HasSubstr("reduces a part of a matrix, which is not supported; reduce all of it"));
+  EXPECT_THAT(call("%0:6 = stablehlo.custom_call @lapack_sgees_ffi(%s) {mhlo.backend_config = {mode = 86 : ui8, sort = "
+                   "83 : ui8}} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, "
+                   "tensor<i32>, tensor<i32>)"),
+              HasSubstr("sorts eigenvalues by a function of the runtime; leave out 'sort'"));
+  for (auto [routine, results] : {std::pair("geev_ffi", 5), {"gehrd_ffi", 3}, {"gees_ffi", 6}}) {
+    std::string types = "tensor<8x4xf32>";
+    for (int i = 1; i < results; ++i)
+      types += ", tensor<8x4xf32>";
+    EXPECT_THAT(importErrors(program("%0:" + std::to_string(results) + " = stablehlo.custom_call @lapack_s" + routine +
+                                     "(%y) : (tensor<8x4xf32>) -> (" + types + ")")),
+                HasSubstr("factors a matrix that is not square"));
+  }
+  EXPECT_THAT(call("%0:5 = stablehlo.custom_call @lapack_sgtsv_ffi(%w, %v, %v, %s) : (tensor<3xf32>, tensor<4xf32>, "
+                   "tensor<4xf32>, tensor<4x4xf32>) -> (tensor<3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>, "
+                   "tensor<i32>)"),
+              HasSubstr("has diagonals of other sizes than its right sides"));
 }
 
 } // namespace

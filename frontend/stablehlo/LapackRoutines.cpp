@@ -1,0 +1,230 @@
+//===- LapackRoutines.cpp - routines of LAPACK ----------------------------===//
+//
+// A call's parameters are LAPACK's letters, as numbers of characters; cuSOLVER's are bools.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/stablehlo/LapackRoutines.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+namespace {
+
+//===- Parameters ---------------------------------------------------------===//
+
+DictionaryAttr configOf(CustomCallOp op) { return op->getAttrOfType<DictionaryAttr>("mhlo.backend_config"); }
+
+/// The letter of a parameter, in upper case; 0 if the call lacks it.
+char letterOf(CustomCallOp op, StringRef name) {
+  auto number = configOf(op) ? configOf(op).getAs<IntegerAttr>(name) : IntegerAttr();
+  return number ? llvm::toUpper(static_cast<char>(number.getValue().getZExtValue())) : 0;
+}
+
+/// A bool; nullopt if the call lacks it.
+std::optional<bool> flagOf(CustomCallOp op, StringRef name) {
+  auto flag = configOf(op) ? configOf(op).getAs<BoolAttr>(name) : BoolAttr();
+  return flag ? std::optional(flag.getValue()) : std::nullopt;
+}
+
+/// The triangle that a call reads: `uplo` of LAPACK, `lower` of cuSOLVER.
+bool readsLower(CustomCallOp op) { return flagOf(op, "lower").value_or(letterOf(op, "uplo") != 'U'); }
+
+/// Zero for each matrix: the iterations always end.
+Matrix noFailure(const Call &call) {
+  Translation &t = call.t;
+  return {t, t.splat(ArrayType::get(call.matrix().shape().drop_back(2), t.b.getI32Type()), 0)};
+}
+
+CallResults refuseShape(const Call &call) { return refuse(call.op, "factors a matrix that is not square"); }
+
+//===- Routines -----------------------------------------------------------===//
+
+CallResults potrf(const Call &call) {
+  if (!isSquare(call.matrix()))
+    return refuseShape(call);
+  Factor factor = choleskyOf(call.matrix(), readsLower(call.op));
+  return Matrices{factor.matrix, numbersOf(factor.info)};
+}
+
+CallResults trsm(const Call &call) {
+  char change = letterOf(call.op, "trans_x");
+  Triangle triangle{letterOf(call.op, "uplo") != 'U', change != 'N', letterOf(call.op, "diag") == 'U', change == 'C'};
+  FailureOr<Matrix> result = solveTriangularSystem(call.op, call.operands, triangle, letterOf(call.op, "side") != 'R');
+  if (failed(result))
+    return failure();
+  return Matrices{*result};
+}
+
+CallResults getrf(const Call &call) {
+  PivotedFactor factor = lu(call.matrix());
+  return Matrices{factor.matrix, vectorsOf(factor.pivots + 1), numbersOf(factor.info)};
+}
+
+CallResults geqrf(const Call &call) {
+  Reflectors reflectors = qr(call.matrix());
+  return Matrices{reflectors.matrix, vectorsOf(reflectors.taus)};
+}
+
+CallResults orgqr(const Call &call) {
+  const Matrix &a = call.matrix();
+  Matrix taus = columnOf(call.operands[1]);
+  if (taus.shape().drop_back(2) != a.shape().drop_back(2) || taus.rows() > a.columns() || a.columns() > a.rows())
+    return refuse(call.op, "has more reflections than columns, or more columns than rows");
+  return Matrices{multiplyReflectors(a, taus)};
+}
+
+CallResults syevd(const Call &call) {
+  if (!isSquare(call.matrix()))
+    return refuseShape(call);
+  Eigen parts = eigen(readsLower(call.op) ? call.matrix() : call.matrix().adjoint());
+  return Matrices{parts.vectors, vectorsOf(parts.values), noFailure(call)};
+}
+
+/// The parts in the types of U and of V^H or V. Without U and V, only the types say whether they are square.
+Singular singularOf(const Call &call) {
+  const Matrix &a = call.matrix();
+  // Complex ones are two results each, the first result too.
+  size_t first = a.isComplex() ? 3 : 2, second = a.isComplex() ? 5 : 3;
+  CustomCallOp op = call.op;
+  ArrayRef<int64_t> left = Translation::typeOf(op.getResult(first).getType()).getShape(),
+                    right = Translation::typeOf(op.getResult(second).getType()).getShape();
+  int64_t size = std::min(a.rows(), a.columns());
+  bool isFull = left.size() == a.rank() && right.size() == a.rank() &&
+                (left.back() > size || std::min(right.back(), right[a.rank() - 2]) > size);
+  return singular(a, isFull);
+}
+
+CallResults gesdd(const Call &call) {
+  Singular parts = singularOf(call);
+  return Matrices{call.matrix(), vectorsOf(parts.values), parts.left, parts.right, noFailure(call)};
+}
+
+/// With V in the place of V^H.
+CallResults gesvdj(const Call &call) {
+  Singular parts = singularOf(call);
+  return Matrices{call.matrix(), vectorsOf(parts.values), parts.left, parts.right.adjoint(), noFailure(call)};
+}
+
+/// Whether an array is zero, known while compiling.
+bool isZeroConstant(Value array) {
+  while (auto broadcast = array.getDefiningOp<spmdc::BroadcastInDimOp>())
+    array = broadcast.getOperand();
+  auto constant = array.getDefiningOp<spmdc::ConstantOp>();
+  auto values = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  return values && values.isSplat() && values.getSplatValue<APInt>().isZero();
+}
+
+CallResults geqp3(const Call &call) {
+  if (!isZeroConstant(call.operands[1].get()))
+    return refuse(call.op, "factors a matrix with columns that are to be the first ones; only zeros are supported, any "
+                           "order of all columns");
+  PivotedReflectors factor = pivotedQr(call.matrix());
+  return Matrices{factor.reflectors.matrix, vectorsOf(factor.order + 1), vectorsOf(factor.reflectors.taus)};
+}
+
+CallResults ormqr(const Call &call) {
+  FailureOr<Matrices> operands = matricesOf(call.op, {call.matrix(), call.operands[2]});
+  if (failed(operands))
+    return failure();
+  const Matrix &a = (*operands)[0], &x = (*operands)[1];
+  Matrix taus = columnOf(call.operands[1]);
+  bool isLeft = flagOf(call.op, "left").value_or(true), isAdjoint = flagOf(call.op, "transpose").value_or(false);
+  if (taus.shape().drop_back(2) != a.shape().drop_back(2) || taus.rows() > a.columns() ||
+      (isLeft ? x.rows() : x.columns()) != a.rows())
+    return refuse(call.op, "has more reflections than columns, or a matrix of another size");
+  // X Q is the adjoint of Q^H X^H.
+  return Matrices{isLeft ? applyReflectors(a, taus, x, isAdjoint)
+                         : applyReflectors(a, taus, x.adjoint(), !isAdjoint).adjoint()};
+}
+
+CallResults gehrd(const Call &call) {
+  if (!isSquare(call.matrix()))
+    return refuseShape(call);
+  const Matrix &a = call.matrix();
+  auto config = configOf(call.op);
+  auto low = config ? config.getAs<IntegerAttr>("low") : IntegerAttr();
+  auto high = config ? config.getAs<IntegerAttr>("high") : IntegerAttr();
+  if ((low && low.getInt() != 1) || (high && high.getInt() != a.rows()))
+    return refuse(call.op, "reduces a part of a matrix, which is not supported; reduce all of it");
+  Reflectors factor = a.rows() > 1 ? hessenberg(a) : Reflectors{a, a.rows(0, 0)};
+  return Matrices{factor.matrix, vectorsOf(factor.taus), noFailure(call)};
+}
+
+/// Eigenvalues as LAPACK has them: of real matrices, both parts apart.
+void addValues(Matrices &results, const Call &call, const Matrix &values) {
+  if (call.matrix().isComplex())
+    results.push_back(vectorsOf(values));
+  else
+    results.append({vectorsOf(values.re()), vectorsOf(values.im())});
+}
+
+CallResults geev(const Call &call) {
+  if (!isSquare(call.matrix()))
+    return refuseShape(call);
+  auto isWanted = [&](StringRef flag, StringRef letter) {
+    return flagOf(call.op, flag).value_or(letterOf(call.op, letter) == 'V');
+  };
+  GeneralEigen parts =
+      generalEigen(call.matrix(), isWanted("left", "compute_left"), isWanted("right", "compute_right"));
+  Matrices results;
+  addValues(results, call, parts.values);
+  Matrix none = call.matrix().filled(0);
+  results.append({parts.left.value_or(none), parts.right.value_or(none), numbersOf(parts.info)});
+  return results;
+}
+
+CallResults gees(const Call &call) {
+  if (!isSquare(call.matrix()))
+    return refuseShape(call);
+  if (letterOf(call.op, "sort") == 'S')
+    return refuse(call.op, "sorts eigenvalues by a function of the runtime; leave out 'sort'");
+  Schur form = standardized(schur(call.matrix(), letterOf(call.op, "mode") == 'V'));
+  Matrices results{form.triangle, form.vectors.value_or(call.matrix().filled(0))};
+  addValues(results, call, eigenvaluesOf(form.triangle));
+  results.append({noFailure(call), numbersOf(form.info)});
+  return results;
+}
+
+/// The diagonals of U in the place of those of the matrix.
+CallResults gtsv(const Call &call) {
+  Matrices diagonals;
+  for (const Matrix &diagonal : ArrayRef(call.operands).take_front(3)) {
+    if (diagonal.shape() != call.matrix().shape().drop_back())
+      return refuse(call.op, "has diagonals of other sizes than its right sides");
+    diagonals.push_back(columnOf(diagonal));
+  }
+  TridiagonalSolution solved = solveTridiagonal(diagonals[0], diagonals[1], diagonals[2], call.matrix());
+  auto diagonal = [&](int64_t number) { return vectorsOf(solved.factor.columns(number, number + 1)); };
+  return Matrices{diagonal(2), diagonal(0), diagonal(1), solved.solution, numbersOf(solved.info)};
+}
+
+CallResults gtsv2(const Call &call) {
+  CallResults results = gtsv(call);
+  if (failed(results))
+    return failure();
+  return Matrices{(*results)[3]};
+}
+
+constexpr Routine kRoutines[] = {
+    {"potrf", 1, 2, potrf},           {"trsm", 2, 1, trsm},       {"getrf", 1, 3, getrf},
+    {"geqrf", 1, 2, geqrf},           {"orgqr", 2, 1, orgqr},     {"ungqr", 2, 1, orgqr},
+    {"ormqr", 3, 1, ormqr},           {"unmqr", 3, 1, ormqr},     {"geqp3", 2, 3, geqp3},
+    {"syevd", 1, 3, syevd},           {"heevd", 1, 3, syevd},     {"gesdd", 1, 5, gesdd},
+    {"gesvd", 1, 5, gesdd},           {"gesvdj", 1, 5, gesvdj},   {"gesvdp", 1, 5, gesvdj},
+    {"gehrd", 1, 3, gehrd},           {"geev", 1, 5, geev, true}, {"eig_real", 1, 5, geev, true},
+    {"eig_comp", 1, 5, geev, true},   {"gees", 1, 6, gees, true}, {"gtsv", 4, 5, gtsv, false, 3},
+    {"gtsv2", 4, 1, gtsv2, false, 3},
+};
+
+} // namespace
+
+const Routine *findRoutine(StringRef name) {
+  const auto *found = llvm::find_if(kRoutines, [&](const Routine &routine) { return routine.name == name; });
+  return found == std::end(kRoutines) ? nullptr : found;
+}
+
+} // namespace spmdc::stablehlo
