@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/LapackRoutines.h"
+#include "frontend/stablehlo/linear/Balance.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -182,7 +183,10 @@ CallResults gees(const Call &call) {
     return refuseShape(call);
   if (letterOf(call.op, "sort") == 'S')
     return refuse(call.op, "sorts eigenvalues by a function of the runtime; leave out 'sort'");
-  Schur form = standardized(schur(call.matrix(), letterOf(call.op, "mode") == 'V'));
+  Isolated isolated = isolate(call.matrix());
+  Schur form = standardized(schur(isolated.matrix, letterOf(call.op, "mode") == 'V'));
+  if (form.vectors)
+    form.vectors = inOriginalOrder(*form.vectors, isolated.order);
   Matrices results{form.triangle, form.vectors.value_or(call.matrix().filled(0))};
   addValues(results, call, eigenvaluesOf(form.triangle));
   results.append({noFailure(call), numbersOf(form.info)});

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/stablehlo/linear/Balance.h"
 #include "frontend/stablehlo/linear/Factorizations.h"
 #include "frontend/stablehlo/linear/Jacobi.h"
 
@@ -35,9 +36,15 @@ Matrix vectorsOf(const Matrix &strict, const Matrix &values, bool isUpper) {
   })[0];
 }
 
+/// The size of the largest element of each column, or 1.
+Matrix largestOf(const Matrix &x) {
+  Matrix largest = absolute(x).reduceRows(ReductionKind::max);
+  return select(largest > 0, largest, 1);
+}
+
 /// The eigenvectors of complex matrices, of unit length and turned so that their largest element is positive.
 Matrix normalized(const Matrix &x) {
-  Matrix largest = absolute(x).reduceRows(ReductionKind::max), scaled = x / select(largest > 0, largest, 1);
+  Matrix scaled = x / largestOf(x);
   Matrix squares = squaredSize(scaled), most = squares.reduceRows(ReductionKind::max), row = x.rowNumbers();
   Matrix number = select(squares >= most, row, static_cast<double>(x.rows())).reduceRows(ReductionKind::min);
   Matrix isLargest = row == number, chosen = select(isLargest, scaled, 0).reduceRows(ReductionKind::sum);
@@ -48,35 +55,41 @@ Matrix normalized(const Matrix &x) {
 
 Matrix signOf(const Matrix &predicate, const Matrix &like) { return select(predicate, like.filled(1), -1); }
 
-/// The eigenvectors of real matrices: those of real eigenvalues are real, and others each other's conjugates. The signs
-/// are LAPACK's, for which `form` has the blocks of the pairs: trevc begins with a real element in the block's first
-/// row, whose sign depends on the block, and geev keeps the sign of the real part of the largest element.
-Matrix normalizedOfReal(const Matrix &vectors, const Matrix &values, const Schur &form, bool isRight) {
-  Matrix im = values.im().transposed(), isReal = im == 0;
+/// Eigenvectors of a real matrix, real ones of real eigenvalues, with the signs of LAPACK's trevc: the element of a
+/// pair's vectors in the first row of its block of `form` is real, and its sign depends on the block.
+Matrix alignedOfReal(const Matrix &vectors, const Matrix &isReal, const Schur &form, bool isRight) {
   Matrix x(vectors.re(), select(isReal, 0, vectors.im()));
   int64_t size = x.rows();
   if (size == 1)
-    return x / absolute(x);
+    return x;
   Matrix first = (*form.vectors * x).reduceRows(ReductionKind::sum), most = absolute(first);
   Matrix b = form.triangle.block(0, size - 1, 1, size).diagonal(),
          c = form.triangle.block(1, size, 0, size - 1).diagonal();
   Matrix isWide = map<spmdc::AbsOp>(b) >= map<spmdc::AbsOp>(c);
   Matrix sign = isRight ? select(isWide, 1, -signOf(c > 0, c)) : select(isWide, signOf(b > 0, b), 1);
   sign = stackRows({sign, sign.rows(0, 1)}).transposed();
-  x = select(isReal, x, x * (first.conjugated() / select(most > 0, most, 1)) * sign);
-  Matrix turned = normalized(x), squares = squaredSize(x);
-  Matrix number = select(squares >= squares.reduceRows(ReductionKind::max), x.rowNumbers(), static_cast<double>(size))
-                      .reduceRows(ReductionKind::min);
-  Matrix chosen = select(x.rowNumbers() == number, x.re(), 0).reduceRows(ReductionKind::sum);
-  turned = turned * signOf(chosen >= 0, chosen);
-  Matrix before = stackColumns({turned.columns(0, 1), turned.columns(0, size - 1)});
-  return select(im < 0, before.conjugated(), turned);
+  return select(isReal, x, x * (first.conjugated() / select(most > 0, most, 1)) * sign);
+}
+
+/// Those vectors of unit length and with a real largest element, which keeps the sign of its real part; the second one
+/// of a pair is the first one's conjugate.
+Matrix normalizedOfReal(const Matrix &x, const Matrix &values) {
+  Matrix squares = squaredSize(x / largestOf(x)), most = squares.reduceRows(ReductionKind::max), row = x.rowNumbers();
+  Matrix number = select(squares >= most, row, static_cast<double>(x.rows())).reduceRows(ReductionKind::min);
+  Matrix chosen = select(row == number, x.re(), 0).reduceRows(ReductionKind::sum);
+  Matrix turned = normalized(x) * signOf(chosen >= 0, chosen);
+  if (x.columns() == 1)
+    return turned;
+  Matrix before = stackColumns({turned.columns(0, 1), turned.columns(0, x.columns() - 1)});
+  return select(values.im().transposed() < 0, before.conjugated(), turned);
 }
 
 } // namespace
 
 GeneralEigen generalEigen(const Matrix &a, bool hasLeft, bool hasRight) {
-  Schur form = schur(a, hasLeft || hasRight);
+  Isolated isolated = isolate(a);
+  Scaled balanced = scaleBlock(isolated);
+  Schur form = schur(balanced.matrix, hasLeft || hasRight);
   GeneralEigen result{eigenvaluesOf(form.triangle), std::nullopt, std::nullopt, form.info};
   if (!form.vectors)
     return result;
@@ -86,8 +99,12 @@ GeneralEigen generalEigen(const Matrix &a, bool hasLeft, bool hasRight) {
   Matrix scale = select(largest > 0, largest, 1), values = result.values / scale;
   Matrix row = a.rowNumbers(), column = a.columnNumbers(), strict = select(column > row, form.triangle / scale, 0);
   auto finished = [&](const Matrix &own, bool isRight) {
-    Matrix vectors = multiply(*form.vectors, own);
-    return a.isComplex() ? normalized(vectors) : normalizedOfReal(vectors, result.values, standard, isRight);
+    Matrix x = multiply(*form.vectors, own);
+    if (!a.isComplex())
+      x = alignedOfReal(x, result.values.im().transposed() == 0, standard, isRight);
+    x = isRight ? x * balanced.scale : x / balanced.scale;
+    x = inOriginalOrder(x, isolated.order);
+    return a.isComplex() ? normalized(x) : normalizedOfReal(x, result.values);
   };
   if (hasRight)
     result.right = finished(vectorsOf(strict, values, /*isUpper=*/true), /*isRight=*/true);

@@ -46,10 +46,14 @@ struct Block {
   Matrix first, last;
 };
 
+/// A number far below the rounding errors of a matrix of norm 1, whose quotients by such errors do not underflow.
+double leastOf(const Matrix &x) { return x.elementType().isF64() ? 1e-290 : 1e-30; }
+
 /// Sets elements below the diagonal that are rounding errors to zero.
 Matrix deflated(const Matrix &x, const Matrix &norm) {
   Matrix sizes = absolute(x.diagonal()), sums = sizes.rows(0, x.rows() - 1) + sizes.rows(1, x.rows());
-  Matrix limits = select(sums == 0, norm, sums) * epsilonOf(x.elementType());
+  Matrix limits = select(sums == 0, norm, sums) * epsilonOf(x.elementType()), least = limits.filled(leastOf(x));
+  limits = select(limits > least, limits, least);
   Matrix wide = stackColumns({limits.transposed(), norm.filled(0)});
   return select((x.rowNumbers() == x.columnNumbers() + 1) & (wide >= absolute(x)), 0, x);
 }
@@ -81,14 +85,17 @@ Matrix bulgeOf(const Matrix &x, const Block &block, const Matrix &isExceptional)
     offset = select(isExceptional, absolute(beside) * 0.75, offset);
     bulge = stackRows({top - last - offset, under});
   } else {
-    Matrix nearest = last + offset.re(), trace = nearest * 2, determinant = nearest * nearest;
-    Matrix size = absolute(beside) + absolute(pick(sub, block.last + -2)), shift = last + size * 0.75;
-    trace = select(isExceptional, shift * 2, trace);
-    determinant = determinant + select(corner.isPair(), offset.im() * offset.im(), 0);
-    determinant = select(isExceptional, shift * shift + size * size * 0.4375, determinant);
-    Matrix second = block.first + 1;
-    bulge = stackRows({top * top + pick(super, block.first) * under - trace * top + determinant,
-                       under * (top + pick(main, second) - trace), under * pick(sub, second)});
+    // (H - s1) (H - s2) = (H - m)^2 + w: s1 and s2 are m +- the root of -w.
+    Matrix size = absolute(beside) + absolute(pick(sub, block.last + -2));
+    Matrix nearest = last + select(isExceptional, size * 0.75, offset.re());
+    // One factor of each product by the size of the elements, so that no product underflows.
+    Matrix second = pick(main, block.first + 1), right = pick(super, block.first), end = pick(sub, block.first + 1);
+    Matrix largest = absolute(stackColumns({top, under, right, second, end, nearest, offset.im(), size}))
+                         .reduceColumns(ReductionKind::max);
+    Matrix scale = select(largest > 0, largest, 1), factor = under / scale;
+    Matrix rest = select(isExceptional, size * 0.4375 * (size / scale), offset.im() * (offset.im() / scale));
+    Matrix squared = (top - nearest) * ((top - nearest) / scale) + rest;
+    bulge = stackRows({squared + factor * right, factor * (top + second - nearest * 2), factor * end});
   }
   Matrix sum = absolute(bulge).reduceRows(ReductionKind::sum);
   return bulge / select(sum > 0, sum, 1);

@@ -71,6 +71,17 @@ case("eigen_edges", lambda x: (lambda w, l, r: (abs(w), x @ r - r * w[:, None] +
      edges[[0, 2, 3, 5, 6]], tolerance=2e-5)
 case("eigen_of_sizes", lambda x: (jnp.sort(jnp.linalg.eigvals(x * 1e10)) * 1e-10, jnp.sort(jnp.linalg.eigvals(x * 1e-10)) * 1e10), edges[5], tolerance=2e-5)
 case("eigen_of_defective", lambda x: (abs(jnp.linalg.eigvals(x)), jnp.sort(jnp.linalg.eigvals(x[:1]).real)), edges[[1, 4]], tolerance=2e-5)
+# Eigenvalues that a reordering isolates, all or some of them; rows and columns of other sizes; a matrix whose rest after the
+# reduction are rounding errors.
+order = np.array([4, 0, 6, 2, 7, 1, 5, 3])
+chain, mixed = np.tril(normal(8, 8)) + np.diag(range(8)), normal(8, 8)
+mixed[5:, :5] = mixed[2:, :2] = 0
+powers = 10.0 ** np.array([0, 3, -2, 1, -3, 2, 0, -1])
+both("eigen_balanced", lambda x: (*from_eigen(x[:2]), jnp.sort(jnp.linalg.eigvals(x[2:]))),
+     np.stack([chain[order][:, order], mixed[order][:, order], powers[:, None] * normal(8, 8) / powers, np.tril(np.ones((8, 8)))]).astype(np.float32), shardings=(P("a"),))
+both("eigen_balanced_complex", lambda x: (*from_eigen(x[:2]), *jsl.schur(x[0])[:1], jnp.sort(jnp.linalg.eigvals(x[2]).real)),
+     np.stack([(1 + 2j) * chain[order][:, order], mixed[order][:, order] + 1j * np.diag(range(8)), powers[:, None] * numbers(8, 8) / powers, np.ones((8, 8))]).astype(np.complex64), shardings=(P("a"),))
+case("eigen_of_ones", lambda x: (lambda w, v: (jnp.sort(w.real), abs(x @ v - v * w) + 1))(*jnp.linalg.eig(x)), np.ones((20, 20), np.float32))
 case("eigen_of_nan", lambda x: jnp.linalg.eig(x), np.float32([[[1, 2], [3, 4]], [[1, np.nan], [0, 1]], [[np.inf, 1], [0, 1]]]) * np.float32([[[0]], [[1]], [[1]]]))
 case("eigen_of_any_gradient", lambda x: jax.grad(lambda x: (abs(jnp.linalg.eigvals(x)) ** 3).sum())(x), normal(5, 5), tolerance=1e-4)
 case("polynomial_roots", lambda p: jnp.sort(abs(jnp.roots(p, strip_zeros=False))), np.float32([1, -3, 2, 5, -1, 4]), tolerance=2e-5)
