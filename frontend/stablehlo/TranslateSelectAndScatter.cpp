@@ -1,6 +1,6 @@
 //===- TranslateSelectAndScatter.cpp - gradients of pools -----------------===//
 //
-// The taps of all windows are compared one after the other, and the source is added where a tap was selected.
+// The taps of all windows are compared one after the other, and the source is combined where a tap was selected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,23 +34,32 @@ struct Taps {
   Value chosen; ///< i32, one for each window.
 };
 
-Taps chooseTaps(Translation &t, Value x, const Window &window, ArrayRef<int64_t> places,
+/// `isInside`: where `x` is no padding, which is never selected; null if its elements are not selected either.
+Taps chooseTaps(Translation &t, Value x, Value isInside, const Window &window, ArrayRef<int64_t> places,
                 spmdc::ComparisonDirection keeps) {
   Taps taps;
-  Value best;
+  Value best, isBestInside;
   SmallVector<int64_t> tap(places.size(), 0);
   do {
     SmallVector<int64_t> limits;
     for (auto [start, count, stride] : llvm::zip_equal(tap, places, window.strides))
       limits.push_back(start + (count - 1) * stride + 1);
-    Value value = t.slice(x, tap, limits, window.strides);
+    Value value = t.slice(x, tap, limits, window.strides), isValueInside;
+    if (isInside)
+      isValueInside = t.slice(isInside, tap, limits, window.strides);
     Value number = t.splat(ArrayType::get(places, t.b.getI32Type()), static_cast<double>(taps.offsets.size()));
     if (best) {
       Value isKept = t.compare(best, keeps, value);
+      if (isInside) {
+        Value isOutside = t.create<spmdc::NotOp>(isValueInside);
+        isKept = t.create<spmdc::AndOp>(isBestInside, t.create<spmdc::OrOp>(isOutside, isKept));
+        isBestInside = t.create<spmdc::OrOp>(isBestInside, isValueInside);
+      }
       best = t.select(isKept, best, value);
       taps.chosen = t.select(isKept, taps.chosen, number);
     } else {
       best = value;
+      isBestInside = isValueInside;
       taps.chosen = number;
     }
     taps.offsets.push_back(tap);
@@ -68,10 +77,9 @@ FailureOr<Value> selectAndScatter(Translation &t, SelectAndScatterOp op) {
   if (!window || !shapeOf(init).empty() || elementCount(window->sizes) > kMaxTaps ||
       llvm::any_of(llvm::concat<int64_t>(window->low, window->high), [](int64_t padding) { return padding < 0; }))
     return refuse(op, "has a window that does not fit its operand");
-  if (kind != ReductionKind::sum || !keeps)
-    return refuse(op,
-                  "is supported where a comparison selects and the scattered values are added, as in the gradient of "
-                  "jax.lax.reduce_window");
+  if (!kind || !keeps)
+    return refuse(op, "is supported where a comparison selects and one operation combines the scattered values, as in "
+                      "the gradient of jax.lax.reduce_window");
   bool isMax = *keeps == spmdc::ComparisonDirection::ge || *keeps == spmdc::ComparisonDirection::gt;
   ArrayType scalar = ArrayType::get({}, spmdc::typeOf(x).getElementType());
   SmallVector<int64_t> none(rank, 0), padded, places;
@@ -83,21 +91,25 @@ FailureOr<Value> selectAndScatter(Translation &t, SelectAndScatterOp op) {
     return refuse(op, "has a source of another shape than its windows");
   if (llvm::is_contained(places, 0))
     return t.broadcast(init, shapeOf(x));
-  // Padding is never selected: it is the least element for max, and the largest for min.
-  Value wide =
-      t.pad(x, t.neutral(isMax ? ReductionKind::max : ReductionKind::min, scalar), window->low, window->high, none);
-  Taps taps = chooseTaps(t, wide, *window, places, *keeps);
-  Value zero = t.splat(scalar, 0), result = t.broadcast(init, padded);
+  // Padding of floats is infinite. Integers and bools have no number that all others are preferred to.
+  ReductionKind order = isMax ? ReductionKind::max : ReductionKind::min;
+  Value wide = t.pad(x, t.neutral(order, scalar), window->low, window->high, none), isInside;
+  if (!llvm::isa<FloatType>(scalar.getElementType()) && wide != x) {
+    ArrayType bools = plainTypeOf(x).withElementType(t.b.getI1Type());
+    isInside = t.pad(t.splat(bools, 1), t.splat(bools.withShape({}), 0), window->low, window->high, none);
+  }
+  Taps taps = chooseTaps(t, wide, isInside, *window, places, *keeps);
+  Value unchanged = t.neutral(*kind, scalar), result = t.broadcast(init, padded);
   for (auto [number, tap] : llvm::enumerate(taps.offsets)) {
     Value isChosen =
         t.compare(taps.chosen, spmdc::ComparisonDirection::eq, t.splatLike(taps.chosen, static_cast<double>(number)));
-    Value part = t.select(isChosen, source, t.splatLike(source, 0));
+    Value part = t.select(isChosen, source, t.neutral(*kind, plainTypeOf(source)));
     SmallVector<int64_t> high, interior;
     for (size_t dim = 0; dim < rank; ++dim) {
       interior.push_back(window->strides[dim] - 1);
       high.push_back(padded[dim] - tap[dim] - ((places[dim] - 1) * window->strides[dim] + 1));
     }
-    result = t.combine(ReductionKind::sum, result, t.pad(part, zero, tap, high, interior));
+    result = t.combine(*kind, result, t.pad(part, unchanged, tap, high, interior));
   }
   SmallVector<int64_t> ends;
   for (size_t dim = 0; dim < rank; ++dim)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax._src.lax import windowed_reductions
 
 from cases import P, case
 
@@ -53,3 +54,13 @@ both("scatter_multiply_batched", lambda x, i, u: jax.vmap(lambda x, i, u: x.at[i
 case("scatter_multiply_empty", lambda x, i, u: (x.at[i[:0]].multiply(u[:0]), x[:, :0].at[i].multiply(u[:, :0])), x, i, u)
 both("scatter_complex", lambda x, i, u: (x.at[i].multiply(u), x.at[i].max(u), x.at[i].min(u), x.at[i].set(u[0]), x.at[2].multiply(u[0]), x.at[i[1:3]].multiply(u[1:3], unique_indices=True)),
      numbers(8, 5), i, numbers(12, 5))
+
+
+def scatter_selected(x, u, select, combine, init):
+    """Windows of 2 x 3, which overlap along the second dimension."""
+    return windowed_reductions._select_and_scatter(x, select, (2, 3), (2, 1), ((0, 0), (1, 1)), u, x.dtype.type(init), combine)
+
+
+both("select_and_scatter_kinds", lambda x, u, y, v: (scatter_selected(x, u, lax.ge, lax.mul, 1), scatter_selected(x, u, lax.le, lax.max, -5), scatter_selected(x, u, lax.gt, lax.min, 5),
+                                                     scatter_selected(y, v, lax.ge, lax.bitwise_or, False), scatter_selected(y, v, lax.le, lax.bitwise_and, True)),
+     normal(8, 6), normal(4, 6), normal(8, 6) > 0, normal(4, 6) > 0)
