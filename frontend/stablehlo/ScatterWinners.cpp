@@ -2,9 +2,11 @@
 
 #include "frontend/stablehlo/ScatterWinners.h"
 
-#include "frontend/stablehlo/Combiner.h"
+#include "frontend/stablehlo/linear/Matrix.h"
 
 #include "ir/array/Positions.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -103,7 +105,8 @@ Winners lastOf(Translation &t, const Windows &windows, const Positions &position
 }
 
 /// A scan of the updates in the order of their positions, by doubled distances (Hillis, Steele 1986), that combines
-/// within runs of one position: the last of each run is that of all.
+/// within runs of one position: the last of each run is that of all. A loop over the distances: with a step of its own
+/// for each of 17 distances, a program of 100,000 updates took 4 s to compile.
 FailureOr<Winners> combinedOf(Translation &t, const Windows &windows, const Positions &positions,
                               ArrayRef<Value> updates,
                               llvm::function_ref<FailureOr<Arrays>(ArrayRef<Value>, ArrayRef<Value>)> combine) {
@@ -114,17 +117,31 @@ FailureOr<Winners> combinedOf(Translation &t, const Windows &windows, const Posi
   targets = t.create<spmdc::TakeAlongOp>(targets, order, dim);
   Updates scanned(t, windows, access, updates, count);
   scanned.arrays = scanned.take(order);
-  for (int64_t distance = 1; distance < count; distance *= 2) {
-    Arrays later = sliceAll(t, scanned.arrays, dim, distance, count);
-    FailureOr<Arrays> both = combine(sliceAll(t, scanned.arrays, dim, 0, count - distance), later);
-    if (failed(both))
-      return failure();
-    Value isSame = t.compare(t.sliceDim(targets, dim, 0, count - distance), spmdc::ComparisonDirection::eq,
-                             t.sliceDim(targets, dim, distance, count));
-    isSame = scanned.spread(isSame, shapeOf(later.front()));
-    for (auto [array, combined, own] : llvm::zip_equal(scanned.arrays, *both, later))
-      array = t.concatenate({t.sliceDim(array, dim, 0, distance), t.select(isSame, combined, own)}, dim);
-  }
+  Value number = subtractOne(t, countFromOne(t, shapeOf(targets), dim));
+  ArrayType numbers = plainTypeOf(number);
+  bool isCombined = true;
+  auto step = [&](const Matrix &at, ArrayRef<Matrix> carries) {
+    Updates own(scanned);
+    own.arrays = llvm::map_to_vector(carries, [](const Matrix &array) { return array.get(); });
+    Value place = t.convert(at.get(), numbers.getElementType());
+    Value distance = t.broadcast(t.create<spmdc::ShiftLeftOp>(t.splatLike(place, 1), place), numbers.getShape());
+    Value before = t.create<spmdc::SubtractOp>(number, distance); // Clamped in front of the first one, and not used.
+    Value isSame = t.compare(t.create<spmdc::TakeAlongOp>(targets, before, dim), ComparisonDirection::eq, targets);
+    isSame = t.create<spmdc::AndOp>(isSame, t.compare(number, ComparisonDirection::ge, distance));
+    FailureOr<Arrays> both = combine(own.take(before), own.arrays);
+    Matrices next;
+    for (auto [index, array] : llvm::enumerate(own.arrays)) {
+      Value combined = succeeded(both) ? (*both)[index] : array;
+      next.push_back({t, t.select(own.spread(isSame, own.shape), combined, array)});
+    }
+    isCombined &= succeeded(both);
+    return next;
+  };
+  Matrices initials = llvm::map_to_vector(scanned.arrays, [&](Value array) { return Matrix(t, array); });
+  Matrices done = repeat(llvm::Log2_64_Ceil(static_cast<uint64_t>(count)), initials, step);
+  if (!isCombined)
+    return failure();
+  scanned.arrays = llvm::map_to_vector(done, [](const Matrix &array) { return array.get(); });
   Value last = keepLast(t, targets, dim, positions.count);
   return winnersOf(scanned, invert(t, last, countFromOne(t, shapeOf(targets), dim), dim, positions.count));
 }
