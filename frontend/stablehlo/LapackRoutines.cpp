@@ -88,11 +88,12 @@ CallResults syevd(const Call &call) {
 /// The parts in the types of U and of V^H or V. Without U and V, only the types say whether they are square.
 Singular singularOf(const Call &call) {
   const Matrix &a = call.matrix();
-  // Complex ones are two results each, the first result too.
-  size_t first = a.isComplex() ? 3 : 2, second = a.isComplex() ? 5 : 3;
-  CustomCallOp op = call.op;
-  ArrayRef<int64_t> left = Translation::typeOf(op.getResult(first).getType()).getShape(),
-                    right = Translation::typeOf(op.getResult(second).getType()).getShape();
+  auto shapeOfResult = [&](size_t number) {
+    CustomCallOp op = call.op;
+    auto before = static_cast<size_t>(llvm::count(ArrayRef(call.areComplex).take_front(number), true));
+    return Translation::typeOf(op.getResult(number + before).getType()).getShape();
+  };
+  ArrayRef<int64_t> left = shapeOfResult(2), right = shapeOfResult(3);
   int64_t size = std::min(a.rows(), a.columns());
   bool isFull = left.size() == a.rank() && right.size() == a.rank() &&
                 (left.back() > size || std::min(right.back(), right[a.rank() - 2]) > size);

@@ -10,7 +10,8 @@ struct Call {
   Translation &t;
   CustomCallOp op;
   Matrices operands;
-  size_t number = 0; ///< Of the operand that is matrices.
+  llvm::SmallVector<bool> areComplex; ///< The results, two arrays each if so.
+  size_t number = 0;                  ///< Of the operand that is matrices.
   const Matrix &matrix() const { return operands[number]; }
 };
 using CallResults = mlir::FailureOr<Matrices>;

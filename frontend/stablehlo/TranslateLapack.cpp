@@ -16,10 +16,13 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-/// Which of the operands (results) are complex: one flag for each of them in the source.
+/// Which of the operands (results) are complex: one flag for each of them in the source. `count`: of the arrays.
 SmallVector<bool> complexFlags(CustomCallOp op, StringRef name, size_t count) {
   auto flags = op->getAttrOfType<DenseBoolArrayAttr>(name);
-  return flags ? SmallVector<bool>(flags.asArrayRef()) : SmallVector<bool>(count, false);
+  // The attribute may be one of the text's.
+  if (!flags || flags.size() + static_cast<size_t>(llvm::count(flags.asArrayRef(), true)) != count)
+    return SmallVector<bool>(count, false);
+  return SmallVector<bool>(flags.asArrayRef());
 }
 
 Matrices operandsOf(Translation &t, CustomCallOp op) {
@@ -66,12 +69,17 @@ std::optional<Results> translateLapack(Translation &t, CustomCallOp op) {
   const Routine *routine = findCalled(op.getCallTargetName());
   if (!routine)
     return std::nullopt;
-  Call call{t, op, operandsOf(t, op), routine->matrix};
-  SmallVector<bool> areComplex = complexFlags(op, kComplexResultsAttrName, op.getNumResults());
+  Call call{t, op, operandsOf(t, op), complexFlags(op, kComplexResultsAttrName, op.getNumResults()), routine->matrix};
+  ArrayRef<bool> areComplex = call.areComplex;
   size_t left = routine->hasValues && call.operands.size() == 1 && call.matrix().isComplex() ? 1 : 0;
   if (call.operands.size() != routine->operands || areComplex.size() != routine->results - left)
     return refuse(op, "calls '" + op.getCallTargetName() + "' with " + Twine(call.operands.size()) + " operands and " +
                           Twine(areComplex.size()) + " results");
+  auto isOther = [&](const Matrix &operand) {
+    return llvm::isa<FloatType>(operand.elementType()) && operand.isComplex() != call.matrix().isComplex();
+  };
+  if (llvm::any_of(call.operands, isOther))
+    return refuseMixed(op);
   FailureOr<Matrices> matrices = matricesOf(op, {call.matrix()});
   if (failed(matrices))
     return failure();
@@ -83,6 +91,8 @@ std::optional<Results> translateLapack(Translation &t, CustomCallOp op) {
     return failure();
   SmallVector<Value> values;
   for (auto [result, isComplex] : llvm::zip_equal(*results, areComplex)) {
+    if (result.isComplex() && !isComplex)
+      return refuseMixed(op);
     values.push_back(result.get());
     if (isComplex)
       values.push_back(result.im().get());

@@ -91,6 +91,16 @@ TEST(LinearRefusals, FormsOfMatrices) {
                                      "(%y) : (tensor<8x4xf32>) -> (" + types + ")")),
                 HasSubstr("factors a matrix that is not square"));
   }
+  EXPECT_THAT(call("%z = stablehlo.complex %s, %s : tensor<4x4xcomplex<f32>>\n%0 = stablehlo.custom_call "
+                   "@lapack_ctrsm_ffi(%z, %s) : (tensor<4x4xcomplex<f32>>, tensor<4x4xf32>) -> tensor<4x4xf32>"),
+              HasSubstr("has operands or results that are not complex beside complex ones"));
+  EXPECT_THAT(call("%z = stablehlo.complex %s, %s : tensor<4x4xcomplex<f32>>\n%0:5 = stablehlo.custom_call "
+                   "@lapack_cgesdd_ffi(%z) : (tensor<4x4xcomplex<f32>>) -> (tensor<4x4xf32>, tensor<4xf32>, "
+                   "tensor<4x4xf32>, tensor<4x4xf32>, tensor<i32>)"),
+              HasSubstr("has operands or results that are not complex beside complex ones"));
+  EXPECT_EQ(call("%0 = stablehlo.custom_call @lapack_strsm_ffi(%s, %s) {spmdc.complex_operands = array<i1: true, true, "
+                 "true>} : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>"),
+            "");
   EXPECT_THAT(call("%0:5 = stablehlo.custom_call @lapack_sgtsv_ffi(%w, %v, %v, %s) : (tensor<3xf32>, tensor<4xf32>, "
                    "tensor<4xf32>, tensor<4x4xf32>) -> (tensor<3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4x4xf32>, "
                    "tensor<i32>)"),
