@@ -6,7 +6,7 @@ module @jit__lambda attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas
   } loc(#loc)
 } loc(#loc)
 #loc = loc(unknown)
-#loc2 = loc("orders.py":53:77 to :85)
+#loc2 = loc("orders.py":54:89 to :97)
 #loc3 = loc("make_exported.py":102:22 to :94)
 #loc4 = loc("make_exported.py":114:4 to :10)
 #loc5 = loc("<lambda>"(#loc2))
