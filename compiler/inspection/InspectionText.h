@@ -22,7 +22,7 @@ inline constexpr const char *kUncountedText = "not counted: the other branch of 
 
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);
-/// The same for a value's shape or local shape; `c64[8]` for complex numbers.
+/// The same for a value's shape or local shape; `c64[8]` for complex numbers, `f8E5M2[8]` for narrow ones.
 std::string shapeText(const ValueReport &value, const std::vector<int64_t> &shape);
 
 /// `mesh a=4 b=2 (8 devices)`.

@@ -11,8 +11,10 @@
 #include "frontend/stablehlo/Translation.h"
 #include "frontend/stablehlo/complex/ExpandComplex.h"
 #include "frontend/stablehlo/complex/Expander.h"
+#include "frontend/stablehlo/narrow/ExpandNarrow.h"
+#include "frontend/stablehlo/narrow/NarrowTypes.h"
 
-#include "ir/spmd/ComplexValues.h"
+#include "ir/spmd/ElementFormats.h"
 #include "ir/spmd/Location.h"
 
 #include "mlir/IR/Verifier.h"
@@ -38,13 +40,15 @@ LogicalResult checkType(Operation *op, Type type) {
     return refuse(op, "has a value of type ") << type << "; only arrays are supported";
   if (!tensor.hasStaticShape())
     return refuse(op, "has the dynamic shape ") << type << "; export with concrete shapes";
-  // A complex array becomes two real ones.
+  // A complex array becomes two real ones, a narrow one an array of bytes.
   Type element = tensor.getElementType(), part = llvm::cast<RankedTensorType>(partOf(type)).getElementType();
-  bool isKnown = isComplex(type) ? part.isF32() || part.isF64() : findDType(element).has_value();
+  bool isKnown =
+      isComplex(type) ? part.isF32() || part.isF64() : findDType(element).has_value() || findNarrowElement(element);
   if (!isKnown)
-    return refuse(op, "has elements of type ") << element << ", which is not supported; use one of "
-                                               << spmd::listDTypes(/*withKey=*/false) << " complex<f32> complex<f64>";
-  if (!Translation::typeOf(partOf(type)).hasAllowedSize())
+    return refuse(op, "has elements of type ")
+           << element << ", which is not supported; use one of " << spmd::listDTypes(/*withKey=*/false) << " "
+           << listNarrowTypes() << " complex<f32> complex<f64>";
+  if (!Translation::typeOf(storageOf(partOf(type))).hasAllowedSize())
     return refuse(op, "has an array that is too large: ") << type;
   return success();
 }
@@ -207,11 +211,11 @@ LogicalResult translateEntry(Translation &t, func::FuncOp entry, ModuleOp module
   }
   nameDonated(entry, names, resultNames);
   for (unsigned i = 0; i < entry.getNumArguments(); ++i)
-    if (entry.getArgAttr(i, kComplexAttrName))
-      function.setArgAttr(i, kComplexAttrName, t.b.getUnitAttr());
+    if (Attribute format = entry.getArgAttr(i, kFormatAttrName))
+      function.setArgAttr(i, kFormatAttrName, format);
   for (unsigned i = 0; i < entry.getNumResults(); ++i)
-    if (entry.getResultAttr(i, kComplexAttrName))
-      function.setResultAttr(i, kComplexAttrName, t.b.getUnitAttr());
+    if (Attribute format = entry.getResultAttr(i, kFormatAttrName))
+      function.setResultAttr(i, kFormatAttrName, format);
   setNames(names, [&](unsigned i, StringAttr name) { function.setArgAttr(i, kNameAttrName, name); }, context);
   setNames(resultNames, [&](unsigned i, StringAttr name) { function.setResultAttr(i, kNameAttrName, name); }, context);
 
@@ -248,6 +252,15 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
         << "this is HLO, which is not read; export StableHLO: jax.jit(f).lower(...).as_text(debug_info=True)";
     return {};
   }
+  if (StringRef element = stablehlo::findUnreadElement(text); !element.empty()) {
+    StringRef before = text.take_front(element.data() - text.data());
+    auto line = static_cast<unsigned>(before.count('\n') + 1);
+    auto column = static_cast<unsigned>(before.size() - (before.rfind('\n') + 1) + 1);
+    emitError(FileLineColLoc::get(&context, fileName, line, column))
+        << "the program has elements of type '" << element << "', which is not supported; use one of "
+        << stablehlo::listNarrowTypes();
+    return {};
+  }
   loadFrontendDialects(context);
   context.loadDialect<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect>();
   llvm::SourceMgr sources;
@@ -258,7 +271,8 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
     return {};
   FailureOr<stablehlo::Meshes> meshes = stablehlo::Meshes::read(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
-  if (failed(meshes) || !entry || failed(stablehlo::expandComplex(*source, entry)))
+  if (failed(meshes) || !entry || failed(stablehlo::expandNarrow(*source, entry)) ||
+      failed(stablehlo::expandComplex(*source, entry)))
     return {};
   stablehlo::copyConstantsIntoRegions(*source);
   spmd::MeshShape &mesh = meshes->shape;

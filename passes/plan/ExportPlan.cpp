@@ -3,7 +3,7 @@
 #include "passes/plan/ExportPlan.h"
 
 #include "ir/plan/PlanOps.h"
-#include "ir/spmd/ComplexValues.h"
+#include "ir/spmd/ElementFormats.h"
 #include "ir/spmd/Location.h"
 #include "passes/kernel/KernelSchedule.h"
 #include "passes/plan/CollectiveDescs.h"
@@ -101,7 +101,7 @@ private:
     info.shape = toVector(global.getShape());
     info.sharding = global.getShardingOrOpen().toValue();
     info.localShape = toVector(localType.getShape());
-    info.isComplex = attrs && attrs.get(kComplexAttrName);
+    info.format = formatOf(attrs ? attrs.get(kFormatAttrName) : Attribute());
     return info;
   }
 

@@ -3,8 +3,8 @@
 #include "passes/report/ProgramReport.h"
 
 #include "ir/array/ArrayOps.h"
-#include "ir/spmd/ComplexValues.h"
 #include "ir/spmd/DebugTrace.h"
+#include "ir/spmd/ElementFormats.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/collectives/CollectiveMatmulMatch.h"
 #include "passes/cost/CountedBranches.h"
@@ -36,11 +36,14 @@ ValueReport reportValue(std::string name, Location place, ArrayType type, MeshAt
   return report;
 }
 
-/// An array of the parts of complex numbers as the array of these numbers, which the user has written.
-ValueReport asComplex(ValueReport report) {
-  if (report.shape.empty()) // Of IR that a user wrote.
+/// An array with this attribute of its format as the array of the numbers that it holds, which the user has written.
+ValueReport withFormat(ValueReport report, Attribute attribute) {
+  spmd::ElementFormat format = formatOf(attribute);
+  if (format == spmd::ElementFormat::Complex && report.shape.empty()) // Of IR that a user wrote.
     return report;
-  report.isComplex = true;
+  report.format = format;
+  if (format != spmd::ElementFormat::Complex)
+    return report;
   report.shape.pop_back();
   report.localShape.pop_back();
   report.sharding.dims.resize(std::min(report.sharding.dims.size(), report.shape.size()));
@@ -85,15 +88,13 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
     BlockArgument argument = func.getArgument(i);
     report.params.push_back(reportValue(name ? name.str() : std::to_string(i), argument.getLoc(),
                                         cast<ArrayType>(argument.getType()), mesh));
-    if (func.getArgAttr(i, kComplexAttrName))
-      report.params.back() = asComplex(std::move(report.params.back()));
+    report.params.back() = withFormat(std::move(report.params.back()), func.getArgAttr(i, kFormatAttrName));
   }
   for (unsigned i = 0; i < func.getNumResults(); ++i) {
     auto name = func.getResultAttrOfType<StringAttr>(i, kNameAttrName);
     report.results.push_back(reportValue(name ? name.str() : std::to_string(i), func.getLoc(),
                                          cast<ArrayType>(func.getResultTypes()[i]), mesh));
-    if (func.getResultAttr(i, kComplexAttrName))
-      report.results.back() = asComplex(std::move(report.results.back()));
+    report.results.back() = withFormat(std::move(report.results.back()), func.getResultAttr(i, kFormatAttrName));
   }
   auto reportNames = [&](Value value) {
     if (auto type = dyn_cast<ArrayType>(value.getType()))

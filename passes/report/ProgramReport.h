@@ -9,8 +9,7 @@
 
 #include "passes/cost/CollectiveMatmulCost.h"
 #include "runtime/sharding/Sharding.h"
-#include "runtime/support/ComplexName.h"
-#include "runtime/support/DType.h"
+#include "runtime/support/ElementFormat.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -25,10 +24,10 @@ struct ValueReport {
   spmd::DType dtype = spmd::DType::F32;
   std::vector<int64_t> shape, localShape; ///< The global shape, and the padded local shape.
   spmd::Sharding sharding;
-  /// Whether the elements are complex numbers with parts of this dtype. The dimension of the parts is left out.
-  bool isComplex = false;
-  /// `f32`, or `c64`.
-  std::string elementName() const { return isComplex ? spmd::complexName(dtype) : std::string(spmd::dtypeName(dtype)); }
+  /// The numbers that the array of this dtype holds. The dimension of the parts of complex ones is left out.
+  spmd::ElementFormat format = spmd::ElementFormat::Plain;
+  /// `f32`, `c64`, or `f8E4M3FN`.
+  std::string elementName() const { return spmd::elementName(dtype, format); }
 };
 
 struct CollectiveReport {

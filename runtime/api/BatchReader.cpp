@@ -45,7 +45,7 @@ BatchReader::BatchReader(std::shared_ptr<Job> ownJob, std::vector<File> files, i
     else if (!layout.dtype)
       throw usage("'" + file.path + "' holds " + layout.dtypeText + ", which is not a type of the language");
     else
-      whole = {file.path, *layout.dtype, layout.shape, {}, {}, layout.isComplex};
+      whole = {file.path, *layout.dtype, layout.shape, {}, {}, layout.format};
     if (whole.shape.empty())
       throw usage("parameter '" + whole.name + "' is a scalar: it has no dimension of rows to be fed in batches");
     bool sameRows =

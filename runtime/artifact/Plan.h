@@ -22,6 +22,7 @@
 
 #include "runtime/sharding/DimMoves.h"
 #include "runtime/support/DType.h"
+#include "runtime/support/ElementFormat.h"
 #include "runtime/support/OperandView.h"
 
 #include <cstdint>
@@ -48,9 +49,9 @@ struct ValueInfo {
   std::vector<int64_t> shape; ///< Global.
   Sharding sharding;
   std::vector<int64_t> localShape; ///< Padded, the same on every device.
-  /// Whether the last dimension, of 2 elements on every device, holds the real and the imaginary part of a complex
-  /// number. The memory is that of NumPy's complex64 or complex128.
-  bool isComplex = false;
+  /// The numbers that the array holds. The last dimension of complex ones, of 2 elements on every device, is the real
+  /// and the imaginary part; `dtype` is the storage of narrow ones.
+  ElementFormat format = ElementFormat::Plain;
   int64_t localBytes() const;
 };
 

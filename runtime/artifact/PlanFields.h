@@ -56,7 +56,7 @@ template <typename Archive> void describe(Archive &archive, ValueInfo &value) {
   archive.field("shape", value.shape);
   archive.field("sharding", value.sharding);
   archive.field("local_shape", value.localShape);
-  archive.field("complex", value.isComplex);
+  archive.field("format", value.format, elementFormatNames);
 }
 
 template <typename Archive> void describe(Archive &archive, BufferInfo &value) {

@@ -1,7 +1,6 @@
 //===- PlanPrinter.cpp - the plan as text ---------------------------------===//
 
 #include "runtime/artifact/PlanPrinter.h"
-#include "runtime/support/ComplexName.h"
 
 #include "runtime/artifact/PlanFields.h"
 
@@ -70,12 +69,18 @@ public:
   }
 
 private:
+  static std::string formatText(const ValueInfo &value) {
+    if (value.format == ElementFormat::Plain)
+      return "";
+    return ", " + std::string(elementFormatNames[static_cast<size_t>(value.format)]);
+  }
+
   void printValues(const char *title, const std::vector<ValueInfo> &values) {
     out << title << ":\n";
     for (size_t i = 0; i < values.size(); ++i) {
       const ValueInfo &value = values[i];
       out << "  " << value.name << ": " << typeText(value.dtype, value.shape) << " @ " << value.sharding.str()
-          << ", local " << typeText(value.dtype, value.localShape) << (value.isComplex ? ", complex" : "");
+          << ", local " << typeText(value.dtype, value.localShape) << formatText(value);
       if (title[0] == 'p' && i < plan.aliases.size() && plan.aliases[i] >= 0)
         out << ", may be overwritten by result " << plan.aliases[i];
       out << "\n";
@@ -195,10 +200,9 @@ std::string typeText(DType dtype, const std::vector<int64_t> &shape) {
 }
 
 std::string typeText(const ValueInfo &value, std::vector<int64_t> shape) {
-  if (!value.isComplex || shape.empty()) // The verifier refuses an empty one.
-    return typeText(value.dtype, shape);
-  shape.pop_back();
-  return complexName(value.dtype) + typeText(value.dtype, shape).substr(dtypeName(value.dtype).size());
+  if (value.format == ElementFormat::Complex && !shape.empty()) // The verifier refuses an empty one.
+    shape.pop_back();
+  return elementName(value.dtype, value.format) + typeText(value.dtype, shape).substr(dtypeName(value.dtype).size());
 }
 
 namespace {

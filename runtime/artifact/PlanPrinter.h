@@ -15,7 +15,8 @@ std::string printPlanWithoutLocations(const Plan &plan);
 
 /// `f32[4, 8]`; `f32[]` for a scalar.
 std::string typeText(DType dtype, const std::vector<int64_t> &shape);
-/// The same with this shape, the value's own or its local one: `c64[8]` of the parts f32[8, 2] of complex numbers.
+/// The same with this shape, the value's own or its local one: `c64[8]` of the parts f32[8, 2] of complex numbers,
+/// `f8E5M2[8]` of the bytes u8[8] of narrow ones.
 std::string typeText(const ValueInfo &value, std::vector<int64_t> shape);
 inline std::string typeText(const ValueInfo &value) { return typeText(value, value.shape); }
 

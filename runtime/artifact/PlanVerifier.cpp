@@ -135,9 +135,13 @@ private:
       fail(what + " has the local shape " + shapeText(value.localShape) + " where " + shapeText(expected) +
            " follows from its sharding");
     bool hasParts = !value.shape.empty() && value.shape.back() == 2 && value.localShape.back() == 2;
-    if (value.isComplex && (!hasParts || (value.dtype != DType::F32 && value.dtype != DType::F64)))
+    bool isComplex = value.format == ElementFormat::Complex;
+    if (isComplex && (!hasParts || (value.dtype != DType::F32 && value.dtype != DType::F64)))
       fail(what + " is complex and " + shapeText(value.localShape) +
            " on each device: its last dimension has no two parts");
+    if (const NarrowFormat *narrow = findNarrow(value.format); narrow && value.dtype != narrow->storage)
+      fail(what + " has the format " + std::string(narrow->name()) + " and the type " +
+           std::string(dtypeName(value.dtype)) + " where " + std::string(dtypeName(narrow->storage)) + " belongs");
   }
 
   void verifyBuffer(size_t id) const {

@@ -27,9 +27,11 @@ std::optional<int64_t> countBytes(const std::vector<int64_t> &shape, int64_t ele
   return isEmpty ? 0 : bytes;
 }
 
-/// The name of the dtype in NumPy's astype; of complex numbers with such parts if `isComplex`.
-std::string numpyName(DType dtype, bool isComplex) {
-  if (isComplex)
+/// The name of the dtype in NumPy's astype; of the numbers of this format that arrays of the dtype hold.
+std::string numpyName(DType dtype, ElementFormat format) {
+  if (const NarrowFormat *narrow = findNarrow(format))
+    return "ml_dtypes." + std::string(narrow->numpyName);
+  if (format == ElementFormat::Complex)
     return "'complex" + std::to_string(16 * byteSize(dtype)) + "'";
   if (dtype == DType::BF16)
     return "ml_dtypes.bfloat16";
@@ -141,24 +143,30 @@ void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
     expectedShape[0] = layout.shape[0];
   }
   std::string found = "elements of type `" + layout.dtypeText + "`, which the language does not have";
-  if (layout.dtype) {
+  if (layout.dtype && !layout.isUnnamed) {
     ValueInfo holds;
     holds.dtype = *layout.dtype;
-    holds.isComplex = layout.isComplex;
+    holds.format = layout.format;
     found = typeText(holds, layout.shape);
   }
-  if (layout.isComplex && !parameter.isComplex)
+  bool isComplex = layout.format == ElementFormat::Complex;
+  if (isComplex && parameter.format != ElementFormat::Complex)
     throw Error("'" + name + "' holds " + found + " and " + expected +
                 ", which has no imaginary part; save array.real or numpy.abs(array)");
-  if (layout.dtype != expectedDType)
+  bool isNarrow = findNarrow(parameter.format) != nullptr;
+  // A narrow parameter takes any bytes but those of another format; other parameters no bytes of narrow formats.
+  bool hasElements = isNarrow ? layout.dtype && byteSize(*layout.dtype) == 1 && layout.dtype != DType::Bool &&
+                                    (layout.format == parameter.format || layout.format == ElementFormat::Plain)
+                              : layout.dtype == expectedDType && !layout.isUnnamed && !findNarrow(layout.format);
+  if (!hasElements)
     throw Error("'" + name + "' holds " + found + " and " + expected + "; save it with numpy as array.astype(" +
-                numpyName(expectedDType, parameter.isComplex) + ")");
+                numpyName(expectedDType, parameter.format) + ")");
   if (layout.shape != expectedShape)
     throw Error("'" + name + "' holds " + found + " and " + expected +
                 "; give an array of that shape or change the parameter's type");
   if (parameter.dtype == DType::Key && layout.fortranOrder)
     throw Error("'" + name + "' holds random keys in Fortran order; save it with numpy.ascontiguousarray");
-  if (layout.isComplex && layout.fortranOrder && layout.shape.size() > 2)
+  if (isComplex && layout.fortranOrder && layout.shape.size() > 2)
     throw Error("'" + name + "' holds complex numbers in Fortran order; save it with numpy.ascontiguousarray");
 }
 

@@ -30,8 +30,11 @@ public:
 struct ArrayLayout {
   std::optional<DType> dtype; ///< None if the language has no such type.
   std::string dtypeText;      ///< As in the file: `<f8`.
-  /// Whether elements are complex: `dtype` is that of the parts, which are the last dimension of the shape.
-  bool isComplex = false;
+  /// Complex elements have the dtype of the parts, which are the last dimension of the shape; narrow ones that of their
+  /// bytes.
+  ElementFormat format = ElementFormat::Plain;
+  /// Whether elements are bytes of a narrow format that the file does not name: ml_dtypes' `|V1`.
+  bool isUnnamed = false;
   std::vector<int64_t> shape;
   bool fortranOrder = false;
   bool byteSwapped = false; ///< Big endian; converted while reading.
@@ -54,8 +57,8 @@ public:
   const ArrayLayout &getLayout() const { return layout; }
 
   /// Throws unless this is an array of the parameter's dtype and global shape; the error names both and the remedy. A
-  /// key is two u32 in an additional last dimension. A complex parameter takes complex numbers, or their parts. With
-  /// `byRows` the parameter takes a batch of the array's rows at a time.
+  /// key is two u32 in an additional last dimension. A complex parameter takes complex numbers, or their parts, a
+  /// narrow one its format, or bytes. With `byRows` the parameter takes a batch of the array's rows at a time.
   void check(const ValueInfo &parameter, bool byRows = false) const;
 
   /// Reads the elements of `ranges` (one per dimension) to `target`, a row-major array of `paddedShape` whose other

@@ -60,7 +60,7 @@ public:
     skipSpace();
     if (position != text.size() || !seenDescr || !seenOrder || !seenShape)
       fail("its header is not a dictionary of descr, fortran_order and shape");
-    if (layout.isComplex)
+    if (layout.format == ElementFormat::Complex)
       layout.shape.push_back(2);
     return layout;
   }
@@ -153,8 +153,12 @@ private:
     for (DType part : {DType::F32, DType::F64})
       if (complexDescrOf(part) == descr) {
         layout.dtype = part;
-        layout.isComplex = true;
+        layout.format = ElementFormat::Complex;
       }
+    if (descr == "V1" || descr == "f1") { // As ml_dtypes names its types of one byte.
+      layout.dtype = DType::U8;
+      layout.isUnnamed = true;
+    }
     layout.byteSwapped = order == '>' && layout.dtype && byteSize(*layout.dtype) > 1;
   }
 
@@ -221,16 +225,17 @@ ArraySource openNpy(const std::string &path) {
                      available);
 }
 
-std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, bool isComplex) {
+std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, ElementFormat format) {
   std::vector<int64_t> stored = shape;
+  bool isComplex = format == ElementFormat::Complex;
   if (isComplex)
     stored.pop_back();
   if (dtype == DType::Key) {
     dtype = DType::U32;
     stored.push_back(2);
   }
-  std::string descr =
-      (byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<") + (isComplex ? complexDescrOf(dtype) : descrOf(dtype));
+  std::string descr = isComplex ? complexDescrOf(dtype) : findNarrow(format) ? "V1" : descrOf(dtype);
+  descr.insert(0, byteSize(dtype) == 1 || dtype == DType::BF16 ? "|" : "<");
   std::string text = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < stored.size(); ++i)
     text += (i ? ", " : "") + std::to_string(stored[i]);
@@ -244,12 +249,12 @@ std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, bool i
 }
 
 void writeNpy(const std::string &path, DType dtype, const std::vector<int64_t> &shape, const void *data,
-              bool isComplex) {
+              ElementFormat format) {
   int64_t size = byteSize(dtype);
   for (int64_t extent : shape)
     size *= extent;
   AtomicFile file(path);
-  file.write(npyHeaderText(dtype, shape, isComplex));
+  file.write(npyHeaderText(dtype, shape, format));
   file.write({static_cast<const char *>(data), static_cast<size_t>(size)});
   file.commit();
 }

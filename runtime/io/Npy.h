@@ -1,8 +1,8 @@
 //===- Npy.h - NumPy's array files ------------------------------*- C++ -*-===//
 //
 // Reads versions 1, 2 and 3 of .npy (C and Fortran order, little and big endian) and writes version 1 in C order.
-// bf16, which NumPy does not have, is `|V2` as ml_dtypes writes it; a key is u32[..., 2]. Complex numbers are their
-// parts in a last dimension.
+// bf16, which NumPy does not have, is `|V2` as ml_dtypes writes it, and narrow numbers are `|V1`; a key is u32[..., 2].
+// Complex numbers are their parts in a last dimension.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -31,12 +31,12 @@ NpyHeader parseNpyHeader(std::string_view bytes, const std::string &name);
 /// Maps the file: reading a shard reads only its pages.
 ArraySource openNpy(const std::string &path);
 
-/// Returns magic and header of version 1, padded to a multiple of 64 bytes. If `isComplex`, the last dimension has the
-/// parts of complex numbers, of type f32 or f64.
-std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, bool isComplex = false);
+/// Returns magic and header of version 1, padded to a multiple of 64 bytes. The last dimension of
+/// complex numbers has the parts, of type f32 or f64.
+std::string npyHeaderText(DType dtype, const std::vector<int64_t> &shape, ElementFormat format = ElementFormat::Plain);
 
 /// Writes atomically. `data` is row-major.
 void writeNpy(const std::string &path, DType dtype, const std::vector<int64_t> &shape, const void *data,
-              bool isComplex = false);
+              ElementFormat format = ElementFormat::Plain);
 
 } // namespace spmd

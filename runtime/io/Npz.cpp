@@ -232,7 +232,7 @@ void writeNpz(const std::string &path, const std::vector<NamedArray> &arrays) {
     int64_t size = byteSize(array.dtype);
     for (int64_t extent : array.shape)
       size *= extent;
-    std::string &bytes = members.emplace_back(npyHeaderText(array.dtype, array.shape, array.isComplex));
+    std::string &bytes = members.emplace_back(npyHeaderText(array.dtype, array.shape, array.format));
     if (size > 0)
       bytes.append(static_cast<const char *>(array.data), static_cast<size_t>(size));
     zip_source_t *source = library.zip_source_buffer(zip, bytes.data(), bytes.size(), 0);

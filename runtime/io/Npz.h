@@ -24,7 +24,7 @@ struct NamedArray {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   const void *data = nullptr;
-  bool isComplex = false; ///< Whether the last dimension has the parts of complex numbers (Npy.h).
+  ElementFormat format = ElementFormat::Plain; ///< As Npy.h says.
 };
 
 /// Writes atomically, members uncompressed; equal arrays give equal bytes.

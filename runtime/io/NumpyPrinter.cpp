@@ -6,6 +6,7 @@
 
 #include "runtime/io/NumpyPrinter.h"
 
+#include "runtime/io/BoxCopy.h"
 #include "runtime/io/FloatText.h"
 #include "runtime/support/Elements.h"
 
@@ -244,7 +245,14 @@ private:
 
 } // namespace
 
-std::string numpyText(DType dtype, const std::vector<int64_t> &shape, const void *data) {
+std::string numpyText(DType dtype, const std::vector<int64_t> &shape, const void *data, ElementFormat format) {
+  if (const NarrowFormat *narrow = findNarrow(format); narrow && narrow->isFloat()) {
+    const auto *codes = static_cast<const uint8_t *>(data);
+    std::vector<float> numbers(static_cast<size_t>(elementCount(shape)));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = decodeNarrow(*narrow, codes[i]);
+    return ArrayText(DType::F32, shape, numbers.data()).print();
+  }
   return ArrayText(dtype, shape, data).print();
 }
 

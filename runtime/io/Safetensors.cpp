@@ -17,8 +17,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The format's names are those of the language in upper case; random keys are stored as u32.
-std::string nameOf(DType dtype) {
+/// The format's names are those of the language in upper case; random keys are stored as u32. Narrow numbers without a
+/// name are stored as bytes.
+std::string nameOf(DType dtype, ElementFormat format = ElementFormat::Plain) {
+  if (const NarrowFormat *narrow = findNarrow(format); narrow && !narrow->safetensorsName.empty())
+    return std::string(narrow->safetensorsName);
   std::string name(dtypeName(dtype));
   for (char &c : name)
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -105,6 +108,11 @@ private:
     for (const DTypeInfo &known : kDTypes)
       if (known.dtype != DType::Key && nameOf(known.dtype) == layout.dtypeText)
         layout.dtype = known.dtype;
+    for (const NarrowFormat &narrow : kNarrowFormats)
+      if (narrow.safetensorsName == layout.dtypeText) {
+        layout.dtype = narrow.storage;
+        layout.format = narrow.format;
+      }
     result.begin = offsets[0].get<uint64_t>();
     result.end = offsets[1].get<uint64_t>();
     uint64_t available = file->bytes().size() - dataBegin;
@@ -186,7 +194,8 @@ void writeSafetensors(const std::string &path, const std::vector<NamedArray> &ar
     auto size = static_cast<uint64_t>(byteSize(dtype));
     for (int64_t extent : shape)
       size *= static_cast<uint64_t>(extent);
-    header[array.name] = {{"dtype", nameOf(dtype)}, {"shape", shape}, {"data_offsets", {offset, offset + size}}};
+    header[array.name] = {
+        {"dtype", nameOf(dtype, array.format)}, {"shape", shape}, {"data_offsets", {offset, offset + size}}};
     contents.emplace_back(static_cast<const char *>(array.data), size);
     offset += size;
   }

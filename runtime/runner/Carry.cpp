@@ -54,7 +54,7 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
                                  [&](const ValueInfo &value) { return value.name == param.name; });
       if (result == plan.results.end())
         throw usage(name + ": there is no result '" + param.name + "'; there are " + listNames(plan.results));
-      if (result->dtype != param.dtype || result->shape != param.shape)
+      if (result->dtype != param.dtype || result->format != param.format || result->shape != param.shape)
         throw usage(name + ": the result '" + param.name + "' is " + typeText(*result) + ", the parameter " +
                     typeText(param));
       for (const CarriedValue &other : carries)

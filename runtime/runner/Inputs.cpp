@@ -126,7 +126,8 @@ std::vector<Spec> parseSpecs(const std::vector<std::string> &texts) {
 }
 
 void checkKind(const Spec &spec, const ValueInfo &param) {
-  if (spec.kind == Spec::Kind::Normal && !isFloat(param.dtype))
+  const NarrowFormat *narrow = findNarrow(param.format);
+  if (spec.kind == Spec::Kind::Normal && !(narrow ? narrow->isFloat() : isFloat(param.dtype)))
     throw usage("--input " + spec.name + "=" + spec.value + ": parameter '" + param.name + "' is " + typeText(param) +
                 " and normal generates floats");
   if (spec.kind == Spec::Kind::Key && (param.dtype != DType::U32 || param.shape.size() != 1 || param.shape[0] != 2))
@@ -137,8 +138,22 @@ void checkKind(const Spec &spec, const ValueInfo &param) {
                 "' is a random key; give a .npy of two u32, or zeros");
 }
 
+/// The same as generateRow for narrow numbers, which round the generated ones.
+void generateNarrowRow(const Spec &spec, const NarrowFormat &format, int64_t first, int64_t count, void *out) {
+  auto *codes = static_cast<uint8_t *>(out);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t number = spec.kind == Spec::Kind::Iota ? first + i : int64_t(spec.kind == Spec::Kind::Ones);
+    float real = spec.kind == Spec::Kind::Normal ? normalElement(spec.seed, static_cast<uint64_t>(first + i))
+                                                 : static_cast<float>(number);
+    codes[i] = format.isFloat() ? encodeNarrow(format, real) : wrapNarrow(format, number);
+  }
+}
+
 /// Generates `count` consecutive elements; `first` is the row-major index of the first one in the global array.
-void generateRow(const Spec &spec, DType dtype, int64_t first, int64_t count, void *out) {
+void generateRow(const Spec &spec, const ValueInfo &param, int64_t first, int64_t count, void *out) {
+  if (const NarrowFormat *narrow = findNarrow(param.format))
+    return generateNarrowRow(spec, *narrow, first, count, out);
+  DType dtype = param.dtype;
   if (dtype == DType::Key) {
     std::memset(out, 0, static_cast<size_t>(count) * 8);
     return;
@@ -160,7 +175,7 @@ void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardR
               const std::vector<int64_t> &padded, void *target) {
   int64_t elementBytes = byteSize(param.dtype);
   if (ranges.empty())
-    return generateRow(spec, param.dtype, 0, 1, target);
+    return generateRow(spec, param, 0, 1, target);
   std::vector<int64_t> extent = sizesOf(ranges), index(ranges.size());
   int64_t row = extent.back();
   for (int64_t rows = elementCount(extent) / row; rows > 0; --rows) {
@@ -169,7 +184,7 @@ void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardR
       number = number * param.shape[d] + ranges[d].start + index[d];
       place = place * padded[d] + index[d];
     }
-    generateRow(spec, param.dtype, number, row, static_cast<char *>(target) + place * elementBytes);
+    generateRow(spec, param, number, row, static_cast<char *>(target) + place * elementBytes);
     for (size_t d = ranges.size() - 1; d-- > 0;) {
       if (++index[d] < extent[d])
         break;

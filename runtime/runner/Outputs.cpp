@@ -104,14 +104,13 @@ WholeValue gather(const Array &array) {
 void writeFile(const OutputFile &output, const Plan &plan, const std::vector<WholeValue> &values) {
   if (endsWith(output.path, ".npy")) {
     size_t i = output.results[0].first;
-    writeNpy(output.path, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(),
-             plan.results[i].isComplex);
+    writeNpy(output.path, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(), plan.results[i].format);
     return;
   }
   std::vector<NamedArray> arrays;
   for (const auto &[i, key] : output.results)
     arrays.push_back(
-        {key, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(), plan.results[i].isComplex});
+        {key, plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(), plan.results[i].format});
   if (endsWith(output.path, ".npz"))
     writeNpz(output.path, arrays);
   else
@@ -170,23 +169,28 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
   for (size_t i = 0; i < results.size(); ++i)
     if (values[i].isHere)
       writeText(out, plan.results[i].name + ": " + typeText(plan.results[i]) + " @ " + plan.results[i].sharding.str() +
-                         "\n" + numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data()) + "\n");
+                         "\n" +
+                         numpyText(plan.results[i].dtype, plan.results[i].shape, values[i].bytes.data(),
+                                   plan.results[i].format) +
+                         "\n");
 }
 
-void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out) {
+void printShards(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
+                 std::ostream &out) {
   // A process prints after the previous one, so that the order is the same in every run.
   std::string key = "api/print-shards/" + std::to_string(job->nextSequence("print-shards")) + "/";
   int32_t process = job->getProcess();
   std::string text;
-  for (const Array &result : results) {
-    const ArrayImpl &impl = *result.get_impl();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ArrayImpl &impl = *results[i].get_impl();
     impl.wait();
     for (PartsRef parts = impl.getParts(); const LocalPart &part : *parts) {
       std::vector<int64_t> owned = sizesOf(part.ranges);
       std::vector<char> values(static_cast<size_t>(elementCount(owned) * byteSize(impl.dtype)));
       impl.copyPart(part, values.data());
       text += "process " + std::to_string(process) + " device " + std::to_string(part.device->getId()) + " " +
-              impl.name + "[" + indexText(part.ranges) + "]\n" + numpyText(impl.dtype, owned, values.data()) + "\n";
+              impl.name + "[" + indexText(part.ranges) + "]\n" +
+              numpyText(impl.dtype, owned, values.data(), plan.results[i].format) + "\n";
     }
   }
   if (process > 0)

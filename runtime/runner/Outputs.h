@@ -32,6 +32,7 @@ void writeResults(const std::shared_ptr<Job> &job, const Plan &plan, const std::
 void writeText(std::ostream &out, const std::string &text);
 
 /// Prints what each device holds, process after process.
-void printShards(const std::shared_ptr<Job> &job, const std::vector<Array> &results, std::ostream &out);
+void printShards(const std::shared_ptr<Job> &job, const Plan &plan, const std::vector<Array> &results,
+                 std::ostream &out);
 
 } // namespace spmd

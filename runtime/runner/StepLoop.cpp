@@ -128,7 +128,7 @@ void StepLoop::writeTimes() {
 void StepLoop::writeOutputs() {
   writeResults(job, plan, results, options.outputs, options.print, setup.request.out);
   if (options.printShards)
-    printShards(job, results, setup.request.out);
+    printShards(job, plan, results, setup.request.out);
 }
 
 } // namespace spmd

@@ -5,7 +5,7 @@
 #include "frontend/stablehlo/Translation.h"
 #include "frontend/stablehlo/complex/Expander.h"
 
-#include "ir/spmd/ComplexValues.h"
+#include "ir/spmd/ElementFormats.h"
 
 using namespace mlir;
 
@@ -79,7 +79,7 @@ LogicalResult joinParts(func::FuncOp function, OpBuilder &b) {
     old.replaceAllUsesWith(takeApart(b, loc, joined, inputs[i]));
     block.eraseArgument(i + 1);
     inputs[i] = joined.getType();
-    function.setArgAttr(i, kComplexAttrName, b.getUnitAttr());
+    function.setArgAttr(i, kFormatAttrName, getFormatAttr(b.getContext(), spmd::ElementFormat::Complex));
     if (auto sharding = function.getArgAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"))
       function.setArgAttr(i, "sdy.sharding", joinedSharding(sharding));
   }
@@ -92,7 +92,7 @@ LogicalResult joinParts(func::FuncOp function, OpBuilder &b) {
       return refuse(function, "returns other types than it declares");
     end->setOperand(i, join(b, end->getOperand(i).getLoc(), end->getOperand(i)));
     results[i] = withLastDim(results[i], 2);
-    function.setResultAttr(i, kComplexAttrName, b.getUnitAttr());
+    function.setResultAttr(i, kFormatAttrName, getFormatAttr(b.getContext(), spmd::ElementFormat::Complex));
     if (auto sharding = function.getResultAttrOfType<sdy::TensorShardingAttr>(i, "sdy.sharding"))
       function.setResultAttr(i, "sdy.sharding", joinedSharding(sharding));
   }

@@ -3,6 +3,9 @@
 #include "frontend/stablehlo/export/Export.h"
 
 #include "frontend/stablehlo/export/Exporter.h"
+#include "frontend/stablehlo/narrow/NarrowTypes.h"
+
+#include "ir/spmd/ElementFormats.h"
 
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
@@ -53,15 +56,37 @@ void setSharding(Exporter &e, Type type, llvm::function_ref<void(StringAttr, Att
     set(e.b.getStringAttr("sdy.sharding"), e.shardingOf(array));
 }
 
+/// The tensor of an argument or result with this attribute of its format: one of narrow numbers has their type again.
+Type withFormat(Type tensor, Attribute format) {
+  Type element = narrowElement(tensor.getContext(), formatOf(format));
+  Type numbers = element ? Type(withElement(tensor, element)) : tensor;
+  return storageOf(numbers) == tensor ? numbers : tensor; // Of IR that a user wrote.
+}
+
+/// Narrow numbers as bytes, or the reverse: the bits of floats, the values of integers.
+Value retype(Exporter &e, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  const spmd::NarrowFormat *narrow = findNarrow(value.getType());
+  bool isFloat = (narrow ? narrow : findNarrow(type))->isFloat();
+  return isFloat ? e.create<BitcastConvertOp>(type, value).getResult() : e.create<ConvertOp>(type, value).getResult();
+}
+
 LogicalResult writeFunction(Exporter &e, func::FuncOp function) {
   auto tensorsOf = [](TypeRange types) {
     return llvm::map_to_vector(types, [](Type type) -> Type { return Exporter::typeOf(type); });
   };
   e.loc = toPlainLoc(function.getLoc());
-  auto made = e.create<func::FuncOp>(function.getName(), e.b.getFunctionType(tensorsOf(function.getArgumentTypes()),
-                                                                             tensorsOf(function.getResultTypes())));
+  SmallVector<Type> arguments = tensorsOf(function.getArgumentTypes()), results = tensorsOf(function.getResultTypes());
+  for (auto [i, type] : llvm::enumerate(arguments))
+    type = withFormat(type, function.getArgAttr(static_cast<unsigned>(i), kFormatAttrName));
+  for (auto [i, type] : llvm::enumerate(results))
+    type = withFormat(type, function.getResultAttr(static_cast<unsigned>(i), kFormatAttrName));
+  auto made = e.create<func::FuncOp>(function.getName(), e.b.getFunctionType(arguments, results));
   made.setPublic();
   Block &block = *made.addEntryBlock();
+  OpBuilder::InsertionGuard guard(e.b);
+  e.b.setInsertionPointToStart(&block);
   for (auto [number, argument] : llvm::enumerate(function.getArguments())) {
     auto index = static_cast<unsigned>(number);
     BlockArgument parameter = block.getArgument(index);
@@ -69,7 +94,7 @@ LogicalResult writeFunction(Exporter &e, func::FuncOp function) {
     if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttrName))
       parameter.setLoc(NameLoc::get(e.b.getStringAttr(pathOf(name.getValue(), /*hasRoot=*/true))));
     setSharding(e, argument.getType(), [&](StringAttr name, Attribute value) { made.setArgAttr(index, name, value); });
-    e.set(argument, parameter);
+    e.set(argument, retype(e, parameter, Exporter::typeOf(argument.getType())));
   }
   for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
     auto index = static_cast<unsigned>(number);
@@ -78,13 +103,14 @@ LogicalResult writeFunction(Exporter &e, func::FuncOp function) {
                          e.b.getStringAttr("result" + pathOf(name.getValue(), /*hasRoot=*/false)));
     setSharding(e, type, [&](StringAttr name, Attribute value) { made.setResultAttr(index, name, value); });
   }
-  OpBuilder::InsertionGuard guard(e.b);
-  e.b.setInsertionPointToStart(&block);
   Block &body = function.getBody().front();
   if (failed(e.write(body)))
     return failure();
   e.loc = toPlainLoc(body.getTerminator()->getLoc());
-  e.create<func::ReturnOp>(e.get(body.getTerminator()->getOperands()));
+  SmallVector<Value> values = e.get(body.getTerminator()->getOperands());
+  for (auto [value, type] : llvm::zip_equal(values, results))
+    value = retype(e, value, type);
+  e.create<func::ReturnOp>(values);
   return success();
 }
 

@@ -15,7 +15,8 @@
 namespace spmdc {
 
 /// The text of a module of array operations without derivatives (after spmdc-differentiate). Parameters and results
-/// keep their names, operations the begin of their expression in the source. Fails with an error at the operation that
+/// keep their names and their formats, if they hold narrow numbers, operations the begin of their expression in the
+/// source. Fails with an error at the operation that
 /// StableHLO cannot express. `module` does not change; its context gets the dialects of StableHLO, CHLO and Shardy.
 mlir::FailureOr<std::string> exportStablehlo(mlir::ModuleOp module);
 

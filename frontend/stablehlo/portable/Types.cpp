@@ -113,6 +113,8 @@ static Type refuseType(ElementReader &reader, uint64_t code) {
   StringRef name = code == 22 || code == 42   ? "a token, the order of effects such as callbacks"
                    : code == 24 || code == 30 ? "quantized numbers"
                    : code == 25               ? "a tensor of unknown rank"
+                   : code >= 36 && code <= 40 ? "floats of 4, 6 or 8 bits of the formats f8E3M4, f4E2M1FN, f6E2M3FN, "
+                                                "f6E3M2FN and f8E8M0FNU"
                                               : "";
   if (name.empty())
     reader.refuseCode("vhlo", code);

@@ -78,6 +78,39 @@ std::string changed(std::vector<std::string> tokens, const std::vector<std::stri
   return text;
 }
 
+/// Whether the text gives a module. Otherwise it gives errors.
+bool isImported(const std::string &text) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  bool hasError = false;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    hasError |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+    return mlir::success();
+  });
+  Diagnostics diagnostics;
+  auto module = importStablehlo(text, "f.mlir", {}, context, diagnostics);
+  EXPECT_NE(module.get() != nullptr, hasError || diagnostics.hasErrors());
+  return module.get() != nullptr;
+}
+
+/// Operations of all kinds with narrow numbers: the text with another element type.
+TEST(AnyText, OfNarrowNumbersGivesAModuleOrErrors) {
+  std::vector<std::string> programs = readPrograms();
+  const std::pair<std::string, std::string> types[] = {{"f32", "f8E5M2"}, {"f32", "f8E4M3FNUZ"},  {"i32", "i4"},
+                                                       {"i32", "ui2"},    {"f8E4M3FN", "f8E5M2"}, {"i4", "f8E4M3FN"}};
+  unsigned imported = 0;
+  for (const auto &[from, to] : types)
+    for (size_t i = 0; i < programs.size(); ++i) {
+      std::string text = programs[i];
+      for (size_t at = 0; (at = text.find(from + ">", at)) != std::string::npos; at += to.size())
+        text.replace(at, from.size(), to);
+      if (text == programs[i])
+        continue;
+      SCOPED_TRACE(from + " as " + to + " in program " + std::to_string(i));
+      imported += isImported(text);
+    }
+  EXPECT_GT(imported, 200u);
+}
+
 TEST(AnyText, GivesAModuleOrErrors) {
   const char *seedText = std::getenv("SPMD_SEED");
   unsigned first = seedText ? static_cast<unsigned>(std::stoul(seedText)) : 1;
@@ -94,16 +127,7 @@ TEST(AnyText, GivesAModuleOrErrors) {
     std::string text = changed(tokens[random() % tokens.size()], tokens[random() % tokens.size()], random);
     if (seedText)
       std::ofstream("any-text.mlir") << text; // The last one is the one that crashed.
-    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-    bool hasError = false;
-    mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-      hasError |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-      return mlir::success();
-    });
-    Diagnostics diagnostics;
-    auto module = importStablehlo(text, "f.mlir", {}, context, diagnostics);
-    EXPECT_NE(module.get() != nullptr, hasError || diagnostics.hasErrors());
-    imported += module.get() != nullptr;
+    imported += isImported(text);
   }
   EXPECT_GT(imported, count / 50); // Changes of names and locations leave a program.
 }

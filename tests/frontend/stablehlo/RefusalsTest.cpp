@@ -21,9 +21,11 @@ TEST(Refusals, AProgramIsImported) {
 
 TEST(Refusals, TypesThatNoArrayHas) {
   EXPECT_THAT(
-      importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xi4>")),
-      HasSubstr("'stablehlo.convert' has elements of type 'i4', which is not supported; use one of f64 f32 bf16 "
-                "f16 i64 i32 i16 i8 u64 u32 u16 u8 bool complex<f32> complex<f64>"));
+      importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xi3>")),
+      HasSubstr(
+          "'stablehlo.convert' has elements of type 'i3', which is not supported; use one of f64 f32 bf16 "
+          "f16 i64 i32 i16 i8 u64 u32 u16 u8 bool f8E4M3FN f8E5M2 f8E4M3 f8E4M3FNUZ f8E5M2FNUZ f8E4M3B11FNUZ i4 u4 "
+          "i2 u2 complex<f32> complex<f64>"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @f(%x) : (tensor<8xf32>) -> vector<8xf32>")),
               HasSubstr("has a value of type 'vector<8xf32>'; only arrays are supported"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f16>>")),
@@ -36,6 +38,23 @@ TEST(Refusals, TypesThatNoArrayHas) {
   EXPECT_THAT(
       importErrors("func.func @main(%x: tensor<8xui128>) -> tensor<8xui128> { \"stablehlo.return\"() : () -> () }"),
       HasSubstr("has elements of type 'ui128'"));
+}
+
+TEST(Refusals, NarrowNumbers) {
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xf8E3M4>")),
+              HasSubstr("the program has elements of type 'f8E3M4', which is not supported; use one of "
+                        "f8E4M3FN f8E5M2 "));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<9xf8E5M2>")),
+              HasSubstr("'stablehlo.convert' has the result 'tensor<9xf8E5M2>', but its operands give another shape"));
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.bitcast_convert %n : (tensor<i32>) -> tensor<7xi4>")),
+              HasSubstr("needs a last dimension of 8 elements, the parts of a wider one"));
+  EXPECT_THAT(
+      importErrors(program("%0 = stablehlo.compare LT, %x, %x : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>\n"
+                           "%1 = stablehlo.bitcast_convert %0 : (tensor<8xi1>) -> tensor<2xi4>")),
+      HasSubstr("changes the width of bools, which is not supported; compare with zero instead"));
+  EXPECT_THAT(importErrors(program("%0 = \"stablehlo.constant\"() <{value = dense<1.0> : tensor<8xf32>}> : () -> "
+                                   "tensor<8xf8E5M2>")),
+              HasSubstr("has a value of another type than 'tensor<8xf8E5M2>', or one that is not in the text"));
 }
 
 TEST(Refusals, OperationsWithoutTranslation) {

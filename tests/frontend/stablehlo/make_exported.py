@@ -36,6 +36,10 @@ def encode(x):
     x = np.asarray(x)
     if np.iscomplexobj(x):  # The parts, as NumPy has them in memory.
         x = np.stack([x.real, x.imag], -1)
+    if x.dtype.name.startswith("float8"):  # The bytes.
+        x = x.view(np.uint8)
+    elif x.dtype.name in ("int4", "int2", "uint4", "uint2"):
+        x = x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)
     dtype = DTYPES[x.dtype.name]
     if dtype in ("f32", "f64", "bf16", "f16"):
         # The shortest text that rounds to the same number; NaN, infinities and -0 as text, which JSON does not have.
@@ -53,9 +57,9 @@ def encode(x):
 # One program of each kind, and the smallest ones with loops, regions and collectives.
 SAMPLE = ["annotations", "bit_patterns", "branches", "cholesky_batched_sharded", "comparisons", "complex_constants",
           "convolutions", "creation", "errors", "fft_of_rows", "fori", "gather_windows", "half_types", "integers", "joins",
-          "key_value_cache", "logic", "mlp_step_sharded", "partial_sums", "partly_manual", "permutes", "pooling",
+          "f8_cache", "int4_layer_sharded", "key_value_cache", "logic", "mlp_step_sharded", "narrow_constants", "narrow_reductions", "partial_sums", "partly_manual", "permutes", "pooling",
           "random_bits", "reduced_precision", "scatter_min", "sort_two_keys", "top", "two_axes", "welford", "while_loop"]
-GENERIC = ["annotations", "convolutions", "half_types", "partly_manual", "top"]
+GENERIC = ["annotations", "convolutions", "half_types", "narrow_constants", "partly_manual", "top"]
 
 
 def shorten_paths(text):

@@ -41,6 +41,9 @@ DTYPES = {"f64": np.float64, "f32": np.float32, "bf16": ml_dtypes.bfloat16, "f16
           "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_, "ui64": np.uint64, "ui32": np.uint32,
           "ui16": np.uint16, "ui8": np.uint8, "u64": np.uint64, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8,
           "bool": np.bool_}
+NARROW = {name: getattr(ml_dtypes, f"float8_{name[2:].lower()}") for name in
+          ("f8E4M3FN", "f8E5M2", "f8E4M3", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ")}
+NARROW |= {"i4": ml_dtypes.int4, "ui4": ml_dtypes.uint4, "i2": ml_dtypes.int2, "ui2": ml_dtypes.uint2}
 # As ULPS in tests/programs/jax/cases/oracle.py.
 UNITS = {"float64": 2.0**-49, "float32": 2.0**-20, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 
@@ -185,10 +188,24 @@ def difference(expected, actual, relative, absolute):
     return f"element {tuple(int(i) for i in at)} is {have[at]!r}, expected {want[at]!r}"
 
 
+def with_narrow_numbers(text, arguments):
+    """The arguments with the narrow types of the signature, whose bytes the test has."""
+    signature = re.search(r"func.func @main\((.*?)(\) ->|\{$|$)", text, re.M).group(1)
+    types = [match.group(1).split("x")[-1] for match in re.finditer(r"%arg\d+: tensor<([^>]*)>", signature)]
+    return [array.view(NARROW[name]) if name in NARROW else array for name, array in zip(types, arguments, strict=True)]
+
+
+def as_bytes(array):
+    if array.dtype not in [np.dtype(dtype) for dtype in NARROW.values()]:
+        return array
+    return array.astype(np.int8) if str(array.dtype).startswith("int") else array.view(np.uint8)
+
+
 def check(args, test):
     """How the program in JAX differs; empty if it does not. The second value: whether its mesh had more than one device."""
     text = with_even_signature(emit(args, test.file))
-    actual = [np.asarray(result) for result in load_text(text)(*test.arguments)]
+    results = load_text(text)(*with_narrow_numbers(text, test.arguments))
+    actual = [as_bytes(np.asarray(result)) for result in results]
     if len(actual) != len(test.expected):
         return f"has {len(actual)} results", axes_of(text)
     for number, (want, have, tolerance) in enumerate(zip(test.expected, actual, test.tolerances)):

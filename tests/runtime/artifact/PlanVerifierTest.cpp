@@ -46,8 +46,10 @@ TEST(PlanVerifier, values) {
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims[0] = {{"a", 1, 3}}; }, "'a:(1)3', which is not a part");
   expectRefused([](Plan &plan) { plan.params[0].sharding.dims = {{}, {}, {}}; },
                 "has 2 dimensions and a sharding of 3");
-  expectRefused([](Plan &plan) { plan.params[0].isComplex = true; },
+  expectRefused([](Plan &plan) { plan.params[0].format = ElementFormat::Complex; },
                 "parameter 'x' is complex and [2, 3] on each device: its last dimension has no two parts");
+  expectRefused([](Plan &plan) { plan.params[0].format = ElementFormat::F8E5M2; },
+                "parameter 'x' has the format f8E5M2 and the type f32 where u8 belongs");
   // Two parts of one axis may be in one sharding if they do not overlap.
   Artifact parts = exampleArtifact();
   parts.plan.params[0].sharding = {{{{"a", 2, 2}}, {{"a", 1, 2}}}, {}};

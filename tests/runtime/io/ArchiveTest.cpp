@@ -246,6 +246,37 @@ TEST(Safetensors, files_of_the_package_are_read) {
   expectShard(odd->open("b.w"), DType::F32);
 }
 
+// The names of the safetensors package; the other narrow formats have none, and are bytes.
+TEST(Safetensors, names_narrow_floats) {
+  TemporaryFolder folder;
+  std::vector<uint8_t> codes = {0x38, 0xc0, 0x7f};
+  writeSafetensors(folder / "n.safetensors", {{"a", DType::U8, {3}, codes.data(), ElementFormat::F8E4M3FN},
+                                              {"b", DType::U8, {3}, codes.data(), ElementFormat::F8E5M2},
+                                              {"c", DType::I8, {3}, codes.data(), ElementFormat::I4}});
+  auto archive = openSafetensors(folder / "n.safetensors");
+  EXPECT_THAT(std::string(archive->getHeader()), HasSubstr("F8_E4M3"));
+  EXPECT_THAT(std::string(archive->getHeader()), HasSubstr("F8_E5M2"));
+  ValueInfo plain;
+  plain.name = "x";
+  plain.dtype = DType::U8;
+  plain.shape = {3};
+  ValueInfo narrow = plain;
+  narrow.format = ElementFormat::F8E4M3FN;
+  ArraySource source = archive->open("a");
+  source.check(narrow);
+  std::vector<uint8_t> read(3);
+  source.read(DType::U8, {{0, 3}}, {3}, read.data());
+  EXPECT_EQ(read, codes);
+  EXPECT_THAT(messageOf([&] { archive->open("b").check(narrow); }),
+              HasSubstr("holds f8E5M2[3] and parameter 'x' is f8E4M3FN[3]; save it with numpy as "
+                        "array.astype(ml_dtypes.float8_e4m3fn)"));
+  EXPECT_THAT(messageOf([&] { archive->open("a").check(plain); }),
+              HasSubstr("holds f8E4M3FN[3] and parameter 'x' is u8[3]"));
+  narrow.format = ElementFormat::I4;
+  narrow.dtype = DType::I8;
+  EXPECT_NO_THROW(archive->open("c").check(narrow));
+}
+
 // data/written.safetensors was written by hand and read with the package (make_data.py).
 TEST(Safetensors, what_is_written_is_what_the_package_reads) {
   TemporaryFolder folder;

@@ -98,8 +98,41 @@ TEST(Npy, keys_are_two_words) {
 
 ValueInfo complexParameter(DType part, std::vector<int64_t> shape) {
   ValueInfo info = parameter(part, std::move(shape));
-  info.isComplex = true;
+  info.format = ElementFormat::Complex;
   return info;
+}
+
+ValueInfo narrowParameter(ElementFormat format, std::vector<int64_t> shape) {
+  ValueInfo info = parameter(findNarrow(format)->storage, std::move(shape));
+  info.format = format;
+  return info;
+}
+
+TEST(Npy, narrow_numbers_are_bytes) {
+  std::vector<uint8_t> part(2, 9);
+  ArraySource floats = openNpy(dataFile("float8_e4m3fn.npy"));
+  floats.check(narrowParameter(ElementFormat::F8E4M3FN, {2, 3}));
+  floats.read(DType::U8, {{1, 1}, {1, 2}}, {1, 2}, part.data());
+  EXPECT_THAT(part, testing::ElementsAre(0xc8, 0x4a)); // -4 and 5.
+  openNpy(dataFile("float8_e5m2.npy")).check(narrowParameter(ElementFormat::F8E5M2, {2, 3}));
+  ArraySource integers = openNpy(dataFile("int4.npy"));
+  integers.check(narrowParameter(ElementFormat::I4, {2, 3}));
+  integers.read(DType::I8, {{0, 1}, {1, 2}}, {1, 2}, part.data());
+  EXPECT_THAT(part, testing::ElementsAre(0x0e, 3)); // The low bits of -2.
+  // Bytes that were saved as such are read, too; no other parameter takes bytes of a narrow type.
+  EXPECT_NO_THROW(openNpy(dataFile("u8.npy")).check(narrowParameter(ElementFormat::F8E5M2, {3, 5})));
+  EXPECT_NO_THROW(openNpy(dataFile("i8.npy")).check(narrowParameter(ElementFormat::I4, {3, 5})));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("bool.npy")).check(narrowParameter(ElementFormat::U4, {3, 5})); }),
+              HasSubstr("holds bool[3, 5] and parameter 'x' is u4[3, 5]; save it with numpy as "
+                        "array.astype(ml_dtypes.uint4)"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("f32.npy")).check(narrowParameter(ElementFormat::F8E4M3FN, {3, 5})); }),
+              HasSubstr("holds f32[3, 5] and parameter 'x' is f8E4M3FN[3, 5]; save it with numpy as "
+                        "array.astype(ml_dtypes.float8_e4m3fn)"));
+  EXPECT_THAT(messageOf([] { openNpy(dataFile("float8_e5m2.npy")).check(parameter(DType::U8, {2, 3})); }),
+              HasSubstr("holds elements of type `<f1`, which the language does not have"));
+  EXPECT_THAT(
+      messageOf([] { openNpy(dataFile("float8_e5m2.npy")).check(narrowParameter(ElementFormat::F8E5M2, {3, 2})); }),
+      HasSubstr("and parameter 'x' is f8E5M2[3, 2]; give an array of that shape"));
 }
 
 TEST(Npy, complex_numbers_are_their_parts) {
@@ -192,12 +225,15 @@ TEST(Npy, writes_what_numpy_writes) {
   writeNpy(folder / "s.npy", DType::F32, {}, scalar.bytes().data() + 128);
   EXPECT_EQ(MappedFile(folder / "s.npy").bytes(), scalar.bytes());
   MappedFile complex(dataFile("complex_matrix.npy"));
-  writeNpy(folder / "c.npy", DType::F64, {2, 3, 2}, complex.bytes().data() + 128, /*isComplex=*/true);
+  writeNpy(folder / "c.npy", DType::F64, {2, 3, 2}, complex.bytes().data() + 128, ElementFormat::Complex);
   EXPECT_EQ(MappedFile(folder / "c.npy").bytes(), complex.bytes());
   uint16_t bf16 = floatToBf16(2.5f);
   writeNpy(folder / "b.npy", DType::BF16, {}, &bf16);
   EXPECT_THAT(std::string(MappedFile(folder / "b.npy").bytes()), HasSubstr("'descr': '|V2'"));
-  EXPECT_EQ(folder.fileCount(), 5u);
+  uint8_t f8 = 0x38;
+  writeNpy(folder / "n.npy", DType::U8, {}, &f8, ElementFormat::F8E4M3FN);
+  EXPECT_THAT(std::string(MappedFile(folder / "n.npy").bytes()), HasSubstr("'descr': '|V1'"));
+  EXPECT_EQ(folder.fileCount(), 6u);
 }
 
 TEST(Npy, a_file_that_cannot_be_written_leaves_nothing) {

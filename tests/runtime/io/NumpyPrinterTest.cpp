@@ -53,6 +53,14 @@ TEST(NumpyPrinter, prints_what_numpy_prints) {
   }
 }
 
+TEST(NumpyPrinter, narrow_numbers) {
+  std::vector<uint8_t> codes = {0x38, 0xc2, 0x7f, 0x01};
+  EXPECT_EQ(numpyText(DType::U8, {3}, codes.data(), ElementFormat::F8E4M3FN), "[ 1.  -2.5  nan]");
+  EXPECT_EQ(numpyText(DType::U8, {}, &codes[3], ElementFormat::F8E4M3FN), "0.001953125");
+  std::vector<int8_t> integers = {-8, 7};
+  EXPECT_EQ(numpyText(DType::I8, {2}, integers.data(), ElementFormat::I4), "[-8  7]");
+}
+
 TEST(NumpyPrinter, bf16_and_keys) {
   std::vector<uint16_t> values = {floatToBf16(1), floatToBf16(2.5f), floatToBf16(-0.1f)};
   EXPECT_EQ(numpyText(DType::BF16, {3}, values.data()), "[ 1.   2.5 -0.1]");

@@ -49,6 +49,8 @@ def npy_files():
     np.save(DATA / "complex_matrix.npy", z.astype(np.complex128))
     np.save(DATA / "complex_fortran.npy", np.asfortranarray(z.astype(np.complex64)))
     np.save(DATA / "complex_big_endian.npy", z.astype(">c8"))
+    for dtype in ("float8_e4m3fn", "float8_e5m2", "int4"):  # As `<V1`, `<f1` and `<V1`.
+        np.save(DATA / f"{dtype}.npy", np.array([[1, -2, 3], [0, -4, 5]]).astype(getattr(ml_dtypes, dtype)))
     np.save(DATA / "date.npy", np.zeros(3, "datetime64[s]"))
     np.save(DATA / "structured.npy", np.zeros(3, [("a", "<f4"), ("b", "<i4", (2,))]))
     np.savez(DATA / "stored.npz", **{"first.w": values("f32"), "first.b": values("bf16"), "fortran": np.asfortranarray(values("i32"))})

@@ -2,8 +2,8 @@
 // RUN: spmdc compile %s --emit=array | FileCheck %s
 
 // CHECK-LABEL: func.func @main
-// CHECK-SAME: %[[X:.*]]: !spmd.array<f32[4, 6, 2]> {spmd.complex, spmd.name = "x"}
-// CHECK-SAME: -> (!spmd.array<f32[6, 4, 2]> {spmd.complex{{.*}}}, !spmd.array<f32[4, 6]>
+// CHECK-SAME: %[[X:.*]]: !spmd.array<f32[4, 6, 2]> {spmd.format = "complex", spmd.name = "x"}
+// CHECK-SAME: -> (!spmd.array<f32[6, 4, 2]> {spmd.format = "complex"{{.*}}}, !spmd.array<f32[4, 6]>
 func.func public @main(%x: tensor<4x6xcomplex<f32>> loc("x"), %n: tensor<i32> loc("n")) -> (tensor<6x4xcomplex<f32>>, tensor<4x6xf32>, tensor<4x6xcomplex<f32>>) {
   // CHECK: %[[RE:.*]] = array.slice %[[X]] [0, 0, 0] to [4, 6, 1]
   // CHECK: array.reshape %[[RE]] : <f32[4, 6, 1]> -> <f32[4, 6]>
