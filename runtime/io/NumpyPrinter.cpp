@@ -246,14 +246,21 @@ private:
 } // namespace
 
 std::string numpyText(DType dtype, const std::vector<int64_t> &shape, const void *data, ElementFormat format) {
-  if (const NarrowFormat *narrow = findNarrow(format); narrow && narrow->isFloat()) {
-    const auto *codes = static_cast<const uint8_t *>(data);
-    std::vector<float> numbers(static_cast<size_t>(elementCount(shape)));
-    for (size_t i = 0; i < numbers.size(); ++i)
-      numbers[i] = decodeNarrow(*narrow, codes[i]);
-    return ArrayText(DType::F32, shape, numbers.data()).print();
+  const NarrowFormat *narrow = findNarrow(format);
+  if (!narrow)
+    return ArrayText(dtype, shape, data).print();
+  const auto *codes = static_cast<const uint8_t *>(data);
+  auto count = static_cast<size_t>(elementCount(shape));
+  if (!narrow->isFloat()) {
+    std::vector<uint8_t> values(count);
+    for (size_t i = 0; i < count; ++i)
+      values[i] = wrapNarrow(*narrow, codes[i]);
+    return ArrayText(dtype, shape, values.data()).print();
   }
-  return ArrayText(dtype, shape, data).print();
+  std::vector<float> numbers(count);
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = decodeNarrow(*narrow, codes[i]);
+  return ArrayText(DType::F32, shape, numbers.data()).print();
 }
 
 } // namespace spmd

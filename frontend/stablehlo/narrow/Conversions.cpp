@@ -83,16 +83,17 @@ Lanes encodeFloat(Lanes numbers, const NarrowFormat &format) {
 /// The unsigned type of this many bits.
 Type unsignedOf(MLIRContext *context, unsigned bits) { return IntegerType::get(context, bits, IntegerType::Unsigned); }
 
-} // namespace
-
+/// The bytes of the values that the low bits of bytes have.
 Lanes wrap(Lanes bytes, const NarrowFormat &format) {
   if (!format.isSigned())
     return bytes & ((1 << format.bits) - 1);
   return shiftRightArithmetic(bytes << (8 - format.bits), 8 - format.bits);
 }
 
+} // namespace
+
 Lanes decode(Lanes bytes, const NarrowFormat &format, Type element) {
-  return (format.isFloat() ? decodeFloat(bytes, format) : bytes).convert(element);
+  return (format.isFloat() ? decodeFloat(bytes, format) : wrap(bytes, format)).convert(element);
 }
 
 Lanes encode(Lanes numbers, const NarrowFormat &format) {

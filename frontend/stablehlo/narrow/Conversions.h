@@ -10,16 +10,14 @@
 
 namespace spmdc::stablehlo {
 
-/// The numbers of an array of bytes, in a type that is not narrow. Floats are exact in f32.
+/// The numbers of an array of bytes, in a type that is not narrow. Floats are exact in f32. The high bits of an
+/// integer's byte have no effect: NumPy saves an int4 of -2 as 0x0e.
 Lanes decode(Lanes bytes, const spmd::NarrowFormat &format, mlir::Type element);
 
 /// The bytes of numbers in a type that is not narrow. Floats are the nearest ones, ties to even. Integers take the low
 /// bits of integers; of floats they are the truncated values, the least or the largest integer where these are beyond,
 /// and 0 for NaN.
 Lanes encode(Lanes numbers, const spmd::NarrowFormat &format);
-
-/// Bytes of integers with any high bits as the bytes of the values that the low bits have.
-Lanes wrap(Lanes bytes, const spmd::NarrowFormat &format);
 
 /// The bits of an array in another type, whose bytes these are if it is narrow; `to` is the type of the result without
 /// this replacement. At least one of both types has elements of less than 8 bits. If the widths differ, the array of

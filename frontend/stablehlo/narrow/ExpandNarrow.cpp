@@ -71,33 +71,12 @@ LogicalResult expand(OpBuilder &b, const Retyping &retyping) {
   return success();
 }
 
-/// Bytes from outside may have any high bits: NumPy has an int4 of 15 for -1.
-void wrapArguments(func::FuncOp entry, OpBuilder &b, ArrayRef<const NarrowFormat *> formats) {
-  Block &block = entry.getBody().front();
-  b.setInsertionPointToStart(&block);
-  for (auto [argument, format] : llvm::zip_equal(block.getArguments(), formats)) {
-    if (!format || format->isFloat() || argument.use_empty())
-      continue;
-    Location loc = argument.getLoc();
-    for (Operation *user : argument.getUsers()) // The latest use comes first.
-      loc = user->getLoc();
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : argument.getUses())
-      uses.push_back(&use);
-    Value wrapped = wrap(Lanes(b, loc, argument), *format).get();
-    for (OpOperand *use : uses)
-      use->set(wrapped);
-  }
-}
-
-/// Gives a function the types of bytes, and returns the formats of its arguments.
-SmallVector<const NarrowFormat *> setTypes(func::FuncOp function, OpBuilder &b) {
-  auto formats = llvm::map_to_vector(function.getArgumentTypes(), [](Type type) { return findNarrow(type); });
+/// Gives a function the types of bytes.
+void setTypes(func::FuncOp function, OpBuilder &b) {
   auto store = [](ArrayRef<Type> types) {
     return llvm::map_to_vector(types, [](Type type) { return storageOf(type); });
   };
   function.setFunctionType(b.getFunctionType(store(function.getArgumentTypes()), store(function.getResultTypes())));
-  return formats;
 }
 
 void setFormats(func::FuncOp entry) {
@@ -142,17 +121,11 @@ LogicalResult expandNarrow(ModuleOp module, func::FuncOp entry) {
           argument.setType(storageOf(argument.getType()));
   });
   setFormats(entry);
-  SmallVector<const NarrowFormat *> formats;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    SmallVector<const NarrowFormat *> own = setTypes(function, b);
-    if (function == entry)
-      formats = own;
-  }
+  for (auto function : module.getOps<func::FuncOp>())
+    setTypes(function, b);
   for (const Retyping &retyping : retypings)
     if (failed(expand(b, retyping)))
       return failure();
-  if (!entry.isExternal())
-    wrapArguments(entry, b, formats);
   return success();
 }
 

@@ -64,11 +64,15 @@ public:
   void widen(Operation *op) {
     loc = op->getLoc();
     if (hasScalarRegion(op)) {
+      if (auto scatter = dyn_cast<ScatterOp>(op))
+        widenIndex(scatter.getScatterIndicesMutable());
       if (!llvm::all_of(op->getRegions(), returnsArgument))
         widenRegions(op);
     } else if (isa<PopcntOp, CountLeadingZerosOp, ShiftRightLogicalOp, ShiftRightArithmeticOp>(op)) {
       widenBits(op);
-    } else if (!movesElements(op)) {
+    } else if (movesElements(op)) {
+      widenIndices(op);
+    } else {
       widenOperands(op, [&](const NarrowFormat &format) { return wideTypeOf(b, op, format); });
       bool isProduct = isa<DotGeneralOp, ConvolutionOp>(op);
       for (OpResult result : op->getResults())
@@ -123,6 +127,22 @@ private:
     }
     Value converted = b.create<ConvertOp>(loc, narrow, wide);
     result.replaceAllUsesExcept(converted, first ? first : converted.getDefiningOp());
+  }
+
+  /// An operand that is read as a number, in a type that is not narrow.
+  void widenIndex(OpOperand &operand) {
+    b.setInsertionPoint(operand.getOwner());
+    if (const NarrowFormat *format = findNarrow(operand.get().getType()))
+      operand.set(convert(operand.get(), storageOf(b.getContext(), *format)));
+  }
+
+  /// The positions of an operation that moves elements.
+  void widenIndices(Operation *op) {
+    if (isa<CaseOp>(op))
+      widenIndex(op->getOpOperand(0));
+    unsigned first = isa<DynamicSliceOp, GatherOp>(op) ? 1 : isa<DynamicUpdateSliceOp>(op) ? 2 : op->getNumOperands();
+    for (unsigned i = first; i < op->getNumOperands(); ++i)
+      widenIndex(op->getOpOperand(i));
   }
 
   /// Bits of signed integers as unsigned numbers, or the reverse for the shift that repeats the highest bit, which

@@ -57,7 +57,7 @@ TEST(NumpyPrinter, narrow_numbers) {
   std::vector<uint8_t> codes = {0x38, 0xc2, 0x7f, 0x01};
   EXPECT_EQ(numpyText(DType::U8, {3}, codes.data(), ElementFormat::F8E4M3FN), "[ 1.  -2.5  nan]");
   EXPECT_EQ(numpyText(DType::U8, {}, &codes[3], ElementFormat::F8E4M3FN), "0.001953125");
-  std::vector<int8_t> integers = {-8, 7};
+  std::vector<uint8_t> integers = {0x08, 0x07}; // The high bits have no effect.
   EXPECT_EQ(numpyText(DType::I8, {2}, integers.data(), ElementFormat::I4), "[-8  7]");
 }
 

@@ -11,12 +11,12 @@
 // BACK: stablehlo.bitcast_convert %arg0 : (tensor<8x4xf8E4M3FN>) -> tensor<8x4xui8>
 // BACK: stablehlo.convert %arg1 : (tensor<4x4xi4>) -> tensor<4x4xi8>
 func.func public @main(%x: tensor<8x4xf8E4M3FN> loc("x"), %w: tensor<4x4xi4> loc("w")) -> (tensor<4x8xf8E4M3FN>, tensor<8x4xf32>, tensor<8x4xf8E5M2>, tensor<4x4xi4>, tensor<8xf32>) {
-  // A byte from outside may have any high bits.
-  // CHECK: %[[LEFT:.*]] = array.shift_left %[[W]]
-  // CHECK: %[[VALUES:.*]] = array.shift_right_arithmetic %[[LEFT]]
   // CHECK: %[[T:.*]] = array.transpose %[[X]] perm [1, 0] : <u8[8, 4]> -> <u8[4, 8]>
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x4xf8E4M3FN>) -> tensor<4x8xf8E4M3FN>
   // A product of bf16, which is exact for narrow numbers, with a sum of f32.
+  // The high bits of a byte have no effect.
+  // CHECK: %[[LEFT:.*]] = array.shift_left %[[W]]
+  // CHECK: %[[VALUES:.*]] = array.shift_right_arithmetic %[[LEFT]]
   // CHECK: array.convert %[[VALUES]] : <i8[4, 4]> -> <f32[4, 4]>
   // CHECK: array.dot_general {{.*}} : <bf16[8, 4]>, <bf16[4, 4]> -> <f32[8, 4]>
   %f = stablehlo.convert %w : (tensor<4x4xi4>) -> tensor<4x4xf32>
@@ -25,7 +25,7 @@ func.func public @main(%x: tensor<8x4xf8E4M3FN> loc("x"), %w: tensor<4x4xi4> loc
   // CHECK: array.add {{.*}} : <f16[8, 4]>
   %2 = stablehlo.add %x, %x : tensor<8x4xf8E4M3FN>
   %3 = stablehlo.convert %2 : (tensor<8x4xf8E4M3FN>) -> tensor<8x4xf8E5M2>
-  // CHECK: %[[SUM:.*]] = array.add %[[VALUES]], %[[VALUES]] : <i8[4, 4]>
+  // CHECK: %[[SUM:.*]] = array.add {{.*}} : <i8[4, 4]>
   // CHECK: array.shift_left %[[SUM]]
   %4 = stablehlo.add %w, %w : tensor<4x4xi4>
   // The sum of f32, with its neutral value, is rounded once.

@@ -237,3 +237,9 @@ case("narrow_uneven",
      lambda x, i: [lax.with_sharding_constraint(y, P("a")) for y in (x + x[::-1], jnp.sort(x, 0), i[1:] + i[:-1], x.astype(np.float32).sum(1))],
      abs(normal(13, 3)).astype(F8), i[:13], in_shardings=(P(), P()))
 case("narrow_empty", lambda x, i, s: (x + x, x.astype(np.float32).sum(0), jnp.concatenate([i, i]), s * s, s.astype(jnp.int4), x.T), np.zeros((0, 3), F8), np.zeros(0, jnp.int4), np.array(2.5, np.float32).astype(GRADIENT))
+
+sizes = rng.normal(size=60) * 10.0**rng.integers(-9, 7, 60)
+sizes = np.concatenate([sizes, [0, -0.0, np.inf, -np.inf, np.nan, 448, 464, 465, 57344, 61440, 65504, 65520, 3e38, 1e-45, -1e-45]])
+with np.errstate(over="ignore"):
+    case("reduced_formats", lambda *xs: [lax.reduce_precision(x, e, m) for x in xs for e, m in [(4, 3), (5, 2), (5, 10), (8, 7), (2, 1), (8, 3), (1, 5), (6, 0), (11, 52)]],
+         *(sizes.astype(t) for t in (np.float32, np.float16, jnp.bfloat16, np.float64)), wide=True)
