@@ -135,6 +135,16 @@ bool AvailableShardings::visitProducer(Value value, ArrayType wanted, ShardingRu
   if (isUnreduced(wanted) || (!isCheap && chainLeft == 0))
     return false;
   producer = findRematerializableOp(getOriginal(value));
+  if (!producer) {
+    std::optional<ByteFormula> formula = findByteFormula(value, [&](Value copy) { return getOriginal(copy); });
+    if (!formula)
+      return false;
+    producer = cast<ShardingRuleOpInterface>(formula->operations.back());
+    --chainLeft;
+    visit(formula->bytes, typeOf(formula->bytes).withSharding(wanted.getShardingOrOpen()));
+    ++chainLeft;
+    return true;
+  }
   std::optional<SmallVector<ArrayType>> types;
   if (!producer || !(types = listOperandTypes(planner.getMesh(), producer, wanted)))
     return false;
@@ -242,8 +252,42 @@ Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, S
   return create(builder, loc, source.value, wanted, why);
 }
 
+Value AvailableShardings::compute(const ByteFormula &formula, Value value, ArrayType wanted, Operation *user,
+                                  StringRef why) {
+  Operation *place = findReshardPlace(value, user);
+  IRMapping made;
+  auto takeAs = [&](Value operand, const Twine &how) {
+    ArrayType type = typeOf(operand).withSharding(wanted.getShardingOrOpen());
+    Value copy = take(operand, type, user, (why + how).str());
+    made.map(operand, copy);
+    if (!isVisible(copy, place))
+      place = user;
+  };
+  takeAs(formula.bytes,
+         ", rematerialized from " + typeOf(formula.bytes).withSharding(wanted.getShardingOrOpen()).str());
+  // Constants, which every device makes.
+  for (Operation *op : formula.operations)
+    for (Value operand : op->getOperands())
+      if (typeOf(operand).getRank() > 0 && !made.contains(operand) && isRematerializable(operand))
+        takeAs(operand, "");
+  OpBuilder builder(place);
+  Value result;
+  for (Operation *op : formula.operations) {
+    for (Value operand : op->getOperands())
+      if (Value original = getOriginal(operand); !made.contains(operand) && made.contains(original))
+        made.map(operand, made.lookup(original));
+    Operation *copy = builder.clone(*op, made);
+    result = copy->getResult(0);
+    result.setType(typeOf(result).withSharding(wanted.getShardingOrOpen()));
+    copy->setLoc(getUnannotatedLoc(op->getLoc()));
+  }
+  return keep(getOriginal(value), result);
+}
+
 Value AvailableShardings::rematerialize(ShardingRuleOpInterface producer, Value value, ArrayType wanted,
                                         Operation *user, StringRef why) {
+  if (!findRematerializableOp(getOriginal(value)))
+    return compute(*findByteFormula(value, [&](Value copy) { return getOriginal(copy); }), value, wanted, user, why);
   SmallVector<ArrayType> types = *listOperandTypes(planner.getMesh(), producer, wanted);
   IRMapping operands;
   Operation *place = findReshardPlace(value, user);

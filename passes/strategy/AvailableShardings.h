@@ -16,6 +16,7 @@
 #include "ir/spmd/SpmdOps.h"
 #include "passes/reshard/ReshardPlanner.h"
 #include "passes/sharding/Rematerialization.h"
+#include "passes/strategy/ByteFormula.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
@@ -96,6 +97,10 @@ private:
                      llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
   mlir::Value rematerialize(ShardingRuleOpInterface producer, mlir::Value value, ArrayType wanted,
                             mlir::Operation *user, llvm::StringRef why);
+
+  /// The value by this formula for its bytes in the wanted sharding.
+  mlir::Value compute(const ByteFormula &formula, mlir::Value value, ArrayType wanted, mlir::Operation *user,
+                      llvm::StringRef why);
 
   ReshardPlanner &planner;
   const unsigned longestChain;

@@ -243,3 +243,8 @@ sizes = np.concatenate([sizes, [0, -0.0, np.inf, -np.inf, np.nan, 448, 464, 465,
 with np.errstate(over="ignore"):
     case("reduced_formats", lambda *xs: [lax.reduce_precision(x, e, m) for x in xs for e, m in [(4, 3), (5, 2), (5, 10), (8, 7), (2, 1), (8, 3), (1, 5), (6, 0), (11, 52)]],
          *(sizes.astype(t) for t in (np.float32, np.float16, jnp.bfloat16, np.float64)), wide=True)
+# Weights that are sharded along rows are gathered as bytes.
+case("narrow_gathered_weights",
+     lambda x, w, v, s: (product(x.astype(F8), w, ((1,), (0,))), x @ (v.astype(np.float32) * s), product(x.astype(GRADIENT), w.astype(GRADIENT), ((1,), (0,)))),
+     normal(128, 16), normal(16, 16).astype(F8), integers(-8, 8, 16, 16).astype(jnp.int4), abs(normal(16)),
+     in_shardings=(P("a"), P("a"), P("a"), P()), out_shardings=P("a"))
