@@ -18,12 +18,33 @@ std::string listNames(const std::vector<ValueInfo> &values) {
   return text.empty() ? "none" : text;
 }
 
+/// The parameters whose place a result takes, which has their name and type: those that an export donates
+/// (frontend/stablehlo).
+std::vector<size_t> donatedParameters(const Plan &plan) {
+  std::vector<size_t> parameters;
+  for (size_t p = 0; p < plan.params.size(); ++p) {
+    const ValueInfo &param = plan.params[p];
+    if (std::any_of(plan.results.begin(), plan.results.end(), [&](const ValueInfo &result) {
+          return result.name == param.name && result.dtype == param.dtype && result.format == param.format &&
+                 result.shape == param.shape;
+        }))
+      parameters.push_back(p);
+  }
+  if (parameters.empty())
+    throw Error("--carry donated: no result takes the place of a parameter; in JAX, jit(..., donate_argnums=...) names "
+                "the arguments whose place results take",
+                Error::Kind::Usage);
+  return parameters;
+}
+
 /// Returns the parameters that `name` means: those of this name (all arrays of a struct), or, if it is the index of a
-/// result, those with the result's name.
+/// result, those with the result's name; `donated`, which is no parameter's name, those that results replace.
 std::vector<size_t> parametersOf(const Plan &plan, const std::string &name) {
   std::vector<size_t> parameters;
   for (const NamedLeaf &leaf : findLeavesByName(plan.params, name))
     parameters.push_back(leaf.index);
+  if (parameters.empty() && name == "donated")
+    return donatedParameters(plan);
   // No identifier begins with a digit.
   bool isIndex = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]));
   if (!parameters.empty() || !isIndex)

@@ -1,7 +1,8 @@
 //===- Carry.h - results fed back as parameters -----------------*- C++ -*-===//
 //
 // `--carry p,m --steps K`: a program that computes one step of a loop is called K times, and the results named `p` and
-// `m` (for a struct, every leaf `p.w`, `p.b`) become the parameters of the same name in the next call.
+// `m` (for a struct, every leaf `p.w`, `p.b`) become the parameters of the same name in the next call. `--carry
+// donated` means all results that have a parameter's name and type.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -167,7 +167,9 @@ void addRunOptions(CLI::App &app, spmd::RunOptions &options) {
       ->type_name("K")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 40))
       ->group(group);
-  app.add_option("--carry", options.carries, "Results that the next step takes as parameters of the same name: p,m,v")
+  app.add_option("--carry", options.carries,
+                 "Results that the next step takes as parameters of the same name: p,m,v; donated: all that have a "
+                 "parameter's name, as those do for which JAX donates an argument")
       ->type_name("NAMES")
       ->delimiter(',')
       ->expected(1)
