@@ -1,5 +1,6 @@
 //===- TranslateElementwise.cpp - one element at a time -------------------===//
 
+#include "frontend/stablehlo/Evaluation.h"
 #include "frontend/stablehlo/TotalOrder.h"
 
 #include <cmath>
@@ -133,6 +134,37 @@ template <typename Op> One equalsInfinity(Translation &t, Op op) {
 template <typename From, typename To> void addUnary(Rules &rules) { rules.add<From>(translateUnary<From, To>); }
 template <typename From, typename To> void addBinary(Rules &rules) { rules.add<From>(translateBinary<From, To>); }
 
+/// The region, a function of scalars, of each element.
+One map(Translation &t, MapOp op) {
+  Block &body = op.getComputation().front();
+  auto elementOfType = [](Type type) { return llvm::cast<RankedTensorType>(type).getElementType(); };
+  auto isScalarOf = [&](Type scalar, Type array) {
+    return llvm::cast<RankedTensorType>(scalar).getRank() == 0 && elementOfType(scalar) == elementOfType(array);
+  };
+  auto shapeOfType = [](Type type) { return llvm::cast<RankedTensorType>(type).getShape(); };
+  Type result = op->getResult(0).getType();
+  Operation *end = body.getTerminator();
+  bool fits = !op.getInputs().empty() && body.getNumArguments() == op.getInputs().size() &&
+              end->getNumOperands() == 1 && isScalarOf(end->getOperand(0).getType(), result);
+  if (fits)
+    for (auto [scalar, input] : llvm::zip_equal(body.getArgumentTypes(), op.getInputs()))
+      fits &= isScalarOf(scalar, input.getType()) && shapeOfType(input.getType()) == shapeOfType(result);
+  if (!fits)
+    return refuse(op, "has a region that does not take an element of each array and give one of its result");
+  if (Operation *other = findOtherThanScalarCode(op.getComputation()))
+    return refuse(op, "maps elements by a region with '")
+           << other->getName() << "', which is not computed element by element; choose by jnp.where or jax.lax.select";
+  auto results = t.applyElementwise(op.getComputation(),
+                                    llvm::map_to_vector(op.getInputs(), [&](Value input) { return t.get(input); }));
+  if (failed(results))
+    return failure();
+  return results->front();
+}
+
+/// Of numbers that are not complex; those of pairs are in complex/.
+One realPart(Translation &t, RealOp op) { return t.get(op.getOperand()); }
+One imaginaryPart(Translation &t, ImagOp op) { return t.splatLike(t.get(op.getOperand()), 0); }
+
 } // namespace
 
 void addElementwiseRules(Rules &rules) {
@@ -184,6 +216,9 @@ void addElementwiseRules(Rules &rules) {
   rules.add<CompareOp>(compare);
   rules.add<SelectOp>(select);
   rules.add<ClampOp>(clamp);
+  rules.add<MapOp>(map);
+  rules.add<RealOp>(realPart);
+  rules.add<ImagOp>(imaginaryPart);
   rules.add<chlo::SquareOp>(square);
   rules.add<chlo::AsinhOp>(asinh);
   rules.add<chlo::AcoshOp>(acosh);

@@ -37,6 +37,24 @@ TEST(RegionRefusals, Reductions) {
               HasSubstr("combines elements by a region with 'stablehlo.reduce'"));
 }
 
+TEST(RegionRefusals, Maps) {
+  auto map = [](const std::string &region, const std::string &arguments = "%a: tensor<f32>, %b: tensor<f32>",
+                const std::string &result = "8xf32") {
+    return importErrors(program("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> ({\n^bb0(" + arguments +
+                                "):\n" + region + "\n}) : (tensor<8xf32>, tensor<8xf32>) -> tensor<" + result + ">"));
+  };
+  EXPECT_EQ(map("stablehlo.return %a : tensor<f32>"), "");
+  EXPECT_THAT(map("%w = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2xf32>\n"
+                  "stablehlo.return %b : tensor<f32>"),
+              HasSubstr("maps elements by a region with 'stablehlo.broadcast_in_dim', which is not computed element by "
+                        "element; choose by jnp.where or jax.lax.select"));
+  const char *types = "has a region that does not take an element of each array and give one of its result";
+  EXPECT_THAT(map("stablehlo.return %a : tensor<f32>", "%a: tensor<f32>"), HasSubstr(types));
+  EXPECT_THAT(map("stablehlo.return %a : tensor<i32>", "%a: tensor<i32>, %b: tensor<f32>"), HasSubstr(types));
+  EXPECT_THAT(map("stablehlo.return %a : tensor<8xf32>", "%a: tensor<8xf32>, %b: tensor<f32>"), HasSubstr(types));
+  EXPECT_THAT(map("stablehlo.return %a : tensor<f32>", "%a: tensor<f32>, %b: tensor<f32>", "9xf32"), HasSubstr(types));
+}
+
 TEST(RegionRefusals, Windows) {
   auto window = [](const std::string &sizes) {
     return importErrors(program("%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
