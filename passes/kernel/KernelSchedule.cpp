@@ -81,6 +81,21 @@ int64_t KernelSchedule::getCacheExtent() const {
   return extent;
 }
 
+bool KernelSchedule::writesOwnRow(unsigned output, Value outputValue) const {
+  auto type = cast<ArrayType>(outputValue.getType());
+  IndexSpace &space = indexing->space;
+  int64_t rows = productOf(rowShape);
+  if (rows == 0)
+    return true;
+  auto isOwn = [&](ArrayRef<IndexExpr> index) {
+    return space.floorDiv(space.linearize(index, type.getShape()), type.getNumElements() / rows) == getRow();
+  };
+  return llvm::all_of(stages, [&](const Stage &stage) {
+    return llvm::all_of(stage.stores, [&](const Store &s) { return s.output != output || isOwn(s.index); }) &&
+           llvm::all_of(stage.scans, [&](const Scan &s) { return s.output != output || isOwn(s.operandIndex); });
+  });
+}
+
 bool KernelSchedule::canOverwrite(Value input, unsigned output, Value outputValue) const {
   auto inputType = cast<ArrayType>(input.getType()), outputType = cast<ArrayType>(outputValue.getType());
   if (spmd::byteSize(inputType.getDType()) != spmd::byteSize(outputType.getDType()) ||

@@ -138,6 +138,9 @@ struct KernelSchedule {
   /// stage. This suffices for code that runs a row's iterations in sequence, and reads all operands of an iteration of
   /// a stage before it writes. A backend with other code adds its own conditions (passes/kernel/Overwrites.h).
   bool canOverwrite(mlir::Value input, unsigned output, mlir::Value outputValue) const;
+  /// True if each row of the parallel range writes the row of the output, seen as a matrix of as many rows. Rows of a
+  /// reduction over leading dimensions may be columns of the output.
+  bool writesOwnRow(unsigned output, mlir::Value outputValue) const;
 
   /// Computes the loops of these operations; fails if they cannot be one kernel. With `rows`, the parallel range is
   /// exactly that many leading rows of the outputs (epilogues of matrix products). `isTrial` skips the steps that only

@@ -119,3 +119,29 @@ func.func @transpose(%x: !spmd.array<f32[300, 100]>) -> !spmd.array<f32[100, 300
   %t = array.transpose %x perm [1, 0] : <f32[300, 100]> -> <f32[100, 300]>
   return %t : !spmd.array<f32[100, 300]>
 }
+
+// -----
+
+// Sums over the rows of a square array belong to columns of the product: no part of its rows can wait for them.
+// CHECK-LABEL: func.func @columnsOfASquare
+// CHECK-NEXT: %[[P:.*]] = plan.matmul %arg0, %arg1 {
+// CHECK-NEXT: plan.launch @{{.*}}(%arg2, %[[P]])
+func.func @columnsOfASquare(%x: !spmd.array<f32[8, 8]>, %y: !spmd.array<f32[8, 8]>, %z: !spmd.array<f32[8, 8]>) -> !spmd.array<f32[8, 8]> {
+  %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 8]>, <f32[8, 8]> -> <f32[8, 8]>
+  %1 = array.reduce sum %z dims [0] : <f32[8, 8]> -> <f32[8]>
+  %2 = array.broadcast_in_dim %1 dims [1] : <f32[8]> -> <f32[8, 8]>
+  %3 = array.multiply %0, %2 : <f32[8, 8]>
+  return %3 : !spmd.array<f32[8, 8]>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @rowsOfASquare
+// CHECK-NEXT: plan.matmul %arg0, %arg1 epilogue @{{.*}}(%arg2
+func.func @rowsOfASquare(%x: !spmd.array<f32[8, 8]>, %y: !spmd.array<f32[8, 8]>, %z: !spmd.array<f32[8, 8]>) -> !spmd.array<f32[8, 8]> {
+  %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[8, 8]>, <f32[8, 8]> -> <f32[8, 8]>
+  %1 = array.reduce sum %z dims [1] : <f32[8, 8]> -> <f32[8]>
+  %2 = array.broadcast_in_dim %1 dims [0] : <f32[8]> -> <f32[8, 8]>
+  %3 = array.multiply %0, %2 : <f32[8, 8]>
+  return %3 : !spmd.array<f32[8, 8]>
+}
