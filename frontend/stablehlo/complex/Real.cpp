@@ -8,25 +8,6 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-static RankedTensorType withElement(RankedTensorType type, Type element) {
-  return RankedTensorType::get(type.getShape(), element);
-}
-
-Real Real::like(double number) const {
-  auto attribute = DenseElementsAttr::get(type(), FloatAttr::get(type().getElementType(), number));
-  return {*b, loc, b->create<ConstantOp>(loc, type(), attribute)};
-}
-
-Real Real::compare(StringRef direction, Real other) const {
-  auto attribute = ComparisonDirectionAttr::get(b->getContext(), direction);
-  Type bools = withElement(type(), b->getI1Type());
-  return {*b, loc, b->create<CompareOp>(loc, bools, value, other.value, attribute, ComparisonTypeAttr())};
-}
-
-Real Real::select(Real onTrue, Real onFalse) const {
-  return {*b, loc, b->create<SelectOp>(loc, onTrue.type(), value, onTrue.value, onFalse.value)};
-}
-
 Real Real::isNegative() const {
   Type integers = withElement(type(), b->getIntegerType(type().getElementTypeBitWidth()));
   Real bits(*b, loc, b->create<BitcastConvertOp>(loc, integers, value));

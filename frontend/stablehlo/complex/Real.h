@@ -6,31 +6,16 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "frontend/stablehlo/dialect/Dialects.h"
-
-#include "mlir/IR/Builders.h"
+#include "frontend/stablehlo/Formula.h"
 
 namespace spmdc::stablehlo {
 
 /// An array of floats, or of bools where a comparison gives it.
-class Real {
+class Real : public Formula<Real> {
 public:
-  Real(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value) : b(&b), loc(loc), value(value) {}
+  using Formula::Formula;
 
-  mlir::Value get() const { return value; }
-  mlir::RankedTensorType type() const { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
-  llvm::ArrayRef<int64_t> shape() const { return type().getShape(); }
   bool isDouble() const { return type().getElementType().isF64(); }
-  /// An array of this type that repeats one number.
-  Real like(double number) const;
-
-  template <typename Op> Real unary() const { return {*b, loc, b->create<Op>(loc, type(), value)}; }
-  template <typename Op> Real binary(Real other) const {
-    return {*b, loc, b->create<Op>(loc, type(), value, other.value)};
-  }
-  Real compare(llvm::StringRef direction, Real other) const;
-  /// This array of bools chooses between two arrays.
-  Real select(Real onTrue, Real onFalse) const;
   /// Whether the sign bit is set, also that of -0 and NaN.
   Real isNegative() const;
   /// The absolute value of this array with the sign of another one.
@@ -51,11 +36,6 @@ public:
   Real contract(int64_t dim, Real matrix) const;
   /// A constant of this element type.
   Real constant(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<double> numbers) const;
-
-private:
-  mlir::OpBuilder *b;
-  mlir::Location loc;
-  mlir::Value value;
 };
 
 inline Real operator+(Real x, Real y) { return x.binary<AddOp>(y); }

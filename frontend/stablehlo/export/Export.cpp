@@ -2,6 +2,7 @@
 
 #include "frontend/stablehlo/export/Export.h"
 
+#include "frontend/stablehlo/Formula.h"
 #include "frontend/stablehlo/export/Exporter.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 

@@ -12,21 +12,6 @@ Lanes Lanes::like(int64_t number) const {
   return {*b, loc, b->create<ConstantOp>(loc, type(), DenseElementsAttr::get(type(), bits))};
 }
 
-Lanes Lanes::like(double number) const {
-  auto attribute = DenseElementsAttr::get(type(), FloatAttr::get(type().getElementType(), number));
-  return {*b, loc, b->create<ConstantOp>(loc, type(), attribute)};
-}
-
-Lanes Lanes::compare(StringRef direction, Lanes other) const {
-  auto attribute = ComparisonDirectionAttr::get(b->getContext(), direction);
-  Type bools = withElement(type(), b->getI1Type());
-  return {*b, loc, b->create<CompareOp>(loc, bools, value, other.value, attribute, ComparisonTypeAttr())};
-}
-
-Lanes Lanes::select(Lanes onTrue, Lanes onFalse) const {
-  return {*b, loc, b->create<SelectOp>(loc, onTrue.type(), value, onTrue.value, onFalse.value)};
-}
-
 Lanes Lanes::iotaOfLast(ArrayRef<int64_t> shape) const {
   auto result = RankedTensorType::get(shape, type().getElementType());
   return {*b, loc, b->create<IotaOp>(loc, result, b->getI64IntegerAttr(static_cast<int64_t>(shape.size()) - 1))};

@@ -6,39 +6,23 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "frontend/stablehlo/Formula.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
-
-#include "frontend/stablehlo/dialect/Dialects.h"
-
-#include "mlir/IR/Builders.h"
 
 namespace spmdc::stablehlo {
 
-class Lanes {
+class Lanes : public Formula<Lanes> {
 public:
-  Lanes(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value) : b(&b), loc(loc), value(value) {}
+  using Formula::Formula;
 
-  mlir::Value get() const { return value; }
-  mlir::RankedTensorType type() const { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
-  llvm::ArrayRef<int64_t> shape() const { return type().getShape(); }
-
-  /// An array of this type that repeats one integer, or a float.
+  using Formula::like;
+  /// An array of this type, one of integers, that repeats one number.
   Lanes like(int64_t number) const;
-  Lanes like(double number) const;
 
-  template <typename Op> Lanes unary() const { return {*b, loc, b->create<Op>(loc, type(), value)}; }
-  template <typename Op> Lanes binary(Lanes other) const {
-    return {*b, loc, b->create<Op>(loc, type(), value, other.value)};
-  }
   /// These numbers in another type: the array itself if it has this type.
   Lanes convert(mlir::Type element) const { return retype<ConvertOp>(element); }
   /// These bits in another type of the same width.
   Lanes bitcast(mlir::Type element) const { return retype<BitcastConvertOp>(element); }
-  /// An array of bools.
-  Lanes compare(llvm::StringRef direction, Lanes other) const;
-  /// This array of bools chooses between two arrays.
-  Lanes select(Lanes onTrue, Lanes onFalse) const;
-
   /// The positions along the last dimension.
   Lanes iotaOfLast(llvm::ArrayRef<int64_t> shape) const;
   /// Each element repeated in an additional last dimension.
@@ -52,10 +36,6 @@ private:
       return *this;
     return {*b, loc, b->create<Op>(loc, withElement(type(), element), value)};
   }
-
-  mlir::OpBuilder *b;
-  mlir::Location loc;
-  mlir::Value value;
 };
 
 inline Lanes operator+(Lanes x, Lanes y) { return x.binary<AddOp>(y); }

@@ -2,6 +2,8 @@
 
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 
+#include "frontend/stablehlo/Formula.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -49,10 +51,6 @@ const NarrowFormat *findNarrowElement(Type element) {
 const NarrowFormat *findNarrow(Type tensor) {
   auto ranked = llvm::dyn_cast<RankedTensorType>(tensor);
   return ranked ? findNarrowElement(ranked.getElementType()) : nullptr;
-}
-
-RankedTensorType withElement(Type tensor, Type element) {
-  return RankedTensorType::get(llvm::cast<RankedTensorType>(tensor).getShape(), element);
 }
 
 Type storageOf(MLIRContext *context, const NarrowFormat &format) {

@@ -15,9 +15,6 @@ const spmd::NarrowFormat *findNarrow(mlir::Type tensor);
 /// The element type of numbers of a narrow format; null for the other formats.
 mlir::Type narrowElement(mlir::MLIRContext *context, spmd::ElementFormat format);
 
-/// The tensor with other elements.
-mlir::RankedTensorType withElement(mlir::Type tensor, mlir::Type element);
-
 /// The type of the bytes of a format: `ui8`, or `i8` of signed integers.
 mlir::Type storageOf(mlir::MLIRContext *context, const spmd::NarrowFormat &format);
 /// The tensor of the bytes of one of narrow numbers; all other types are unchanged.

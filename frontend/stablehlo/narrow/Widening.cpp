@@ -2,6 +2,7 @@
 
 #include "frontend/stablehlo/narrow/Widening.h"
 
+#include "frontend/stablehlo/Formula.h"
 #include "frontend/stablehlo/Translation.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 

@@ -35,7 +35,7 @@ public:
   int64_t bytes() const { return size; }
   /// -1 if it is private.
   int fd() const { return descriptor.get(); }
-  /// Returns whole pages of it to the kernel; they are zeros at the next access. Whether that worked.
+  /// Returns these pages to the kernel, which gives zeros at the next access. Returns false if the kernel refuses.
   bool releasePages(int64_t offset, int64_t length);
   bool contains(const void *pointer, int64_t length) const {
     auto *p = static_cast<const char *>(pointer);

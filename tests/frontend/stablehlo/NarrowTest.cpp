@@ -47,6 +47,18 @@ protected:
     return mlir::succeeded(results) ? results->front() : x;
   }
 
+  /// Every number of a type of 16 bits, rounded to the format.
+  void checkAllOf(spmd::DType type, float (*valueOf)(uint16_t bits), const NarrowFormat &format) {
+    Tensor wide = numbers(type, 65536);
+    for (size_t bits = 0; bits < 65536; ++bits)
+      wide.elements[bits] = Scalar::ofFloat(valueOf(static_cast<uint16_t>(bits)));
+    Tensor codes = convert(wide, std::string(spmd::dtypeName(type)), std::string(format.name()));
+    for (size_t bits = 0; bits < 65536; ++bits) {
+      float value = valueOf(static_cast<uint16_t>(bits));
+      ASSERT_EQ(codes.elements[bits].i, spmd::encodeNarrow(format, value)) << value;
+    }
+  }
+
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
 };
 
@@ -68,27 +80,13 @@ TEST_P(Narrow, EveryCodeHasItsNumber) {
 }
 
 TEST_P(Narrow, EveryF16IsRounded) {
-  const NarrowFormat &format = *spmd::findNarrow(GetParam());
-  Tensor halves = numbers(spmd::DType::F16, 65536);
-  for (size_t bits = 0; bits < 65536; ++bits)
-    halves.elements[bits] = Scalar::ofFloat(spmd::f16ToFloat(static_cast<uint16_t>(bits)));
-  Tensor codes = convert(halves, "f16", typeName(format));
-  for (size_t bits = 0; bits < 65536; ++bits) {
-    float value = spmd::f16ToFloat(static_cast<uint16_t>(bits));
-    ASSERT_EQ(codes.elements[bits].i, spmd::encodeNarrow(format, value)) << value;
-  }
+  checkAllOf(
+      spmd::DType::F16, [](uint16_t bits) -> float { return spmd::f16ToFloat(bits); }, *spmd::findNarrow(GetParam()));
 }
 
 TEST_P(Narrow, EveryBf16IsRounded) {
-  const NarrowFormat &format = *spmd::findNarrow(GetParam());
-  Tensor wide = numbers(spmd::DType::BF16, 65536);
-  for (size_t bits = 0; bits < 65536; ++bits)
-    wide.elements[bits] = Scalar::ofFloat(spmd::bf16ToFloat(static_cast<uint16_t>(bits)));
-  Tensor codes = convert(wide, "bf16", typeName(format));
-  for (size_t bits = 0; bits < 65536; ++bits) {
-    float value = spmd::bf16ToFloat(static_cast<uint16_t>(bits));
-    ASSERT_EQ(codes.elements[bits].i, spmd::encodeNarrow(format, value)) << value;
-  }
+  checkAllOf(
+      spmd::DType::BF16, [](uint16_t bits) -> float { return spmd::bf16ToFloat(bits); }, *spmd::findNarrow(GetParam()));
 }
 
 TEST_P(Narrow, AnyF32IsRounded) {

@@ -33,6 +33,14 @@ def case(name, function, *arguments, tolerance=2e-6, wide=False, platform="cpu",
     CASES.append(Case(name, function, arguments, options, tolerance, wide, platform, has_shardy, on_one_device))
 
 
+def both(name, function, *arguments, shardings=P("a"), on_one_device=False, **options):
+    """The program on one device, and with its arguments sharded over eight: by a tuple, or all of them alike."""
+    case(name, function, *arguments, **options)
+    if not isinstance(shardings, tuple):
+        shardings = tuple(shardings for _ in arguments)
+    case(name + "_sharded", function, *arguments, in_shardings=shardings, on_one_device=on_one_device, **options)
+
+
 def normal(*shape, dtype=np.float32):
     return rng.normal(size=shape).astype(dtype)
 

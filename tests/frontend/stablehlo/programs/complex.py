@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as S
 
-from cases import MESH, P, case
+from cases import MESH, P, both, case
 
 rng = np.random.default_rng(11)  # Of its own, so that the other programs keep their arguments.
 
@@ -23,30 +23,24 @@ def numbers(*shape, dtype=np.complex64):
     return (normal(*shape) + 1j * normal(*shape)).astype(dtype)
 
 
-def both(name, function, *arguments, sharded, **options):
-    """A program on one device, and on eight with these shardings of its arguments."""
-    case(name, function, *arguments, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=sharded, **options)
-
-
 z, w = numbers(4, 6), numbers(4, 6)
 both("complex_arithmetic",
      lambda z, w, x: (z + w, z - w, z * w, z / w, -z, z.conj(), z.real, z.imag, abs(z), jnp.angle(z), z == w, z != w,
                       jnp.where(z == w, z, w), lax.complex(z.real, x), x.astype(jnp.complex64), z + x, z**3, z**-1,
                       jnp.square(z), z * 2j + (1 - 0.5j), jnp.isfinite(z), jnp.maximum(z, w)),
      z, np.where(integers(0, 2, 4, 6) > 0, z, w), normal(4, 6),
-     sharded=(P("a", "b"), P("a", "b"), P("a")))
+     shardings=(P("a", "b"), P("a", "b"), P("a")))
 both("complex_functions",
      lambda z: (jnp.exp(z), jnp.log(z), jnp.sqrt(z), lax.rsqrt(z), jnp.tanh(z), jnp.sin(z), jnp.cos(z), jnp.tan(z),
                 jnp.sinh(z), jnp.cosh(z), jnp.expm1(z * 0.01), jnp.log1p(z * 0.01), jnp.log1p(z), jnp.expm1(z), jnp.sign(z),
                 jax.nn.sigmoid(z), lax.logistic(z), jnp.log2(z), jnp.log10(z), jnp.exp2(z)), numbers(40), tolerance=4e-6,
-     sharded=P(("a", "b")))
+     shardings=P(("a", "b")))
 both("complex_inverses", lambda z: (jnp.arcsin(z), jnp.arccos(z), jnp.arctan(z), jnp.arcsinh(z), jnp.arccosh(z), jnp.arctanh(z)), numbers(40) * 2,
      tolerance=4e-6,
-     sharded=P(("a", "b")))
+     shardings=P(("a", "b")))
 both("complex_powers", lambda z, w, x: (z**w, z**2.5, z**0.5, 2.0**z, z**x, jnp.power(z * 0, 2), lax.pow(z, w)), z, w, normal(4, 6),
      tolerance=1e-5,
-     sharded=(P("a"), P(None, "b"), P()))
+     shardings=(P("a"), P(None, "b"), P()))
 
 # Large and small parts, zeros of both signs on the branch cuts, infinities where JAX's values are defined.
 large = np.float32(2e38)
@@ -69,17 +63,17 @@ both("complex_movement",
                          x.at[i].add(y[:4]), x.at[i, 2].set(y[:4, 0]), jnp.take_along_axis(x, i[None, :] % 6, 1),
                          jnp.roll(x, 2, 1), jnp.repeat(x, 2, 0), jnp.stack([x, y], 1), jnp.tril(x), jnp.where(x.real > 0, x, 0)),
      x, numbers(6, 8), integers(0, 6, 4), np.int32(3),
-     sharded=(P("b", "a"), P(None, "a"), P("a"), P()))
+     shardings=(P("b", "a"), P(None, "a"), P("a"), P()))
 both("complex_reductions",
      lambda x, e: (x.sum(0), x.sum(), x.mean(1), x.prod(0), x[:5].prod(), jnp.cumsum(x, 1), jnp.linalg.norm(x), jnp.sort(x, 1),
                    jnp.argsort(x, 1), x.var(0), jnp.trace(x), e.prod(0), e.sum(0), lax.reduce_window(x, 0j, lax.add, (2, 2), (2, 2), "VALID")),
      x, numbers(0, 3), tolerance=4e-6,
-     sharded=(P("b", "a"), P()))
+     shardings=(P("b", "a"), P()))
 both("complex_products",
      lambda a, b, c, r: (a @ b, jnp.einsum("bij,bkj->bik", c, c.conj()), r @ b, a @ r.T, jnp.vdot(a, a), jnp.outer(a[0], b[0]),
                          jnp.convolve(a[0], b[0]), lax.conv(c[:, None], c[:2, None, :2, :3], (1, 1), "VALID")),
      numbers(5, 8), numbers(8, 7), numbers(3, 4, 6), normal(5, 8),
-     sharded=(P(None, "a"), P("a"), P(None, "a", "b"), P(None, "b")))
+     shardings=(P(None, "a"), P("a"), P(None, "a", "b"), P(None, "b")))
 case("complex_constants", lambda z: (z * np.complex64([1 + 2j, -1j, 0.5, 3 - 4j]), z + np.complex64(2 - 1j), jnp.full(3, 1 + 1j),
                                      lax.iota(np.complex64, 4) + z, jnp.array([1j, 2])), numbers(4))
 case("complex_128", lambda z, w: (z * w, z / w, jnp.exp(z), abs(z), jnp.fft.fft(z), jnp.fft.ifft(z[:, :5]), jnp.sqrt(z), z @ w.T,
@@ -90,7 +84,7 @@ both("mandelbrot", lambda c: lax.while_loop(lambda s: jnp.any(s[2] < 20) & jnp.a
                                             lambda s: (jnp.where(abs(s[0]) < 2, s[0] * s[0] + c, s[0]), s[1] + (abs(s[0]) < 2), s[2] + 1),
                                             (c * 0, jnp.zeros(c.shape, np.int32), 0))[:2],
      (np.linspace(-2, 0.5, 12)[None, :] + 1j * np.linspace(-1.1, 1.1, 8)[:, None]).astype(np.complex64), tolerance=1e-4,
-     sharded=P("a", "b"))
+     shardings=P("a", "b"))
 case("complex_scan", lambda x, a: lax.scan(lambda h, u: (a * h + u, h.real), numbers(5), x), numbers(7, 5),
      np.exp(1j * np.linspace(0, 3, 5)).astype(np.complex64) * np.float32(0.9))
 case("complex_scan_gradient",
@@ -98,10 +92,10 @@ case("complex_scan_gradient",
      numbers(7, 5), numbers(5) * np.float32(0.5), tolerance=4e-6)
 both("linear_recurrence", lambda x, a: lax.associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), (jnp.broadcast_to(a, x.shape), x))[1],
      numbers(9, 4), numbers(4) * np.float32(0.6), tolerance=4e-6,
-     sharded=(P(None, "a"), P("a")))
+     shardings=(P(None, "a"), P("a")))
 both("complex_branches", lambda z, k: (lax.cond(k > 0, lambda z: z * 2j, lambda z: z - 1, z), lax.switch(k, [jnp.exp, jnp.conj, jnp.sin], z),
                                        jax.jit(lambda z, x: (z * x, x))(z, z.real), lax.optimization_barrier((z, k))), z, np.int32(1),
-     sharded=(P("a", "b"), P()))
+     shardings=(P("a", "b"), P()))
 
 layer, bias = numbers(16, 8), numbers(8)
 target = numbers(32, 8)
@@ -161,5 +155,5 @@ case("spectral_layer", lambda p, x: jax.value_and_grad(lambda p: (spectral(p, x)
 case("spectral_layer_sharded", lambda p, x: jax.value_and_grad(lambda p: (spectral(p, x)**2).mean())(p), *spectral_arguments, tolerance=4e-6,
      in_shardings=({"w": P(None, None, "b"), "v": P(None, "b")}, P("a")), out_shardings=(P(), {"w": P(None, None, "b"), "v": P(None, "b")}))
 both("convolution_by_fft", lambda x, k: jnp.fft.irfft(jnp.fft.rfft(x, 64) * jnp.fft.rfft(k, 64), 64)[:, :40], normal(4, 40), normal(9),
-     sharded=(P("a"), P()))
+     shardings=(P("a"), P()))
 case("spectrogram", lambda x: abs(jax.scipy.signal.stft(x, nperseg=32)[2]), normal(200), tolerance=4e-6)

@@ -4,6 +4,8 @@ Eigenvalues are compared in their order, and eigenvectors by what they solve: re
 relative to the size of the matrices.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
@@ -11,6 +13,7 @@ import numpy as np
 from jax import lax
 from jax._src.lax import linalg
 
+import cases
 from cases import P, case
 
 rng = np.random.default_rng(34)
@@ -24,10 +27,7 @@ def numbers(*shape, dtype=np.complex64):
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
-def both(name, function, *arguments, shardings, tolerance=2e-5, **options):
-    """The program on one device, and with its arrays sharded over eight."""
-    case(name, function, *arguments, tolerance=tolerance, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=shardings, tolerance=tolerance, on_one_device=True, **options)
+both = functools.partial(cases.both, on_one_device=True, tolerance=2e-5)
 
 
 def adjoint(x):

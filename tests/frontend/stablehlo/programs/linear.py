@@ -5,12 +5,15 @@ so f32 is compared to 1e-5 of the largest element, and f64 to 1e-12. Eigenvector
 their own: the programs multiply them together again.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
+import cases
 from cases import P, case
 
 rng = np.random.default_rng(21)
@@ -20,10 +23,7 @@ def normal(*shape):
     return rng.normal(size=shape).astype(np.float32)
 
 
-def both(name, function, *arguments, shardings, tolerance=1e-5, **options):
-    """The program on one device, and with its arrays sharded over eight."""
-    case(name, function, *arguments, tolerance=tolerance, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=shardings, tolerance=tolerance, on_one_device=True, **options)
+both = functools.partial(cases.both, on_one_device=True, tolerance=1e-5)
 
 
 def positive(x):

@@ -1,11 +1,14 @@
 """Factorizations of complex matrices, tridiagonal systems. Tolerances are those of linear.py."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
+import cases
 from cases import P, case
 
 rng = np.random.default_rng(33)
@@ -19,10 +22,7 @@ def numbers(*shape, dtype=np.complex64):
     return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
 
 
-def both(name, function, *arguments, shardings, tolerance=1e-5, **options):
-    """The program on one device, and with its arrays sharded over eight."""
-    case(name, function, *arguments, tolerance=tolerance, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=shardings, tolerance=tolerance, on_one_device=True, **options)
+both = functools.partial(cases.both, on_one_device=True, tolerance=1e-5)
 
 
 def adjoint(x):

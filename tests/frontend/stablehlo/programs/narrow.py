@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import PartitionSpec as S
 
-from cases import MESH, P, case
+from cases import MESH, P, both, case
 
 rng = np.random.default_rng(23)  # Of its own, so that the other programs keep their arguments.
 F8 = jnp.float8_e4m3fn
@@ -25,12 +25,6 @@ def integers(low, high, *shape, dtype=np.int32):
 
 def codes(dtype):
     return np.arange(256, dtype=np.uint8).view(dtype)
-
-
-def both(name, function, *arguments, sharded, **options):
-    """A program on one device, and on eight with these shardings of its arguments."""
-    case(name, function, *arguments, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=sharded, **options)
 
 
 def edges(dtype):
@@ -63,24 +57,24 @@ both("narrow_arithmetic",
      lambda x, y: (x + y, x - y, x * y, x / y, -x, abs(x), jnp.maximum(x, y), jnp.minimum(x, y), x < y, x == y, jnp.sqrt(abs(x)),
                    jnp.exp(x), jnp.tanh(x), jnp.floor(x), jnp.round(x), jnp.sign(x), jnp.clip(x, -0.5, 0.75), jnp.where(x > y, x, 1),
                    jnp.isfinite(x / y), x * 3 + 1, lax.pow(abs(x), y), jnp.sin(x).astype(GRADIENT) * y.astype(GRADIENT)),
-     x, np.where(integers(0, 4, 8, 16) > 0, y, x), sharded=(P("a", "b"), P(None, "b")))
+     x, np.where(integers(0, 4, 8, 16) > 0, y, x), shardings=(P("a", "b"), P(None, "b")))
 both("narrow_movement",
      lambda x, y, i, k: (x.T, x.reshape(4, 32), jnp.broadcast_to(x[0], (3, 16)), x[1:5:2, ::3], x[::-1, ::-1],
                          lax.dynamic_slice(x, (k, 2), (2, 3)), lax.dynamic_update_slice(x, y[:2, :3], (k, 1)),
                          jnp.concatenate([x, y]), lax.pad(x, np.array(2.5, F8), ((1, 0, 1), (0, 2, 0))), x[i], x[i, i],
                          x.at[i].set(y[:4]), x.at[i, 2].set(y[:4, 0]), jnp.take_along_axis(x, i[None, :] % 6, 1),
                          jnp.roll(x, 2, 1), jnp.repeat(x, 2, 0), jnp.stack([x, y], 1), jnp.tril(x), jnp.where(x > 0, x, 0)),
-     x, y, np.array([5, 1, 0, 3], np.int32), np.int32(3), sharded=(P("b", "a"), P(None, "a"), P("a"), P()))
+     x, y, np.array([5, 1, 0, 3], np.int32), np.int32(3), shardings=(P("b", "a"), P(None, "a"), P("a"), P()))
 # Sums are rounded once here, and after each addition in XLA: these have few bits.
 few = (integers(-3, 4, 6, 8) / 4).astype(np.float32).astype(GRADIENT)
 both("narrow_reductions",
      lambda x, f: (x.max(1), x.min(), x.argmax(1), x.argmin(0), jnp.sort(x, 1), jnp.argsort(x, 0), *lax.top_k(x, 3), lax.cummax(x, 1),
                    lax.sort((x, f), num_keys=2), f[:2].sum(0), lax.reduce(f[:, :2], np.array(0, f.dtype), lax.add, (1,)),
                    lax.reduce_window(x, np.array(-448, F8), lax.max, (2, 2), (2, 2), "VALID"), jnp.any(x > 1, 1)),
-     x[:6, :8], few, sharded=(P("b", "a"), P()))
+     x[:6, :8], few, shardings=(P("b", "a"), P()))
 # XLA adds wrong elements where the rows are sharded.
 both("narrow_scatter", lambda f, i: (f.at[i].add(f[:3]), f.at[i].max(f[3:]), f.at[i].multiply(f[:3], unique_indices=True), f.at[i].set(f[1:4])), few, np.array([0, 1, 5], np.int32),
-     sharded=(P(None, ("a", "b")), P()))
+     shardings=(P(None, ("a", "b")), P()))
 case("narrow_not_numbers", lambda x, y: (jnp.sort(x), jnp.argsort(x), jnp.argmax(x), jnp.isnan(jnp.max(y)), jnp.sort(y)[:-6], x == x, jnp.nan_to_num(x)),
      np.array([1, -0.0, np.nan, 0.0, -3, -np.nan, 448, 0.0], np.float32).astype(F8), rng.permutation(codes(GRADIENT)))
 case("narrow_constants",
@@ -97,7 +91,7 @@ def fake(x, dtype, scale):
 both("fake_quantization",
      lambda x, h, b: (fake(x, F8, x.max() / 448), fake(x, GRADIENT, np.float32(2.0**-4)), fake(h, F8, np.float16(0.125)), fake(b, GRADIENT, jnp.bfloat16(0.5)),
                       jnp.round(jnp.clip(x * 4, -8, 7)).astype(jnp.int4).astype(np.float32) / 4, fake(x, jnp.int4, np.float32(0.25))),
-     normal(16, 24), normal(16, 24, dtype=np.float16), normal(16, 24, dtype=jnp.bfloat16) * 100, sharded=(P("a", "b"), P("b"), P(None, "a")))
+     normal(16, 24), normal(16, 24, dtype=np.float16), normal(16, 24, dtype=jnp.bfloat16) * 100, shardings=(P("a", "b"), P("b"), P(None, "a")))
 
 
 # As in training with f8: activations and weights in e4m3, gradients in e5m2, scales of the current tensors.
@@ -148,10 +142,10 @@ both("f8_products",
                          lax.dot_general(x, y, (((1,), (1,)), ((0,), (0,))), preferred_element_type=np.float32),
                          lax.dot_general(g, g, (((1,), (1,)), ((), ())), preferred_element_type=jnp.bfloat16), x.astype(np.float32) @ h, jnp.einsum("ij,kj->ik", x, y).shape[0] + product(x[:2], y[:2], ((0,), (0,))),
                          lax.conv_general_dilated(x[None, None].astype(np.float32), y[None, None, :3, :3].astype(np.float32), (1, 1), "SAME")),
-     x, y, normal(8, 16).astype(GRADIENT), normal(16, 4), sharded=(P("a", "b"), P(None, "b"), P("a", "b"), P("b")))
+     x, y, normal(8, 16).astype(GRADIENT), normal(16, 4), shardings=(P("a", "b"), P(None, "b"), P("a", "b"), P("b")))
 # Exact in f16, so that the order of the sum has no effect on the rounding. XLA's devices add partial sums of f8.
 both("f8_product_in_f8", lambda x, y: (x @ y, x.T @ x), (integers(-3, 4, 8, 16) / 2).astype(np.float32).astype(F8),
-     (integers(-3, 4, 16, 8) / 2).astype(np.float32).astype(F8), on_one_device=True, sharded=(P("a", "b"), P("b")))
+     (integers(-3, 4, 16, 8) / 2).astype(np.float32).astype(F8), on_one_device=True, shardings=(P("a", "b"), P("b")))
 
 
 # A layer with weights of 4 bits, a scale and a zero point for each group of 8 rows.
@@ -161,12 +155,12 @@ def quantized_layer(w, scale, zero, x):
 
 
 both("int4_layer", quantized_layer, integers(0, 16, 32, 24).astype(jnp.uint4), abs(normal(4, 24)) / 8, integers(4, 12, 4, 24).astype(np.float32),
-     normal(6, 32), sharded=(P("a", "b"), P("a", "b"), P("a", "b"), P(None, "a")))
+     normal(6, 32), shardings=(P("a", "b"), P("a", "b"), P("a", "b"), P(None, "a")))
 both("int4_symmetric_bf16", lambda w, s, x: lax.dot_general(x, w.astype(jnp.bfloat16), (((1,), (0,)), ((), ())), preferred_element_type=np.float32) * s,
-     integers(-8, 8, 32, 24).astype(jnp.int4), abs(normal(24)), normal(6, 32, dtype=jnp.bfloat16), sharded=(P("b", "a"), P("a"), P(None, "b")))
+     integers(-8, 8, 32, 24).astype(jnp.int4), abs(normal(24)), normal(6, 32, dtype=jnp.bfloat16), shardings=(P("b", "a"), P("a"), P(None, "b")))
 # Weights of a file of bytes, two in each.
 both("int4_unpacked", lambda p, x: x @ lax.bitcast_convert_type(p, jnp.int4).transpose(0, 2, 1).reshape(32, 8).astype(np.float32),
-     integers(0, 256, 16, 8, dtype=np.uint8), normal(5, 32), sharded=(P("a", "b"), P()))
+     integers(0, 256, 16, 8, dtype=np.uint8), normal(5, 32), shardings=(P("a", "b"), P()))
 
 
 # Attention of one token at a time over a cache of f8, with a scale for each row.
@@ -187,12 +181,12 @@ def decode(cache_k, cache_v, q, k, v):
 cache = (normal(3, 4, 8) * 64).astype(F8)
 cache = np.concatenate([cache, np.zeros((9, 4, 8), F8)])
 both("f8_cache", decode, cache, cache[:, ::-1], normal(6, 4, 8), normal(6, 4, 8), normal(6, 4, 8), tolerance=4e-6,
-     sharded=(P(None, "a"), P(None, "a"), P(None, "a"), P(None, "a"), P(None, "a")))
+     shardings=(P(None, "a"), P(None, "a"), P(None, "a"), P(None, "a"), P(None, "a")))
 both("f8_branches",
      lambda x, n: (lax.cond(n > 2, lambda x: (x * 2, x.astype(GRADIENT)), lambda x: (x, x.astype(GRADIENT) * 3), x), lax.switch(n % 3, [abs, lambda x: -x, jnp.tanh], x),
                    lax.while_loop(lambda s: s[1] < n, lambda s: (s[0] + s[0], s[1] + 1), (x, 0))[0],
                    lax.fori_loop(0, 3, lambda i, s: s * 0.5, x), jax.jit(lambda x, y: (x, y))(x, n)[0], lax.optimization_barrier((x, n))[0]),
-     x, np.int32(4), sharded=(P("a", "b"), P()))
+     x, np.int32(4), shardings=(P("a", "b"), P()))
 
 i, j = np.repeat(np.arange(-8, 8), 16).astype(jnp.int4), np.tile(np.arange(-8, 8), 16).astype(jnp.int4)
 u, v = np.repeat(np.arange(16), 16).astype(jnp.uint4), np.tile(np.arange(16), 16).astype(jnp.uint4)
@@ -203,8 +197,8 @@ def integer_arithmetic(x, y):
             ~x, lax.shift_left(x, y), lax.shift_right_arithmetic(x, y), lax.clz(x), x * x + y, jnp.where(x > y, x, y))
 
 
-both("int4_arithmetic", integer_arithmetic, i, j, sharded=(P(("a", "b")), P("a")))
-both("uint4_arithmetic", lambda x, y: (*integer_arithmetic(x, y), lax.shift_right_logical(x, y), lax.population_count(x)), u, v, sharded=(P(("a", "b")), P("a")))
+both("int4_arithmetic", integer_arithmetic, i, j, shardings=(P(("a", "b")), P("a")))
+both("uint4_arithmetic", lambda x, y: (*integer_arithmetic(x, y), lax.shift_right_logical(x, y), lax.population_count(x)), u, v, shardings=(P(("a", "b")), P("a")))
 case("int2_arithmetic", integer_arithmetic, np.repeat(np.arange(-2, 2), 4).astype(jnp.int2), np.tile(np.arange(-2, 2), 4).astype(jnp.int2))
 case("int4_conversions",
      lambda x, i, u, n, f: ([x.astype(t) for t in (jnp.int4, jnp.uint4, jnp.int2, jnp.uint2)], [f.astype(t) for t in (jnp.int4, jnp.uint4)], [n.astype(t) for t in (jnp.int4, jnp.uint4, jnp.int2)],
@@ -220,7 +214,7 @@ case("int4_bits",
 both("int4_movement_and_order",
      lambda x, k: (x.T, x[k], x[::-1, 1:5], jnp.concatenate([x, x[:2]]), jnp.sort(x, 1), jnp.argmax(x, 1), x.at[k].set(x[:3]), x.max(0), x.min(1), jnp.where(x > 0, x, 0),
                    lax.reduce(x, np.array(0, x.dtype), lax.add, (0,)), lax.dot_general(x, x, (((1,), (1,)), ((), ())), preferred_element_type=jnp.int4), lax.pad(x, np.array(-3, x.dtype), ((1, 0, 1), (0, 2, 0)))),
-     integers(-8, 8, 8, 6).astype(jnp.int4), np.array([3, 1, 7], np.int32), sharded=(P("a"), P()))
+     integers(-8, 8, 8, 6).astype(jnp.int4), np.array([3, 1, 7], np.int32), shardings=(P("a"), P()))
 
 
 def mapped(f, in_specs, out_specs, **options):

@@ -1,20 +1,20 @@
 """Orders of complex numbers, approximate top-k, scatters that combine repeated updates."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax._src.lax import windowed_reductions
 
+import cases
 from cases import P, case
 
 rng = np.random.default_rng(32)
 
 
-def both(name, function, *arguments, sharding=P("a"), **options):
-    """The program on one device, and with its arrays sharded over eight."""
-    case(name, function, *arguments, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=tuple(sharding for _ in arguments), on_one_device=True, **options)
+both = functools.partial(cases.both, on_one_device=True)
 
 
 def normal(*shape):

@@ -1,10 +1,13 @@
 """Reductions by regions of one's own, and of several arrays."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import cases
 from cases import P, case
 
 rng = np.random.default_rng(20)
@@ -16,10 +19,7 @@ def normal(*shape):
     return rng.normal(size=shape).astype(f32)
 
 
-def both(name, function, *arguments, sharding=P("a"), **options):
-    """The program on one device, and with its arrays sharded over eight."""
-    case(name, function, *arguments, **options)
-    case(name + "_sharded", function, *arguments, in_shardings=tuple(sharding for _ in arguments), on_one_device=True, **options)
+both = functools.partial(cases.both, on_one_device=True)
 
 
 def larger_size(a, b):
@@ -75,7 +75,7 @@ both("window_regions", lambda x: (
     lax.reduce_window(x, f32(0), larger_size, (1, 4, 3), (1, 4, 3), "VALID"),
     lax.reduce_window(x, f32(0), larger_size, (1, 5, 1), (1, 1, 1), ((0, 0), (2, 1), (0, 0)), window_dilation=(1, 2, 1), base_dilation=(1, 1, 2)),
     lax.reduce_window(x, f32(0), lambda a, b: a + b - a * b, (2, 1, 13), (1, 1, 1), "SAME")),
-     window, sharding=P(None, "a"), tolerance=4e-6)
+     window, shardings=P(None, "a"), tolerance=4e-6)
 both("windows_of_several", lambda x, y: (
     *lax.reduce_window((x, y), (f32(1), f32(0)), composed, (1, 3), (1, 1), "VALID"),
     *lax.reduce_window((x, y), (f32(0), -INFINITY), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (2, 2), (2, 2), "VALID"),
