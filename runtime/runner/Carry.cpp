@@ -18,16 +18,18 @@ std::string listNames(const std::vector<ValueInfo> &values) {
   return text.empty() ? "none" : text;
 }
 
+bool haveSameType(const ValueInfo &x, const ValueInfo &y) {
+  return x.dtype == y.dtype && x.format == y.format && x.shape == y.shape;
+}
+
 /// The parameters whose place a result takes, which has their name and type: those that an export donates
 /// (frontend/stablehlo).
 std::vector<size_t> donatedParameters(const Plan &plan) {
   std::vector<size_t> parameters;
   for (size_t p = 0; p < plan.params.size(); ++p) {
     const ValueInfo &param = plan.params[p];
-    if (std::any_of(plan.results.begin(), plan.results.end(), [&](const ValueInfo &result) {
-          return result.name == param.name && result.dtype == param.dtype && result.format == param.format &&
-                 result.shape == param.shape;
-        }))
+    if (std::any_of(plan.results.begin(), plan.results.end(),
+                    [&](const ValueInfo &result) { return result.name == param.name && haveSameType(result, param); }))
       parameters.push_back(p);
   }
   if (parameters.empty())
@@ -75,7 +77,7 @@ std::vector<CarriedValue> findCarries(const Plan &plan, const std::vector<std::s
                                  [&](const ValueInfo &value) { return value.name == param.name; });
       if (result == plan.results.end())
         throw usage(name + ": there is no result '" + param.name + "'; there are " + listNames(plan.results));
-      if (result->dtype != param.dtype || result->format != param.format || result->shape != param.shape)
+      if (!haveSameType(*result, param))
         throw usage(name + ": the result '" + param.name + "' is " + typeText(*result) + ", the parameter " +
                     typeText(param));
       for (const CarriedValue &other : carries)
