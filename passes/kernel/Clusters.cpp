@@ -2,9 +2,9 @@
 //
 // The builder visits operations from the last to the first, and puts each into the clusters that read it. If all of
 // these have common loops with it, they become one cluster. Otherwise it joins one of them, which also writes its value
-// for the others; or each of them computes it again; or it begins a new cluster. The estimated cost of the schedules
-// decides, so a reduction that would be computed again for each element of a larger array is not fused. At the end,
-// clusters that read the same memory are merged.
+// for the others; or each of them computes it again, if that costs less than writing and reading it; or it begins a new
+// cluster. The estimated cost of the schedules decides, so a reduction that would be computed again for each element of
+// a larger array is not fused. At the end, clusters that read the same memory are merged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -280,36 +280,48 @@ void ClusterBuilder::place(Operation *op) {
       traceApart(op, users, merged ? merged->work : 0, apart);
     }
   }
-  if (users.size() > 1) {
-    // Option: in the kernel of one reader, which writes the value for the others.
-    for (Id id : ArrayRef(users).take_front(kMaxReadersTried)) {
-      std::optional<Cluster> merged = unite({id}, op);
-      if (!merged || merged->work > clusters.at(id).work + alone.work)
-        continue;
-      replace({id}, std::move(*merged));
-      return;
-    }
+  // Option: in the kernel of one reader, which writes the value for the others.
+  std::optional<Id> writer;
+  std::optional<Cluster> written;
+  double least = apart;
+  for (Id id : ArrayRef(users).take_front(users.size() > 1 ? kMaxReadersTried : 0)) {
+    std::optional<Cluster> merged = unite({id}, op);
+    if (!merged || merged->work > clusters.at(id).work + alone.work)
+      continue;
+    least = apart - (clusters.at(id).work + alone.work) + merged->work;
+    writer = id;
+    written = std::move(merged);
+    break;
   }
+  // Option: in each reader, which costs no memory for the value. Cheap operations with few inputs take it.
   if (!isRoot && !users.empty() && users.size() <= kMaxReadersTried) {
-    // Option: in each reader, for cheap operations with few inputs.
+    SmallVector<Cluster> extended = repeat(op, users);
     double total = 0;
-    SmallVector<Cluster> extended;
-    for (Id id : users) {
-      Cluster copy;
-      copy.members = clusters.at(id).members;
-      copy.members.insert(op);
-      if (!complete(copy, {id}, op))
-        break;
-      total += copy.work;
-      extended.push_back(std::move(copy));
-    }
-    if (extended.size() == users.size() && total <= apart) {
+    for (const Cluster &cluster : extended)
+      total += cluster.work;
+    if (!extended.empty() && (writer ? total < least : total <= least)) {
       for (auto [id, cluster] : llvm::zip(users, extended))
         replace({id}, std::move(cluster));
       return;
     }
   }
-  add(std::move(alone), positions.lookup(op));
+  if (writer)
+    replace({*writer}, std::move(*written));
+  else
+    add(std::move(alone), positions.lookup(op));
+}
+
+SmallVector<Cluster> ClusterBuilder::repeat(Operation *op, ArrayRef<Id> users) const {
+  SmallVector<Cluster> extended;
+  for (Id id : users) {
+    Cluster copy;
+    copy.members = clusters.at(id).members;
+    copy.members.insert(op);
+    if (!complete(copy, {id}, op))
+      return {};
+    extended.push_back(std::move(copy));
+  }
+  return extended;
 }
 
 bool ClusterBuilder::areSiblings(const Cluster &first, const Cluster &second) const {

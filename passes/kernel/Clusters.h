@@ -59,6 +59,9 @@ private:
   /// Returns the union of the clusters `ids` and `op` (if any), with the outputs that other operations need; nullopt if
   /// that is not a valid kernel.
   std::optional<Cluster> unite(llvm::ArrayRef<Id> ids, mlir::Operation *op) const;
+  /// Returns the clusters `users`, each with `op` computed in it, in their order; none if one would not be a valid
+  /// kernel.
+  llvm::SmallVector<Cluster> repeat(mlir::Operation *op, llvm::ArrayRef<Id> users) const;
   /// Fills in body, outputs and cost. Returns false if the cluster is not a valid kernel, or would depend on itself.
   /// The cluster replaces the clusters `replaced`; each reader of `repeated` computes that operation again.
   bool complete(Cluster &cluster, llvm::ArrayRef<Id> replaced, mlir::Operation *repeated) const;

@@ -16,6 +16,9 @@ NPY = {"f64": ("<f8", "d"), "f32": ("<f4", "f"), "f16": ("<f2", "e"), "bf16": ("
 BYTES = {dtype: struct.calcsize(code) for dtype, (_, code) in NPY.items()}
 BYTES["key"] = 8
 FLOATS = ("f64", "f32", "f16", "bf16")
+# Arrays in .npy whose elements are one or two elements of another type: complex numbers, and types of 8 bits or fewer that
+# NumPy lacks.
+PARTS = {"<c16": ("f64", (2,)), "<c8": ("f32", (2,)), "|V1": ("u8", ())}
 
 
 def count(shape):
@@ -54,14 +57,17 @@ def read_npy(path, dtype):
     begin = 10 if data[6] == 1 else 12
     end = begin + struct.unpack_from("<H" if begin == 10 else "<I", data, 8)[0]
     header = ast.literal_eval(data[begin:end].decode())
-    if header["fortran_order"] or header["descr"].replace("<V2", "|V2") != NPY[dtype][0]:
+    descr, shape = header["descr"].replace("<V2", "|V2"), tuple(header["shape"])
+    if descr in PARTS:
+        part, more = PARTS[descr]
+        descr, shape = NPY[dtype if BYTES[dtype] == BYTES[part] == 1 else part][0], shape + more
+    if header["fortran_order"] or descr != NPY[dtype][0]:
         raise ValueError(f"{path} holds {header['descr']} elements, not {dtype}")
-    shape = header["shape"]
     values = struct.unpack_from(f"<{count(shape)}{NPY[dtype][1]}", data, end)
     if dtype == "bf16":
         bits = array.array("I", (value << 16 for value in values))
         values = array.array("f", bits.tobytes())
-    return tuple(shape), values
+    return shape, values
 
 
 # Half a unit in the last place of 1.

@@ -49,7 +49,7 @@ class Builder:
         self.environment = {**os.environ, "SPMD_NO_CACHE": "1"}
 
     def compile(self, folder, name, target, options, output):
-        command = [self.binaries / "spmdc", "compile", f"{name}.spmd", "--target", target, *options, "-o", output]
+        command = [self.binaries / "spmdc", "compile", name, "--target", target, *options, "-o", output]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, env=self.environment)
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if "error:" in line] or done.stderr.splitlines() or ["?"]
@@ -72,8 +72,8 @@ class Builder:
         """
         folder = self.scratch / f"{number:05}"
         folder.mkdir()
-        name = program.name.replace("/", "-")
-        (folder / f"{name}.spmd").write_text(program.text)
+        name = f"{program.name.replace('/', '-')}.{program.extension}"
+        (folder / name).write_text(program.text)
         plan = self.compile(folder, name, self.target, program.compile_options, "program.spmdx")
         parameters, results = plan["params"], plan["results"]
         if sum(arrays.count(value["shape"]) for value in parameters + results) > MOST_ELEMENTS and program.arguments is None:
@@ -92,7 +92,7 @@ class Builder:
             arrays.write_npy(folder / f"expected{index}.npy", value.dtype, value.shape, value.elements)
             entry["results"].append({"name": result["name"], "dtype": value.dtype, "shape": result["shape"],
                                      "tolerance": value.tolerance, "label": value.label or result["name"]})
-        for extra in [*folder.glob("*.spmd"), *folder.glob("cpu*")]:
+        for extra in [folder / name, *folder.glob("cpu*")]:
             extra.unlink()
         return entry
 
@@ -131,7 +131,7 @@ class Builder:
         values = self.run(folder, "cpu.spmdx", inputs, program.run_options, results, "cpu-a")
         options = program.compile_options
         if program.other_text not in (None, program.text) and "--mesh" not in options:
-            (folder / f"{name}.spmd").write_text(program.other_text)
+            (folder / name).write_text(program.other_text)
         else:
             options = [*options, "-O0"]
         try:
@@ -222,7 +222,7 @@ def build_kernels(builder, only, small):
         if only and name not in only:
             continue
         try:
-            plan = builder.compile(folder, "kernels", builder.target, ["--fn", name, *sizes], f"{name}.spmdx")
+            plan = builder.compile(folder, "kernels.spmd", builder.target, ["--fn", name, *sizes], f"{name}.spmdx")
         except LeftOut as reason:
             left_out.append({"name": name, "group": "kernels", "reason": str(reason)})
             continue

@@ -45,6 +45,7 @@ class Program:
     compile_options: list = dataclasses.field(default_factory=list)
     run_options: list = dataclasses.field(default_factory=list)
     inputs: dict = dataclasses.field(default_factory=dict)
+    extension: str = "spmd"  # Of the file with the text.
     other_text: str = None  # The program on another mesh, which should have the same results but for rounding.
     optional: bool = False  # If it does not compile, the report does not mention it.
 
@@ -114,6 +115,17 @@ def jax_programs(on_one_device):
             yield Program(f"{file.stem}-{test['name']}{'-one' if on_one_device else ''}",
                           f"JAX's programs, {'one device' if on_one_device else 'meshes'}", text,
                           [jax_value(argument) for argument in test["arguments"]], results)
+
+
+def exported_programs():
+    """Programs that JAX exported, with JAX's values: every element type, complex numbers, linear algebra, any mesh."""
+    for path in sorted((ROOT / "tests/frontend/stablehlo/data").glob("*.mlir")):
+        test = json.loads(path.with_suffix(".json").read_text())
+        results = [jax_value(result) for result in test["results"]]
+        for result in results:
+            result.tolerance = {"of_largest": test["tolerance"]}
+        yield Program(f"exported-{path.stem}", "exported by JAX", path.read_text(),
+                      [jax_value(argument) for argument in test["arguments"]], results, extension="mlir")
 
 
 def random_tolerance(result):
@@ -202,6 +214,7 @@ def corpus():
 def all_programs(fuzzer, scratch, count):
     """All programs, in the order in which they run, with `count` random ones; none of these without a fuzzer."""
     yield from examples(True)
+    yield from exported_programs()
     yield from jax_cases(True)
     if fuzzer:
         yield from random_programs(fuzzer, count * 3 // 5, 1, 1, scratch)
