@@ -28,6 +28,8 @@ struct Chip {
   int64_t sharedKiB;
   bool isAmpere = false; ///< It has tanh.approx.f32, cp.async, and mma of bf16: sm_80 and newer.
   int64_t clusterBlocks = 1;
+  /// It adds and multiplies bf16: sm_90 and newer.
+  bool isHopper() const { return clusterBlocks > 1; }
 };
 constexpr Chip kChips[] = {
     {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},           {"sm_75", "ptx63", 64},
@@ -64,6 +66,8 @@ public:
     owner = module.clone();
     PassManager passes(mlirContext);
     passes.addPass(createEmitGpuKernels());
+    if (chip->isHopper())
+      passes.addNestedPass<gpu::GPUModuleOp>(createNarrowArithmetic());
     passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice({chip->isAmpere}));
     passes.addNestedPass<gpu::GPUModuleOp>(createConvertToNvvm());
     if (failed(passes.run(*owner)))
@@ -77,7 +81,9 @@ public:
       return failure();
     if (failed(linkLibdevice(code.getModule(), target.toolkit, UnknownLoc::get(module.getContext()))))
       return failure();
-    code.optimize(/*level=*/3);
+    llvm::PipelineTuningOptions tuning;
+    tuning.SLPVectorization = true; // Pairs of 16-bit values.
+    code.optimize(/*level=*/3, tuning);
     return success();
   }
 

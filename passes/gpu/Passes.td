@@ -54,6 +54,26 @@ def EmitGpuKernels : Pass<"spmdc-emit-gpu-kernels", "mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def NarrowArithmetic : Pass<"spmdc-narrow-arithmetic", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "Adds, subtracts and multiplies bf16 values as bf16";
+  let description = [{
+    Before: kernels compute with f32, and round each result of bf16 (spmdc-emit-gpu-kernels). The chip adds and
+    multiplies bf16 (from sm_90 and PTX 7.8 on).
+
+    After: a sum, difference or product of two bf16 values that is rounded to bf16 is an operation on bf16, with the same
+    result. LLVM joins the operations of adjacent elements to one instruction for two.
+    ```
+    %2 = arith.mulf %0, %1 : f32            // both from bf16
+    %3 = arith.truncf %2 : f32 to bf16
+    ```
+    becomes
+    ```
+    %3 = arith.mulf %a, %b : bf16
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Calls libdevice for mathematical functions without a GPU instruction";
   let description = [{

@@ -4,6 +4,7 @@
 
 #include "passes/gpu/Passes.h"
 #include "tests/passes/gpu/emulator/GpuAssemblyHelper.h"
+#include "tests/passes/gpu/emulator/GpuBf16Helper.h"
 #include "tests/passes/gpu/emulator/GpuClusterHelper.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -126,35 +127,6 @@ static std::string findUnknown(const llvm::Module &module) {
   return unknown;
 }
 
-/// Replaces bf16 by integers of its bits, and its conversions, which NVPTX compiles to cvt.rn.bf16.f32, by calls: on
-/// this machine LLVM keeps bf16 in f32, and may round it by an instruction that flushes subnormal numbers.
-static std::string replaceBf16(std::string text) {
-  static constexpr llvm::StringLiteral conversion = "fptrunc float ", type = "bfloat", target = " to bfloat";
-  std::string result;
-  bool isCalled = false;
-  for (llvm::StringRef line : llvm::split(text, '\n')) {
-    std::string changed = line.str();
-    // `%1 = uitofp i8 %0 to bfloat` is first converted to f32, exactly.
-    if (line.contains("itofp ") && line.contains(target)) {
-      llvm::StringRef name = line.ltrim().split(' ').first;
-      std::string wide = "%wide." + name.drop_front().str();
-      changed.replace(changed.find(name), name.size(), wide);
-      result += changed.replace(changed.find(target), target.size(), " to float") + "\n";
-      changed = "  " + name.str() + " = fptrunc float " + wide + target.str();
-    }
-    if (size_t at = changed.find(conversion); at != std::string::npos && changed.find(target) != std::string::npos) {
-      size_t begin = at + conversion.size(), end = changed.find(target);
-      changed = changed.substr(0, at) + "call i16 @" + kEmulatedPrefix + "f2bf16.rn(float " +
-                changed.substr(begin, end - begin) + ")" + changed.substr(end + target.size());
-      isCalled = true;
-    }
-    for (size_t at = changed.find(type); at != std::string::npos; at = changed.find(type))
-      changed.replace(at, type.size(), "i16");
-    result += changed + "\n";
-  }
-  return result + (isCalled ? std::string("declare i16 @") + kEmulatedPrefix + "f2bf16.rn(float)\n" : "");
-}
-
 static std::string prepare(llvm::Module &module, std::vector<std::pair<std::string, uint64_t>> &shared) {
   llvm::LLVMContext &context = module.getContext();
   std::vector<llvm::Function *> intrinsics, kernels;
@@ -235,7 +207,9 @@ std::string GpuEmulator::State::load(const std::string &llvmText) {
   LLVMInitializeX86AsmPrinter();
   auto context = std::make_unique<llvm::LLVMContext>();
   llvm::SMDiagnostic diagnostic;
-  std::string text = replaceBf16(llvmText);
+  std::string problem, text = replaceBf16(llvmText, problem);
+  if (!problem.empty())
+    return problem;
   std::unique_ptr<llvm::Module> module = llvm::parseIR(llvm::MemoryBufferRef(text, "kernels"), diagnostic, *context);
   auto fail = [](llvm::Error problem) { return llvm::toString(std::move(problem)); };
   if (!module)

@@ -1,0 +1,72 @@
+//===- NarrowArithmetic.cpp - arithmetic of bf16 in bf16 ------------------===//
+//
+// A kernel computes with f32 and rounds each result. The f32 sum, difference or product of two bf16 values, rounded to
+// bf16, is the bf16 operation's result: a format of at least 2p + 2 bits rounds first without changing what p bits
+// round to (Figueroa, "When is double rounding innocuous?", 1995); bf16 has 8 bits, f32 24.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/Passes.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+#define GEN_PASS_DEF_NARROWARITHMETIC
+#include "passes/gpu/Passes.h.inc"
+
+namespace {
+
+/// Returns the bf16 value of which this f32 value is the exact equal, or null. A widened value is its bits, moved to
+/// the upper half (ElementValues.h).
+Value getNarrow(OpBuilder &b, Location loc, Value value) {
+  Type narrow = b.getBF16Type();
+  APFloat constant(0.0f);
+  if (matchPattern(value, m_ConstantFloat(&constant))) {
+    bool losesBits = false;
+    constant.convert(APFloat::BFloat(), APFloat::rmNearestTiesToEven, &losesBits);
+    return losesBits ? Value() : b.create<arith::ConstantOp>(loc, b.getFloatAttr(narrow, constant)).getResult();
+  }
+  auto bits = value.getDefiningOp<arith::BitcastOp>();
+  auto shift = bits ? bits.getIn().getDefiningOp<arith::ShLIOp>() : nullptr;
+  auto wide = shift ? shift.getLhs().getDefiningOp<arith::ExtUIOp>() : nullptr;
+  APInt distance;
+  if (!wide || !wide.getIn().getType().isInteger(16) || !matchPattern(shift.getRhs(), m_ConstantInt(&distance)) ||
+      distance != 16)
+    return {};
+  if (auto half = wide.getIn().getDefiningOp<arith::BitcastOp>(); half && half.getIn().getType().isBF16())
+    return half.getIn();
+  return b.create<arith::BitcastOp>(loc, narrow, wide.getIn());
+}
+
+/// Replaces the rounding of Op's result by Op of bf16 if both operands are bf16 values.
+template <typename Op> bool narrow(arith::TruncFOp rounded) {
+  auto op = rounded.getIn().getDefiningOp<Op>();
+  if (!op || op.getFastmath() != arith::FastMathFlags::none)
+    return false;
+  OpBuilder b(rounded);
+  Value left = getNarrow(b, op.getLoc(), op.getLhs()), right = left ? getNarrow(b, op.getLoc(), op.getRhs()) : Value();
+  if (!right)
+    return false;
+  rounded.replaceAllUsesWith(b.create<Op>(op.getLoc(), left, right).getResult());
+  rounded.erase();
+  return true;
+}
+
+class NarrowArithmeticPass : public impl::NarrowArithmeticBase<NarrowArithmeticPass> {
+  void runOnOperation() override {
+    SmallVector<arith::TruncFOp> roundings;
+    getOperation().walk([&](arith::TruncFOp op) {
+      if (op.getIn().getType().isF32() && op.getType().isBF16())
+        roundings.push_back(op);
+    });
+    // In program order, so that operands are narrow already.
+    for (arith::TruncFOp op : roundings)
+      narrow<arith::AddFOp>(op) || narrow<arith::SubFOp>(op) || narrow<arith::MulFOp>(op);
+  }
+};
+
+} // namespace
+} // namespace spmdc
