@@ -2,6 +2,7 @@
 seconds to load and may fail.
 
     copy_bytes_per_second   of a copy of 1 GiB on the device, bytes read and bytes written
+    copy_seconds            pairs of the bytes that a copy moves (read and written) and its seconds, launch included
     flops_per_second        of cuBLASLt through torch.matmul, by element type: bf16 of size 8192, f32 (no tf32) of size 4096
 """
 
@@ -55,8 +56,10 @@ def rates():
     torch.backends.cuda.matmul.allow_tf32 = False
     source = torch.empty(2 ** 30, dtype=torch.uint8, device="cuda").random_()
     target = torch.empty_like(source)
-    found = {"copy_bytes_per_second": 2 * source.numel() / device_seconds(torch, lambda: target.copy_(source)),
-             "flops_per_second": {}}
+    copies = []
+    for size in (2 ** power for power in range(16, 31, 2)):
+        copies.append((2 * size, device_seconds(torch, lambda: target[:size].copy_(source[:size]))))
+    found = {"copy_bytes_per_second": copies[-1][0] / copies[-1][1], "copy_seconds": copies, "flops_per_second": {}}
     del source, target
     for dtype, size in (("bf16", 8192), ("f32", 4096)):
         type_ = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]

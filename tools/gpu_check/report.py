@@ -79,12 +79,21 @@ def failure_lines(rows, most):
     yield from shortened([f"wrong: {row['name']}: {row['message'][:170]}" for row in rows if row["status"] == "wrong"], most)
 
 
+def copy_seconds(copies, moved):
+    """The seconds of a copy that moves so many bytes, between those of the measured sizes: a kernel's time includes its launch
+    as that of a copy does."""
+    for (fewer, low), (more, high) in zip(copies, copies[1:]):
+        if moved <= more:
+            return low + (high - low) * max(0, moved - fewer) / (more - fewer)
+    return copies[-1][1] * moved / copies[-1][0]
+
+
 def least_us(row, machine):
-    """The lower bound of the time on this machine: all bytes at the rate of a copy, or all products at cuBLASLt's rate."""
-    copy, products = machine.get("copy_bytes_per_second"), machine.get("flops_per_second", {})
-    if not copy or any(dtype not in products for dtype in row["flops"]):
+    """The least time on this machine: a copy of as many bytes, or all products at cuBLASLt's rate."""
+    copies, products = machine.get("copy_seconds"), machine.get("flops_per_second", {})
+    if not copies or any(dtype not in products for dtype in row["flops"]):
         return None
-    return 1e6 * max(row["bytes"] / copy, sum(count / products[dtype] for dtype, count in row["flops"].items()))
+    return 1e6 * max(copy_seconds(copies, row["bytes"]), sum(count / products[dtype] for dtype, count in row["flops"].items()))
 
 
 def own_us(row):
