@@ -57,9 +57,13 @@ private:
   /// Elements of one block: 4 KiB of f32, so that those of all inputs and outputs fit the first-level cache.
   static constexpr int64_t kStreamElements = 1024;
   void chooseStreams();
-  /// Writes `count` elements of the output if it is streamed: from position `first` of its memory to the position of
-  /// the store, at the current values of the variables.
-  void streamBlock(const KernelSchedule::Store &store, mlir::Value first, mlir::Value count);
+  /// Writes `count` elements of the output if it is streamed: from position `first` of its memory to `position` of the
+  /// output (null: that of the store, at the current values of the variables).
+  void streamBlock(const KernelSchedule::Store &store, mlir::Value first, mlir::Value count, mlir::Value position = {});
+  /// Whether blocks of streamed outputs hold several rows: rows are shorter than a block, and adjacent in all outputs.
+  bool streamsRowsTogether() const;
+  /// Emits the loop over blocks of streamed outputs, each with the loop over its rows.
+  void emitBlocksOfRows(llvm::function_ref<void(mlir::Value low, mlir::Value high)> emitRows);
   void finishStreams();
 
   //===--- Loops (RowLoops.cpp) ---------------------------------------------===//
@@ -110,6 +114,7 @@ private:
   std::vector<CacheMemory> stageCaches;
   llvm::DenseMap<unsigned, Stream> streams; ///< By the number of the output.
   mlir::Value streamPosition;               ///< The current element in the memory of each stream.
+  mlir::Value rowInBlock;                   ///< If blocks hold several rows: where the current one begins in the block.
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, ElementEmitter::Emitted> rowValues;
   unsigned currentStage = 0;

@@ -179,13 +179,13 @@ void CpuKernel::emitLanesWith(std::vector<IndexAssumption> assumed, const IndexE
     loopDepth = emitter.getDepth();
     if (!assumed.empty())
       emitter.assume(std::move(assumed));
-    streamPosition = lanes.iv;
+    streamPosition = rowInBlock ? b.create<arith::AddIOp>(loc, rowInBlock, lanes.iv).getResult() : lanes.iv;
     Value position = base ? b.create<arith::AddIOp>(loc, base, lanes.iv, arith::IntegerOverflowFlags::nsw) : lanes.iv;
     emitter.bind(laneVar, position);
     emitStores(schedule.stages[0]);
     loops.close(lanes);
   };
-  if (streams.empty())
+  if (streams.empty() || rowInBlock)
     return overLanes(low, high, {});
   Value zero = emitter.emitConstant(0);
   Loop blocks = loops.open(low, high, kStreamElements);
@@ -279,17 +279,42 @@ void CpuKernel::emitRowsSideBySide() {
     return;
   }
   Value lanes = emitter.emitConstant(laneExtent), zero = emitter.emitConstant(0), one = emitter.emitConstant(1);
-  Value first = b.create<arith::DivUIOp>(loc, begin, lanes);
-  Value last = b.create<arith::AddIOp>(loc, end, b.create<arith::SubIOp>(loc, lanes, one));
-  last = b.create<arith::DivUIOp>(loc, last, lanes);
-  Loop outer = loops.open(first, last, 1);
-  outer.isPlain = true;
-  loops.bindRow(outer.iv, ArrayRef<IndexExpr>(schedule.rowVars).drop_back(), shape.drop_back());
-  Value start = b.create<arith::MulIOp>(loc, outer.iv, lanes);
-  Value low = b.create<arith::MaxSIOp>(loc, b.create<arith::SubIOp>(loc, begin, start), zero);
-  Value high = b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, end, start), lanes);
-  segment(low, high);
-  loops.close(outer);
+  Value beforeEnd = b.create<arith::SubIOp>(loc, lanes, one);
+  auto firstFrom = [&](Value position) -> Value { // The first row that begins at the position or behind it.
+    return b.create<arith::DivUIOp>(loc, b.create<arith::AddIOp>(loc, position, beforeEnd), lanes);
+  };
+  // Iterations [from, to) of the range, in these rows; `isPart` if they may begin or end within a row.
+  auto overRows = [&](Value first, Value last, Value from, Value to, bool isPart) {
+    Loop outer = loops.open(first, last, 1);
+    outer.isPlain = true;
+    loops.bindRow(outer.iv, ArrayRef<IndexExpr>(schedule.rowVars).drop_back(), shape.drop_back());
+    Value start = b.create<arith::MulIOp>(loc, outer.iv, lanes), low = zero, high = lanes;
+    if (isPart) {
+      low = b.create<arith::MaxSIOp>(loc, b.create<arith::SubIOp>(loc, from, start), zero);
+      high = b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, to, start), lanes);
+    }
+    if (streamsRowsTogether())
+      rowInBlock = b.create<arith::SubIOp>(loc, start, from);
+    segment(low, high);
+    loops.close(outer);
+  };
+  if (!streamsRowsTogether()) {
+    overRows(b.create<arith::DivUIOp>(loc, begin, lanes), firstFrom(end), begin, end, /*isPart=*/true);
+    return;
+  }
+  emitBlocksOfRows([&](Value from, Value to) {
+    // Loops over all of a row have a constant number of iterations, which is most of what a short one gains by.
+    Value firstFull = firstFrom(from);
+    Value behindFull = b.create<arith::MaxSIOp>(loc, firstFull, b.create<arith::DivUIOp>(loc, to, lanes));
+    overRows(firstFull, behindFull, from, to, /*isPart=*/false);
+    Loop sides = loops.open(zero, emitter.emitConstant(2), 1);
+    sides.isPlain = true;
+    Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, sides.iv, zero);
+    Value first = b.create<arith::SelectOp>(loc, isFirst, b.create<arith::DivUIOp>(loc, from, lanes), behindFull);
+    Value last = b.create<arith::SelectOp>(loc, isFirst, firstFull, firstFrom(to));
+    overRows(first, last, from, to, /*isPart=*/true);
+    loops.close(sides);
+  });
 }
 
 void CpuKernel::emitTiles() {

@@ -3,7 +3,9 @@
 // An ordinary store reads the line that it writes into. A large output leaves the caches before another kernel reads
 // it, so its lines are written whole, with non-temporal stores. LLVM does not vectorize a loop with such stores, as
 // they need aligned addresses. So the loop computes a block into scratch memory in the first-level cache, and a second
-// loop writes the block: elements up to the first line, lines, and the remaining elements.
+// loop writes the block: elements up to the first line, lines, and the remaining elements. A block holds several rows
+// if these are short: with a block a row, the code around the copy of each took more time than the copy, because a core
+// then loads only the lines of one row at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +54,28 @@ void CpuKernel::chooseStreams() {
   }
 }
 
-void CpuKernel::streamBlock(const KernelSchedule::Store &store, Value first, Value count) {
+bool CpuKernel::streamsRowsTogether() const {
+  if (streams.empty() || schedule.lanes != Lanes::Rows || schedule.rowShape.back() >= kStreamElements)
+    return false;
+  return llvm::all_of(schedule.stages[0].stores, [&](const KernelSchedule::Store &store) {
+    ArrayRef<int64_t> shape = cast<ArrayType>(body.outputs[store.output].getType()).getShape();
+    return streams.contains(store.output) &&
+           schedule.indexing->space.linearize(store.index, shape) == schedule.getRow();
+  });
+}
+
+void CpuKernel::emitBlocksOfRows(llvm::function_ref<void(Value low, Value high)> emitRows) {
+  Loop blocks = loops.open(begin, end, kStreamElements);
+  blocks.isPlain = true;
+  Value rest = b.create<arith::SubIOp>(loc, end, blocks.iv);
+  Value count = b.create<arith::MinSIOp>(loc, rest, emitter.emitConstant(kStreamElements));
+  emitRows(blocks.iv, b.create<arith::AddIOp>(loc, blocks.iv, count));
+  for (const KernelSchedule::Store &store : schedule.stages[0].stores)
+    streamBlock(store, emitter.emitConstant(0), count, blocks.iv);
+  loops.close(blocks);
+}
+
+void CpuKernel::streamBlock(const KernelSchedule::Store &store, Value first, Value count, Value position) {
   auto entry = streams.find(store.output);
   if (entry == streams.end())
     return;
@@ -60,7 +83,8 @@ void CpuKernel::streamBlock(const KernelSchedule::Store &store, Value first, Val
   auto type = cast<ArrayType>(body.outputs[store.output].getType());
   int64_t bytes = byteSizeOf(type.getElementType()), lineElements = kLineBytes / bytes;
   Type element = b.getIntegerType(8 * bytes), pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value position = emitter.emitIndex(schedule.indexing->space.linearize(store.index, type.getShape()));
+  if (!position)
+    position = emitter.emitIndex(schedule.indexing->space.linearize(store.index, type.getShape()));
   auto elementAt = [&](Value base, Value index) -> Value {
     return b.create<LLVM::GEPOp>(loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{index}, /*inbounds=*/true);
   };

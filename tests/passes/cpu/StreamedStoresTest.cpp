@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 using namespace spmdc;
 
 namespace {
@@ -36,6 +38,41 @@ TEST(StreamedStores, Transpose) {
     %0 = array.transpose %x perm [1, 0] : <f32[1447, 1463]> -> <f32[1463, 1447]>
     %1 = array.subtract %0, %y : <f32[1463, 1447]>
     return %1 : !spmd.array<f32[1463, 1447]>
+  })",
+               {}, compileForCpu);
+}
+
+// Blocks of several rows: short rows (more and fewer elements than a line), of which the reads are far apart or under a
+// condition; a second output of other rows, with which each row is a block.
+TEST(StreamedStores, ShortRows) {
+  for (auto [rows, heads, width] : {std::tuple{701, 3, 1001}, {16001, 11, 13}}) {
+    std::string r = std::to_string(rows), h = std::to_string(heads), w = std::to_string(width);
+    std::string in = r + ", " + h + ", " + w, out = h + ", " + r + ", " + w;
+    SCOPED_TRACE(in);
+    checkProgram("func.func @main(%x: !spmd.array<f32[" + in + "]>, %y: !spmd.array<f32[" + w +
+                     "]>) -> !spmd.array<f32[" + out + "]> {\n  %0 = array.transpose %x perm [1, 0, 2] : <f32[" + in +
+                     "]> -> <f32[" + out + "]>\n  %1 = array.broadcast_in_dim %y dims [2] : <f32[" + w + "]> -> <f32[" +
+                     out + "]>\n  %2 = array.subtract %0, %1 : <f32[" + out + "]>\n  return %2 : !spmd.array<f32[" +
+                     out + "]>\n}",
+                 {}, compileForCpu);
+  }
+}
+
+TEST(StreamedStores, ShortRowsOfPads) {
+  checkProgram(R"(func.func @main(%x: !spmd.array<f32[60000, 33]>) -> !spmd.array<f32[60001, 35]> {
+    %zero = array.constant dense<2.5> : tensor<f32> -> <f32[]>
+    %0 = array.pad %x with %zero low [1, 1] high [0, 1] interior [0, 0] : <f32[60000, 33]>, <f32[]> -> <f32[60001, 35]>
+    return %0 : !spmd.array<f32[60001, 35]>
+  })",
+               {}, compileForCpu);
+}
+
+TEST(StreamedStores, ShortRowsOfTwoOrders) {
+  checkProgram(R"(func.func @main(%x: !spmd.array<f32[4001, 9, 64]>)
+      -> (!spmd.array<f32[4001, 9, 64]>, !spmd.array<f32[9, 4001, 64]>) {
+    %0 = array.negate %x : <f32[4001, 9, 64]>
+    %1 = array.transpose %0 perm [1, 0, 2] : <f32[4001, 9, 64]> -> <f32[9, 4001, 64]>
+    return %0, %1 : !spmd.array<f32[4001, 9, 64]>, !spmd.array<f32[9, 4001, 64]>
   })",
                {}, compileForCpu);
 }
