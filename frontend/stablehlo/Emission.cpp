@@ -1,6 +1,7 @@
 //===- Emission.cpp - array operations of a translation -------------------===//
 
 #include "frontend/stablehlo/Translation.h"
+#include "runtime/support/ArraySize.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -85,6 +86,21 @@ Value Translation::pad(Value array, Value value, ArrayRef<int64_t> low, ArrayRef
     isNothing &= before == 0 && after == 0 && (between == 0 || size < 2);
   }
   return isNothing ? array : create<spmdc::PadOp>(type.withShape(shape), array, value, low, high, interior).getResult();
+}
+
+FailureOr<Value> Translation::padFor(Operation *op, Value array, Value value, ArrayRef<int64_t> low,
+                                     ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
+  ArrayType type = plainTypeOf(array);
+  SmallVector<int64_t> shape;
+  for (auto [size, before, after, between] : llvm::zip_equal(type.getShape(), low, high, interior)) {
+    int64_t inside = spmd::addSaturated(size, spmd::multiplySaturated(std::max<int64_t>(0, size - 1), between));
+    // Negative padding removes elements.
+    int64_t added = spmd::addSaturated(std::max<int64_t>(0, before), std::max<int64_t>(0, after));
+    shape.push_back(spmd::addSaturated(inside, added));
+  }
+  if (!spmd::isAllowedSize(shape, spmd::byteSize(type.getDType())))
+    return refuse(op, "pads an array to more elements than any memory holds");
+  return pad(array, value, low, high, interior);
 }
 
 Value Translation::concatenate(ArrayRef<Value> arrays, int64_t dim) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/Translation.h"
+#include "frontend/stablehlo/Window.h"
 
 #include "ir/interfaces/Tensor.h"
 
@@ -240,8 +241,10 @@ One convolution(Translation &t, ConvolutionOp op) {
       op.getRhsDilation().size() != positions || op.getWindowReversal().size() != positions)
     return refuse(op, "has layouts or window entries that do not fit its operands");
   for (ArrayRef<int64_t> factors : {op.getWindowStrides(), op.getLhsDilation(), op.getRhsDilation()})
-    if (llvm::any_of(factors, [](int64_t factor) { return factor < 1; }))
-      return refuse(op, "has a stride or dilation below 1");
+    if (!llvm::all_of(factors, isWindowFactor))
+      return refuse(op, "has a stride or dilation below 1, or one that is larger than any array");
+  if (!llvm::all_of(op.getPadding(), isWindowPadding))
+    return refuse(op, "pads an array to more elements than any memory holds");
 
   Convolution c;
   c.strides.assign(op.getWindowStrides().begin(), op.getWindowStrides().end());
@@ -267,12 +270,15 @@ One convolution(Translation &t, ConvolutionOp op) {
     if (op.getWindowReversal()[i])
       reversed.push_back(c.ofKernel.positions[i]);
   }
-  c.x = t.pad(x, t.splat(ArrayType::get({}, spmdc::typeOf(x).getElementType()), 0), low, high, interior);
+  Value zero = t.splat(ArrayType::get({}, spmdc::typeOf(x).getElementType()), 0);
+  FailureOr<Value> padded = t.padFor(op, x, zero, low, high, interior);
+  if (failed(padded))
+    return failure();
+  c.x = *padded;
   c.kernel = reversed.empty() ? kernel : t.create<spmdc::ReverseOp>(plainTypeOf(kernel), kernel, reversed);
   for (auto [i, dim] : llvm::enumerate(c.ofArray.positions)) {
     c.window.push_back(shapeOf(kernel)[c.ofKernel.positions[i]]);
-    int64_t room = shapeOf(c.x)[dim] - ((c.window.back() - 1) * op.getRhsDilation()[i] + 1);
-    c.sizes.push_back(room < 0 ? 0 : room / op.getWindowStrides()[i] + 1);
+    c.sizes.push_back(countWindowPlaces(shapeOf(c.x)[dim], c.window.back(), c.dilations[i], c.strides[i]));
   }
   int64_t taps = elementCount(c.window), places = elementCount(c.sizes);
   if (taps == 0 || places == 0 || batch == 0 || c.outputs == 0) {

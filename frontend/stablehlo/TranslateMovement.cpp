@@ -69,7 +69,7 @@ One pad(Translation &t, PadOp op) {
   if (op.getEdgePaddingLow().size() != rank || op.getEdgePaddingHigh().size() != rank || interior.size() != rank ||
       llvm::any_of(interior, [](int64_t between) { return between < 0; }) || !shapeOf(value).empty())
     return refuse(op, "has other paddings than its operand has dimensions");
-  return t.pad(x, value, op.getEdgePaddingLow(), op.getEdgePaddingHigh(), interior);
+  return t.padFor(op, x, value, op.getEdgePaddingLow(), op.getEdgePaddingHigh(), interior);
 }
 
 One concatenate(Translation &t, ConcatenateOp op) {

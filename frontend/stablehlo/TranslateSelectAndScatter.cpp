@@ -93,7 +93,10 @@ FailureOr<Value> selectAndScatter(Translation &t, SelectAndScatterOp op) {
     return t.broadcast(init, shapeOf(x));
   // Padding of floats is infinite. Integers and bools have no number that all others are preferred to.
   ReductionKind order = isMax ? ReductionKind::max : ReductionKind::min;
-  Value wide = t.pad(x, t.neutral(order, scalar), window->low, window->high, none), isInside;
+  FailureOr<Value> around = t.padFor(op, x, t.neutral(order, scalar), window->low, window->high, none);
+  if (failed(around))
+    return failure();
+  Value wide = *around, isInside;
   if (!llvm::isa<FloatType>(scalar.getElementType()) && wide != x) {
     ArrayType bools = plainTypeOf(x).withElementType(t.b.getI1Type());
     isInside = t.pad(t.splat(bools, 1), t.splat(bools.withShape({}), 0), window->low, window->high, none);

@@ -128,8 +128,12 @@ Results reduceWindow(Translation &t, ReduceWindowOp op) {
   }
   // Padding is the initial value, and each window is combined with it once more.
   SmallVector<int64_t> interior = llvm::map_to_vector(window->baseDilations, [](int64_t by) { return by - 1; });
-  for (auto [array, init] : llvm::zip_equal(x, op.getInitValues()))
-    array = t.pad(array, t.get(init), window->low, window->high, interior);
+  for (auto [array, init] : llvm::zip_equal(x, op.getInitValues())) {
+    FailureOr<Value> padded = t.padFor(op, array, t.get(init), window->low, window->high, interior);
+    if (failed(padded))
+      return failure();
+    array = *padded;
+  }
   FailureOr<Arrays> results = reduceWindows(t, *combiner, std::move(x), *window);
   return failed(results) ? results : combiner->addInit(op.getInitValues(), *results);
 }

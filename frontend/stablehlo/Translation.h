@@ -67,6 +67,10 @@ public:
   mlir::Value sliceDim(mlir::Value array, int64_t dim, int64_t begin, int64_t end, int64_t stride = 1);
   mlir::Value pad(mlir::Value array, mlir::Value value, llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
                   llvm::ArrayRef<int64_t> interior);
+  /// The same with any numbers of the program; refuses `op` if the result would be too large.
+  mlir::FailureOr<mlir::Value> padFor(mlir::Operation *op, mlir::Value array, mlir::Value value,
+                                      llvm::ArrayRef<int64_t> low, llvm::ArrayRef<int64_t> high,
+                                      llvm::ArrayRef<int64_t> interior);
   mlir::Value concatenate(llvm::ArrayRef<mlir::Value> arrays, int64_t dim);
   mlir::Value compare(mlir::Value x, ComparisonDirection direction, mlir::Value y);
   mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse);

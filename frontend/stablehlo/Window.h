@@ -20,4 +20,10 @@ struct Window {
   int64_t countPlaces(size_t dim, int64_t size) const;
 };
 
+/// Whether a number can be a size, stride or dilation, or a padding: computations with larger ones could overflow.
+bool isWindowFactor(int64_t number);
+bool isWindowPadding(int64_t number);
+/// The number of places of a window of so many elements along a dimension of `size` elements, already padded.
+int64_t countWindowPlaces(int64_t size, int64_t window, int64_t dilation, int64_t stride);
+
 } // namespace spmdc::stablehlo

@@ -111,7 +111,7 @@ def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
                        OptionalAttr<FlatSymbolRefAttr>:$epilogue, OptionalAttr<ArrayAttr>:$buffers);
   let results = (outs Spmd_ArrayType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs (`epilogue` $epilogue^ `(` $extras `:` type($extras) `)`)? attr-dict `:` type($lhs) `,` type($rhs)
+    $lhs `,` $rhs (`epilogue` $epilogue^)? (`(` $extras^ `:` type($extras) `)`)? attr-dict `:` type($lhs) `,` type($rhs)
     `->` type($result)
   }];
 }

@@ -179,7 +179,7 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
     return trace.skip(matmul, "the kernel's result is no array of its size and element type (", type, ")");
   int64_t rows = matmul.getBatch() * matmul.getM();
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true, traits);
-  if (failed(schedule) || !schedule->canOverwrite(product, 0, output) || !schedule->writesOwnRow(0, output))
+  if (failed(schedule) || !schedule->rewritesRows(product, output))
     return trace.skip(matmul, "the kernel does not rewrite each row in place");
   OpBuilder builder(launch);
   kernel->setAttr(kRowsAttrName, builder.getI64IntegerAttr(rows));

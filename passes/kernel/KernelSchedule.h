@@ -142,6 +142,12 @@ struct KernelSchedule {
   /// reduction over leading dimensions may be columns of the output.
   bool writesOwnRow(unsigned output, mlir::Value outputValue) const;
 
+  /// True if the kernel can be the epilogue of a product: each row of the parallel range reads the row of `product` and
+  /// replaces it by that of its only output, in the same memory, while other rows are not computed yet.
+  bool rewritesRows(mlir::Value product, mlir::Value outputValue) const {
+    return canOverwrite(product, 0, outputValue) && writesOwnRow(0, outputValue);
+  }
+
   /// Computes the loops of these operations; fails if they cannot be one kernel. With `rows`, the parallel range is
   /// exactly that many leading rows of the outputs (epilogues of matrix products). `isTrial` skips the steps that only
   /// code generation needs: merging of dimensions, and tiles.

@@ -189,8 +189,8 @@ def VerifyKernels : Pass<"spmdc-verify-kernels", "mlir::ModuleOp"> {
   let description = [{
     The pass fails at the location of an operation if it is neither in a kernel nor one that becomes a step of the plan
     (a launch, a product or another library call, a collective, a loop, a branch, a print, a constant, a reshape), if a
-    launch names no kernel or passes other types than the kernel takes and returns, or if a kernel has no schedule. It
-    changes nothing.
+    launch names no kernel or passes other types than the kernel takes and returns, if a product's epilogue does not
+    rewrite each row of the product in place, or if a kernel has no schedule. It changes nothing.
   }];
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }

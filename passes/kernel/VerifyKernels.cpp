@@ -2,6 +2,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/plan/PlanOps.h"
+#include "passes/kernel/KernelSchedule.h"
 #include "passes/kernel/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -35,6 +36,39 @@ LogicalResult verifyLaunch(plan::LaunchOp launch, SymbolTable &symbols) {
   return success();
 }
 
+/// An epilogue runs on a part of the rows as soon as the product has computed these.
+LogicalResult verifyEpilogue(plan::MatmulOp product, SymbolTable &symbols) {
+  if (!product.getEpilogue())
+    return success();
+  auto kernel = symbols.lookup<plan::KernelOp>(*product.getEpilogue());
+  if (!kernel)
+    return product.emitOpError() << "names '" << *product.getEpilogue() << "', which is not a kernel of the module";
+  auto fail = [&](const llvm::Twine &problem) {
+    InFlightDiagnostic error = product.emitOpError(problem);
+    error.attachNote(kernel.getLoc()) << "the kernel is here";
+    return error;
+  };
+  Block &body = kernel.getBlock();
+  SmallVector<Type> inputs = {product.getType()};
+  llvm::append_range(inputs, product.getExtras().getTypes());
+  auto numberOf = [](Type type) { return cast<ArrayType>(type).getNumElements(); };
+  OperandRange outputs = body.getTerminator()->getOperands();
+  // The product has the shape of the result or another one: both are its rows.
+  if (outputs.size() != 1 || outputs[0].getType() != product.getType() || body.getNumArguments() != inputs.size() ||
+      numberOf(body.getArgument(0).getType()) != numberOf(product.getType()) ||
+      !llvm::equal(llvm::drop_begin(body.getArgumentTypes()), llvm::drop_begin(inputs)))
+    return fail("has other types than its epilogue");
+  auto rows = kernel->getAttrOfType<IntegerAttr>(kRowsAttrName);
+  if (!rows || rows.getInt() != static_cast<int64_t>(product.getBatch() * product.getM()))
+    return fail("has another number of rows than its epilogue");
+  if (kernel->hasAttr(kBlockThreadsAttrName))
+    return success(); // A GPU runs the epilogue behind the product.
+  FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
+  if (failed(schedule) || !schedule->rewritesRows(body.getArgument(0), outputs[0]))
+    return fail("has an epilogue that does not rewrite each row in place");
+  return success();
+}
+
 class VerifyKernelsPass : public impl::VerifyKernelsBase<VerifyKernelsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
@@ -49,7 +83,10 @@ class VerifyKernelsPass : public impl::VerifyKernelsBase<VerifyKernelsPass> {
       if (!becomesStep(op))
         return op->emitOpError("is in no kernel after the kernels stage"), WalkResult::interrupt();
       auto launch = dyn_cast<plan::LaunchOp>(op);
-      return launch && failed(verifyLaunch(launch, symbols)) ? WalkResult::interrupt() : WalkResult::advance();
+      auto product = dyn_cast<plan::MatmulOp>(op);
+      bool isWrong =
+          (launch && failed(verifyLaunch(launch, symbols))) || (product && failed(verifyEpilogue(product, symbols)));
+      return isWrong ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (result.wasInterrupted())
       return signalPassFailure();

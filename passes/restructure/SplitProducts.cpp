@@ -73,7 +73,8 @@ public:
       slice.erase();
     }
     for (Operation *op : llvm::reverse(producers))
-      op->erase();
+      if (op->use_empty()) // Parts read all of an operand that has no dimension of the slices.
+        op->erase();
     return true;
   }
 

@@ -212,21 +212,25 @@ void ManualAxesAttr::print(AsmPrinter &printer) const {
 
 /// Skips the rule, up to the bracket that closes it.
 Attribute OpShardingRuleAttr::parse(AsmParser &parser, Type) {
+  bool isWrong = false;
   auto skipToken = [&]() -> bool {
     StringRef word;
     int64_t number = 0;
-    return succeeded(parser.parseOptionalKeyword(&word)) || parser.parseOptionalInteger(number).has_value() ||
-           succeeded(parser.parseOptionalComma()) || succeeded(parser.parseOptionalEqual()) ||
-           succeeded(parser.parseOptionalArrow()) || succeeded(parser.parseOptionalLParen()) ||
-           succeeded(parser.parseOptionalRParen()) || succeeded(parser.parseOptionalLSquare()) ||
-           succeeded(parser.parseOptionalRSquare()) || succeeded(parser.parseOptionalLBrace()) ||
-           succeeded(parser.parseOptionalRBrace());
+    if (OptionalParseResult parsed = parser.parseOptionalInteger(number); parsed.has_value()) {
+      isWrong = failed(*parsed);
+      return !isWrong;
+    }
+    return succeeded(parser.parseOptionalKeyword(&word)) || succeeded(parser.parseOptionalComma()) ||
+           succeeded(parser.parseOptionalEqual()) || succeeded(parser.parseOptionalArrow()) ||
+           succeeded(parser.parseOptionalLParen()) || succeeded(parser.parseOptionalRParen()) ||
+           succeeded(parser.parseOptionalLSquare()) || succeeded(parser.parseOptionalRSquare()) ||
+           succeeded(parser.parseOptionalLBrace()) || succeeded(parser.parseOptionalRBrace());
   };
   if (parser.parseLess())
     return {};
   while (skipToken()) {
   }
-  return parser.parseGreater() ? Attribute() : get(parser.getContext());
+  return isWrong || parser.parseGreater() ? Attribute() : get(parser.getContext());
 }
 
 void OpShardingRuleAttr::print(AsmPrinter &printer) const { printer << "<([])->([])>"; }

@@ -136,7 +136,25 @@ TEST(Refusals, ShapesThatDoNotFit) {
             "has channels or groups that do not fit its operands"},
            {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [0]} "
             ": (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
-            "has a stride or dilation below 1"},
+            "has a stride or dilation below 1, or one that is larger than any array"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {rhs_dilate = "
+            "[9223372036854775807]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "has a stride or dilation below 1, or one that is larger than any array"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = "
+            "[[9223372036854775807, 0]]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "pads an array to more elements than any memory holds"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = "
+            "[1152921504606846976]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "has a stride or dilation below 1, or one that is larger than any array"},
+           {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {lhs_dilate = "
+            "[4503599627370496]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x1x1xf32>",
+            "pads an array to more elements than any memory holds"},
+           {"%0 = stablehlo.pad %x, %z, low = [9223372036854775807], high = [9223372036854775807], interior = [0] : "
+            "(tensor<8xf32>, tensor<f32>) -> tensor<9xf32>",
+            "pads an array to more elements than any memory holds"},
+           {"%0 = stablehlo.pad %x, %z, low = [0], high = [0], interior = [4611686018427387904] : (tensor<8xf32>, "
+            "tensor<f32>) -> tensor<9xf32>",
+            "pads an array to more elements than any memory holds"},
            {"%0 = stablehlo.convolution(%w, %w) dim_numbers = [b, 0, f]x[i, 0, o]->[b, 0, f], window = {pad = "
             "[[4096, 4096]]} : (tensor<1x8000x1xf32>, tensor<1x8000x1xf32>) -> tensor<1x8193x1xf32>",
             "has more than 4096 taps and more than 4096 places; write it as a product of Fourier transforms or of "

@@ -230,6 +230,9 @@ TEST_F(RoundTripTest, PlanOperations) {
       "%0 = plan.matmul %arg0, %arg5 epilogue @k(%arg4 : !spmd.array<f32[]>) {batch = 1 : i64, k = 4 : i64, m = 8 : "
       "i64, n = 3 : i64, transposeLhs = false, transposeRhs = false} : <f32[8, 4]>, <f32[4, 3]> "
       "-> <f32[8, 3]>",
+      "%0 = plan.matmul %arg0, %arg5 epilogue @k {batch = 1 : i64, k = 4 : i64, m = 8 : i64, n = 3 : i64, transposeLhs "
+      "= "
+      "false, transposeRhs = false} : <f32[8, 4]>, <f32[4, 3]> -> <f32[8, 3]>",
       "%0 = plan.copy %arg0 : <f32[8, 4]> -> <f32[32]>",
       "%0 = plan.library \"argsort\"(%arg0) sizes [8, 4, 1] : (!spmd.array<f32[8, 4]>) -> !spmd.array<i32[8, 4]>",
       "%0 = plan.constant dense<1> : tensor<2xi32> -> <i32[2]>",

@@ -276,6 +276,41 @@ bool makeSumOfProducts(ProgramBuilder &b) {
       .has_value();
 }
 
+/// A product of square matrices, and values that depend on rows or columns of another one: rows and columns of a kernel
+/// behind the product have the same number, so that one may be taken for the other.
+bool makeSquareProduct(ProgramBuilder &b) {
+  std::optional<int> like = b.find([&](int v) {
+    return b.isUsable(v) && b.dtypeOf(v) != DType::Bool &&
+           (spmd::isFloat(b.dtypeOf(v)) || spmd::byteSize(b.dtypeOf(v)) >= 4); // Sums of others have another type.
+  });
+  int64_t size = b.randomSize();
+  Shape shape{size, size};
+  if (!like || !b.fits(shape))
+    return false;
+  DType dtype = b.dtypeOf(*like);
+  auto operand = [&] { return b.tame(b.matching(shape, dtype)); };
+  int x = operand(), y = operand(), z = operand();
+  std::string expression = b.random.pick(std::vector<std::string>{
+      "$0 @ $1 + sum($2, axis=0)",
+      "$0 @ $1 - sum($2, axis=1, keepdims=true)",
+      "transpose($0 @ $1) - sum($2, axis=0)",
+      "sum($2, axis=1) - $0 @ $1",
+      "$0 @ $1 + transpose($2)",
+      "transpose($0 @ $1) + $2",
+      "$0 @ $1 - cumsum($2, axis=0)",
+      "$0 @ $1 - cumsum($2, axis=1)",
+      "$0 @ $1 + max($2, axis=0)",
+  });
+  Accuracy product = productOf(dtype, b.of(x), b.of(y), size);
+  auto terms = static_cast<double>(std::max<int64_t>(size, 1));
+  Accuracy sum = summed(dtype, b.of(z).exact, terms * b.of(z).bound, b.of(z).grain, terms, terms * b.of(z).error);
+  return b
+      .let(expression, {x, y, z}, dtype, shape,
+           computed(dtype, product.exact && sum.exact, product.bound + sum.bound, std::max(product.grain, sum.grain),
+                    product.error + sum.error, 2))
+      .has_value();
+}
+
 } // namespace
 
 std::vector<Operation> contractionOperations() {
@@ -285,6 +320,7 @@ std::vector<Operation> contractionOperations() {
       {"einsum of many", 5, makeEinsumOfMany},
       {"dot_general", 8, makeDotGeneral},
       {"sum of products", 4, makeSumOfProducts},
+      {"square product", 4, makeSquareProduct},
   };
 }
 
