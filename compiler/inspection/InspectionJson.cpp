@@ -94,6 +94,8 @@ Json workJson(const WorkReport &work) {
   json["kind"] = work.kind;
   if (!work.name.empty())
     json["name"] = work.name;
+  if (work.allowsTf32)
+    json["allow_tf32"] = true;
   json["flops"] = number(work.contractionFlops);
   json["bytes"] = number(work.memoryBytes);
   json["trip_count"] = work.tripCount;

@@ -4,6 +4,8 @@
 
 #include "runtime/support/CountText.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -161,6 +163,9 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them overlapped" : "") + "\n";
+    if (size_t products = llvm::count_if(inspection.work, [](const WorkReport &work) { return work.allowsTf32; }))
+      text += "TF32:      " + spmd::countText(products, "matrix product") +
+              " of f32 may round factors to TF32 (--allow-tf32)\n";
     if (measured)
       text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
               timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +

@@ -18,7 +18,7 @@
 namespace spmd {
 
 /// Incremented with every incompatible change of the plan; spmdc reads this version only.
-inline constexpr uint32_t kArtifactFormatVersion = 12;
+inline constexpr uint32_t kArtifactFormatVersion = 13;
 
 /// Returns the bytes of the file.
 std::string encodeArtifact(const Artifact &artifact);

@@ -90,6 +90,8 @@ struct MatmulStep {
   /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the arrays
   /// themselves.
   OperandView lhsView = {}, rhsView = {};
+  /// CUDA: the library may round factors of f32 to TF32 (10 bits of mantissa); sums stay in f32.
+  bool allowTf32 = false;
 };
 
 enum class LibraryFunction : uint8_t {

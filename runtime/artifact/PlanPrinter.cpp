@@ -130,7 +130,7 @@ private:
     std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") +
                        viewText(op.lhsView) + " x " + ref(op.rhs) + (op.transposeRhs ? ".T" : "") +
                        viewText(op.rhsView) + " [" + std::to_string(op.batch) + " x " + std::to_string(op.m) + ", " +
-                       std::to_string(op.n) + ", k " + std::to_string(op.k) + "]";
+                       std::to_string(op.n) + ", k " + std::to_string(op.k) + "]" + (op.allowTf32 ? " in tf32" : "");
     if (op.epilogueKernel >= 0)
       text += " then " + kernelName(op.epilogueKernel) + "(" + refs(op.epilogueOperands) + ")";
     line(text, location, depth);

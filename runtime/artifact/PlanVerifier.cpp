@@ -261,6 +261,9 @@ private:
     check(buffer(op.lhs), op.m, op.k, "the left operand", op.lhsView);
     check(buffer(op.rhs), op.k, op.n, "the right operand", op.rhsView);
     check(writable(op.result), op.m, op.n, "the result");
+    if (op.allowTf32 && (plan.target.backend != "cuda" || buffer(op.lhs).dtype != DType::F32))
+      fail("a matrix product of " + std::string(dtypeName(buffer(op.lhs).dtype)) + " on " + plan.target.backend +
+           " devices allows TF32, which is for f32 on GPUs");
     if (op.epilogueKernel != -1)
       verifyKernel(op.epilogueKernel, op.epilogueOperands);
   }

@@ -72,6 +72,9 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
           "which halves the bytes and rounds each partial sum")
       ->type_name("f32|bf16|f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command.add_flag("--allow-tf32", allowTf32,
+                   "Let GPUs round the factors of f32 matrix products to TF32 (10 bits of mantissa), which multiplies "
+                   "faster; no effect on CPUs");
   command
       .add_option_function<std::vector<std::string>>(
           "--budget",
@@ -133,6 +136,7 @@ bool CompileFlags::checkSource(std::ostream &messages) const {
                                                                         : nullptr;
   const char *ofCompiling = optimizationLevel != defaults.optimizationLevel ? "-O"
                             : target != defaults.target                     ? "--target"
+                            : allowTf32                                     ? "--allow-tf32"
                                                                             : nullptr;
   if ((isIr || isExported || isArtifact) && ofSource)
     messages << "spmdc: error: " << ofSource << " is for the source of a program (.spmd); '" << file << "' is "
@@ -157,6 +161,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   if (std::optional<Goal> goal = CostModel::parseGoal(minimize))
     options.costModel.goal = *goal;
   options.reducePrecision = spmd::parseDType(reducePrecision);
+  options.allowTf32 = allowTf32;
   for (const std::string &text : sets) {
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));

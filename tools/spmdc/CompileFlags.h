@@ -12,8 +12,8 @@
 
 namespace spmdc {
 
-/// The options `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --budget
-/// --remarks --debug-only --cache-dir --no-cache`. Parsing the command line fills the members.
+/// The options `--mesh --set --fn --target -O --dump-ir --time --cost-model --minimize --reduce-precision --allow-tf32
+/// --budget --remarks --debug-only --cache-dir --no-cache`. Parsing the command line fills the members.
 struct CompileFlags {
   std::string file;
   std::vector<std::string> sets;
@@ -22,13 +22,13 @@ struct CompileFlags {
   std::string meshOption = "--mesh";
   std::string mesh, function = "main", target = "cpu", dumpDirectory, costModelFile, minimize, reducePrecision;
   unsigned optimizationLevel = 3;
-  bool showTimes = false, showRemarks = false, noCache = false;
+  bool showTimes = false, showRemarks = false, noCache = false, allowTf32 = false;
   std::optional<std::string> cacheDirectory;
 
   /// Adds the options, and the positional FILE with the description `fileHelp`. Returns the option of FILE.
   CLI::Option *addTo(CLI::App &command, const std::string &fileHelp);
-  /// Checks that FILE accepts the given options: `--mesh`, `--set` and `--fn` need a program's source, `-O` and
-  /// `--target` a program or IR. Prints an error and returns false otherwise.
+  /// Checks that FILE accepts the given options: `--mesh`, `--set` and `--fn` need a program's source, `-O`,
+  /// `--target` and `--allow-tf32` a program or IR. Prints an error and returns false otherwise.
   bool checkSource(std::ostream &messages = std::cerr) const;
   /// Reads FILE and creates its compiler. If FILE or the cost model cannot be read, prints an error and returns
   /// nullopt. `source`, if not null, receives the text of FILE.

@@ -80,6 +80,7 @@ struct RunCommand {
     result.push_back({"--cost-model", flags.costModelFile.empty() ? "" : costModelText()});
     result.push_back({"--minimize", flags.minimize});
     result.push_back({"--reduce-precision", flags.reducePrecision});
+    result.push_back({"--allow-tf32", flags.allowTf32 ? "yes" : ""});
     return result;
   }
 

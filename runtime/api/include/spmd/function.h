@@ -97,6 +97,9 @@ struct JitOptions {
   /// type and sharding, and nothing else shares its memory, the result takes that memory; otherwise the memory is
   /// released when the call has read it. In a source the result must have the parameter's name.
   std::vector<int> donate_argnums = {};
+  /// As JAX's `jax_default_matmul_precision='tensorfloat32'`: on GPUs, factors of f32 matrix products may be rounded to
+  /// TF32 (10 bits of mantissa), which multiplies faster. No effect on CPUs.
+  bool allow_tf32 = false;
 };
 
 /// Returns a program in the language of docs/language.md; it is compiled at the first call and cached, also for later

@@ -19,11 +19,12 @@ using spmdc::Tensor;
 
 namespace spmd::test {
 
-GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
-                           const spmdc::PipelineOptions &pipeline) {
+GpuArtifact compileForGpus(const std::string &fileName, const std::string &text, const spmdc::PipelineOptions &pipeline,
+                           bool allowTf32) {
   spmdc::CompileOptions options;
   options.target = "cuda:sm_90";
   options.pipeline = pipeline;
+  options.allowTf32 = allowTf32;
   spmdc::Compiler compiler(fileName, text, options);
   std::optional<Artifact> artifact = compiler.compile();
   std::optional<std::string> llvmText = artifact ? compiler.textOf(spmdc::Stage::Llvm) : std::nullopt;
@@ -42,7 +43,7 @@ GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
   for (int64_t id = 0; id < count; ++id) {
     if (gpus.empty() || !options.sharesGpu) {
       gpus.push_back(std::make_shared<cuda::Gpu>(driver.getDriver(), static_cast<int>(id)));
-      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver()));
+      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver(), options.blas));
     }
     auto host = std::make_shared<CpuDevice>(id, CpuDeviceOptions{static_cast<int>(count), 1});
     devices.push_back(std::make_shared<CudaDevice>(gpus.back(), libraries.back(), host));
