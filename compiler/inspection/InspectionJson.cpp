@@ -48,14 +48,14 @@ Json valueJson(const ValueReport &value, bool withLocation) {
   return json;
 }
 
+} // namespace
+
 Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
   Json list = Json::array();
   for (const ValueReport &value : values)
     list.push_back(valueJson(value, withLocation));
   return list;
 }
-
-} // namespace
 
 Json collectiveJson(const CollectiveReport &collective) {
   Json json;

@@ -41,10 +41,7 @@ public:
   Printer(const Plan &plan, bool withLocations) : plan(plan), withLocations(withLocations) {}
 
   std::string print() {
-    out << "plan " << plan.name << " for " << plan.target.backend;
-    if (!plan.target.cpu.empty())
-      out << ":" << plan.target.cpu;
-    out << "\n  mesh ("
+    out << "plan " << plan.name << " for " << plan.target.str() << "\n  mesh ("
         << commaSeparated(plan.mesh.axes,
                           [](const MeshAxis &axis) { return axis.name + "=" + std::to_string(axis.size); })
         << "), arena " << plan.arenaBytes << " bytes\n";

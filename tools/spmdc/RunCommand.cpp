@@ -1,7 +1,7 @@
 //===- RunCommand.cpp - spmdc run -----------------------------------------===//
 
 #include "compiler/cache/CompileCache.h"
-#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/runner/ArtifactChoice.h"
 #include "runtime/runner/RunProgram.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
@@ -105,7 +105,7 @@ struct RunCommand {
     if (!flags.checkSource(messages))
       return nullptr;
     if (isArtifactFile(flags.file))
-      return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
+      return spmd::loadArtifact(flags.file, options, "spmdc");
     messages << problems;
     if (!problems.empty())
       return nullptr;

@@ -74,7 +74,9 @@ private:
   std::shared_ptr<FunctionImpl> impl;
 };
 
-/// Loads a program that `spmdc compile` wrote. Without a mesh it runs on all devices.
+/// Loads a program that `spmdc compile` wrote. Without a mesh it runs on all devices. If the file has several targets,
+/// the best that the devices of this process run is loaded: of GPUs the newest architecture; an error lists the targets
+/// if there is none. All processes must choose the same.
 Function load(const std::string &path, std::optional<Mesh> mesh = std::nullopt,
               std::source_location where = std::source_location::current());
 Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh = std::nullopt,

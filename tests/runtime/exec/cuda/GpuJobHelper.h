@@ -31,6 +31,7 @@ struct GpuJobOptions {
   uint64_t seed = 1;
   int64_t bytesPerGpu = int64_t{1} << 30;
   std::shared_ptr<const cuda::CublasLt> blas = nullptr; ///< Null: none.
+  int capability = 90;                                  ///< Compute capability 9.0.
 };
 
 /// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.
