@@ -8,6 +8,7 @@
 #include "compiler/cache/CompileCache.h"
 #include "compiler/cache/CompileKey.h"
 #include "frontend/stablehlo/export/Export.h"
+#include "ir/plan/AllowTf32.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/Location.h"
@@ -97,6 +98,10 @@ struct Compiler::State : CompileMessages {
       options.costModel.attachTo(*start);
       if (options.reducePrecision)
         setReducePrecision(*start, *options.reducePrecision);
+      if (!gpu) // CPUs have no TF32; IR of a program for a GPU may have the attribute.
+        (*start)->removeAttr(kAllowTf32AttrName);
+      else if (options.allowTf32)
+        (*start)->setAttr(kAllowTf32AttrName, UnitAttr::get(&context));
       warnOfUnknownAxes();
     }
     return *start;

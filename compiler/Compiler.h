@@ -36,6 +36,10 @@ struct CompileOptions {
   /// BF16 or F16: partial sums of this type are rounded to it before devices send them, which halves the bytes
   /// (ir/spmd/ReducePrecision.h). F32: no type is rounded. Nullopt: the setting of a program in IR, else F32.
   std::optional<spmd::DType> reducePrecision = std::nullopt;
+  /// Matrix products of f32 on GPUs may round their factors to TF32: 10 bits of mantissa, so a relative error of at
+  /// most 2^-11 in each factor. Products are exact and sums f32, as without it. CPUs have no TF32: no effect. As IR may
+  /// allow it already, false changes nothing.
+  bool allowTf32 = false;
   /// Limits that override the program's own. `compile` fails if the program exceeds a limit.
   std::vector<BudgetLimit> budget;
   /// A target of Target.h: `cpu` (this host), `cpu:<LLVM CPU>` or `cuda:<architecture>`. The caller replaces `cuda` by

@@ -87,8 +87,8 @@ std::string libdeviceOf(const CompileOptions &options) {
 
 std::optional<std::string> compileKey(const std::string &fileName, const std::string &programText,
                                       const CompileOptions &options) {
-  const auto &[frontend, pipeline, costModel, reducePrecision, budget, target, optimizationLevel, cudaToolkit, cache] =
-      options;
+  const auto &[frontend, pipeline, costModel, reducePrecision, allowTf32, budget, target, optimizationLevel,
+               cudaToolkit, cache] = options;
   const auto &[backend, gpu, leastScoreBytes, dumpDirectory, dumps, bytesToFree, growsCarries, startsEarly, remarks,
                propagationLog, shouldContinue] = pipeline;
   bool needsPasses = !dumpDirectory.empty() || dumps || remarks || propagationLog || frontend.index;
@@ -99,8 +99,8 @@ std::optional<std::string> compileKey(const std::string &fileName, const std::st
   try {
     key.addEach(*compiler, spmd::kArtifactFormatVersion, fileName, programText, frontend, static_cast<int>(backend),
                 gpu.sharedBytes, gpu.clusterBlocks, static_cast<int>(gpu.matrixUnit), leastScoreBytes, bytesToFree,
-                growsCarries, startsEarly, costModel, reducePrecision ? static_cast<int>(*reducePrecision) : -1, budget,
-                target, optimizationLevel, cudaToolkit, libdeviceOf(options));
+                growsCarries, startsEarly, costModel, reducePrecision ? static_cast<int>(*reducePrecision) : -1,
+                allowTf32, budget, target, optimizationLevel, cudaToolkit, libdeviceOf(options));
   } catch (const spmd::Error &) {
     return std::nullopt;
   }

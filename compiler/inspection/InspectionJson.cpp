@@ -48,14 +48,14 @@ Json valueJson(const ValueReport &value, bool withLocation) {
   return json;
 }
 
+} // namespace
+
 Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
   Json list = Json::array();
   for (const ValueReport &value : values)
     list.push_back(valueJson(value, withLocation));
   return list;
 }
-
-} // namespace
 
 Json collectiveJson(const CollectiveReport &collective) {
   Json json;
@@ -94,6 +94,8 @@ Json workJson(const WorkReport &work) {
   json["kind"] = work.kind;
   if (!work.name.empty())
     json["name"] = work.name;
+  if (work.allowsTf32)
+    json["allow_tf32"] = true;
   json["flops"] = number(work.contractionFlops);
   json["bytes"] = number(work.memoryBytes);
   json["trip_count"] = work.tripCount;

@@ -4,6 +4,8 @@
 
 #include "runtime/support/CountText.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -12,27 +14,6 @@ namespace spmdc {
 namespace {
 
 using Row = std::vector<std::string>;
-
-/// Pads columns to their widest cell, separates them by two spaces, and indents each line by two.
-std::string formatTable(const std::vector<Row> &rows) {
-  std::vector<size_t> widths;
-  for (const Row &row : rows)
-    for (size_t i = 0; i < row.size(); ++i) {
-      widths.resize(std::max(widths.size(), i + 1));
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  std::string text;
-  for (const Row &row : rows) {
-    std::string line = "  ";
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size())
-        line += std::string(widths[i] - row[i].size() + 2, ' ');
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
 
 Row valueRow(const std::string &kind, const ValueReport &value) {
   return {kind,
@@ -58,6 +39,26 @@ std::string measuredText(const std::optional<MeasuredTimes> &measured, const Col
 }
 
 } // namespace
+
+std::string tableText(const std::vector<Row> &rows) {
+  std::vector<size_t> widths;
+  for (const Row &row : rows)
+    for (size_t i = 0; i < row.size(); ++i) {
+      widths.resize(std::max(widths.size(), i + 1));
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const Row &row : rows) {
+    std::string line = "  ";
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size())
+        line += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
 
 static std::string shapeText(std::string text, const std::vector<int64_t> &shape) {
   text += "[";
@@ -137,18 +138,17 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
       rows.push_back(valueRow("value", value));
     for (const ValueReport &value : function.results)
       rows.push_back(valueRow("result", value));
-    text += formatTable(rows);
+    text += tableText(rows);
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
     for (const CollectiveReport &collective : function.collectives) {
-      text +=
-          formatTable({{collectiveTitle(collective),
-                        shapeText(collective.dtype, collective.operandShape) + " -> " +
-                            shapeText(collective.dtype, collective.resultShape),
-                        spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
-                        bytesText(collective.wireBytesPerDevice) + " sent by each device" +
-                            (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-                        timeText(collective.totalSeconds()) + measuredText(measured, collective),
-                        (collective.isBackward ? "backward of " : "") + collective.location}});
+      text += tableText({{collectiveTitle(collective),
+                          shapeText(collective.dtype, collective.operandShape) + " -> " +
+                              shapeText(collective.dtype, collective.resultShape),
+                          spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
+                          bytesText(collective.wireBytesPerDevice) + " sent by each device" +
+                              (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+                          timeText(collective.totalSeconds()) + measuredText(measured, collective),
+                          (collective.isBackward ? "backward of " : "") + collective.location}});
       text += "    " + collective.why + "\n";
       if (collective.ring != RingDirections::None)
         text += "    " + collectiveMatmulText(collective) + "\n";
@@ -161,6 +161,9 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them overlapped" : "") + "\n";
+    if (size_t products = llvm::count_if(inspection.work, [](const WorkReport &work) { return work.allowsTf32; }))
+      text += "TF32:      " + spmd::countText(products, "matrix product") +
+              " of f32 may round factors to TF32 (--allow-tf32)\n";
     if (measured)
       text += "measured:  " + timeText(measured->communicationSeconds) + " of communication, " +
               timeText(measured->computeSeconds) + " of computation, " + timeText(measured->callSeconds) +

@@ -28,6 +28,9 @@ std::string shapeText(const ValueReport &value, const std::vector<int64_t> &shap
 /// `mesh a=4 b=2 (8 devices)`.
 std::string meshTitle(const spmd::MeshShape &mesh);
 
+/// Pads columns to their widest cell, separates them by two spaces, and indents each line by two.
+std::string tableText(const std::vector<std::vector<std::string>> &rows);
+
 /// `8.59 G`.
 std::string countText(double count);
 

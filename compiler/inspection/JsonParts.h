@@ -18,6 +18,9 @@ Json microseconds(double seconds);
 /// `[{"axis": "a", "size": 4}]`.
 Json meshJson(const spmd::MeshShape &mesh);
 
+/// The lists `params`, `results` and `values`.
+Json valuesJson(const std::vector<ValueReport> &values, bool withLocation);
+
 /// One entry of the list `collectives`.
 Json collectiveJson(const CollectiveReport &collective);
 

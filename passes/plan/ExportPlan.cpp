@@ -2,6 +2,7 @@
 
 #include "passes/plan/ExportPlan.h"
 
+#include "ir/plan/AllowTf32.h"
 #include "ir/plan/PlanOps.h"
 #include "ir/spmd/ElementFormats.h"
 #include "ir/spmd/Location.h"
@@ -192,6 +193,7 @@ private:
     step.k = static_cast<int64_t>(op.getK());
     step.transposeLhs = op.getTransposeLhs();
     step.transposeRhs = op.getTransposeRhs();
+    step.allowTf32 = allowsTf32(module, op);
     if (auto view = op.getLhsViewAttr())
       step.lhsView = view.toView();
     if (auto view = op.getRhsViewAttr())

@@ -83,6 +83,7 @@ private:
     if (op.epilogueKernel >= 0)
       bytes += bytesRead(op.epilogueKernel, /*first=*/1);
     add("matmul", op.epilogueKernel < 0 ? "" : plan.kernels[op.epilogueKernel].symbol, step, flops, bytes, trips);
+    reports.back().allowsTf32 = op.allowTf32;
   }
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
     bool isSort = spmd::isSort(op.function);

@@ -22,6 +22,7 @@ struct WorkReport {
   double memoryBytes = 0;      ///< Bytes read and written in one execution.
   int64_t tripCount = 1;       ///< Number of executions. The body of a `while` counts once: its iterations are unknown.
   double predictedSeconds = 0; ///< Of one execution.
+  bool allowsTf32 = false;     ///< Of a matrix product of f32: its factors may be rounded to TF32.
   bool isCounted = true;       ///< False in the branch of a conditional that takes less time than the other.
 
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }

@@ -8,6 +8,7 @@
 #include "runtime/artifact/ResultNames.h"
 #include "runtime/artifact/WireBytes.h"
 #include "runtime/device/Allocation.h"
+#include "runtime/exec/TargetChoice.h"
 
 #include <algorithm>
 
@@ -316,7 +317,8 @@ Lowered Function::lower(const std::vector<Array> &arguments) const {
 }
 
 Function load(const std::string &path, std::optional<Mesh> mesh, std::source_location where) {
-  return load(std::make_shared<const Artifact>(readArtifact(path)), std::move(mesh), where);
+  TargetChooser choose = targetChooserFor(currentJob(where)->getLocalDevices());
+  return load(std::make_shared<const Artifact>(readArtifact(path, choose)), std::move(mesh), where);
 }
 
 Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh, std::source_location where) {

@@ -53,6 +53,7 @@ struct ValueInfo {
   /// and the imaginary part; `dtype` is the storage of narrow ones.
   ElementFormat format = ElementFormat::Plain;
   int64_t localBytes() const;
+  bool operator==(const ValueInfo &) const = default;
 };
 
 /// A range of device memory.
@@ -90,6 +91,8 @@ struct MatmulStep {
   /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the arrays
   /// themselves.
   OperandView lhsView = {}, rhsView = {};
+  /// CUDA: the library may round factors of f32 to TF32 (10 bits of mantissa); sums stay in f32.
+  bool allowTf32 = false;
 };
 
 enum class LibraryFunction : uint8_t {
@@ -245,6 +248,9 @@ struct TargetInfo {
   std::string backend = "cpu";       ///< `cpu` or `cuda`.
   std::string cpu;                   ///< LLVM's name: `znver4`, `sapphirerapids`, `sm_90`.
   std::vector<std::string> features; ///< Instruction set extensions the code uses, LLVM's names: `avx512f`, ...
+  bool operator==(const TargetInfo &) const = default;
+  /// `cuda:sm_90`, as `--target` names it.
+  std::string str() const { return backend + (cpu.empty() ? "" : ":" + cpu); }
 };
 
 struct Plan {
@@ -260,7 +266,7 @@ struct Plan {
   TargetInfo target;
 };
 
-/// A compiled program: what `spmdc compile` writes and `run` loads.
+/// A program that is compiled for one target: what `run` loads. A file has one or several (ArtifactFile.h).
 struct Artifact {
   Plan plan;
   std::string constants; ///< Bytes of the constant space.

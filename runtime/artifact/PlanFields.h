@@ -101,6 +101,7 @@ template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("epilogue_operands", value.epilogueOperands);
   archive.field("lhs_view", value.lhsView);
   archive.field("rhs_view", value.rhsView);
+  archive.field("allow_tf32", value.allowTf32);
 }
 
 template <typename Archive> void describe(Archive &archive, DimMove &value) {

@@ -41,10 +41,7 @@ public:
   Printer(const Plan &plan, bool withLocations) : plan(plan), withLocations(withLocations) {}
 
   std::string print() {
-    out << "plan " << plan.name << " for " << plan.target.backend;
-    if (!plan.target.cpu.empty())
-      out << ":" << plan.target.cpu;
-    out << "\n  mesh ("
+    out << "plan " << plan.name << " for " << plan.target.str() << "\n  mesh ("
         << commaSeparated(plan.mesh.axes,
                           [](const MeshAxis &axis) { return axis.name + "=" + std::to_string(axis.size); })
         << "), arena " << plan.arenaBytes << " bytes\n";
@@ -130,7 +127,7 @@ private:
     std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") +
                        viewText(op.lhsView) + " x " + ref(op.rhs) + (op.transposeRhs ? ".T" : "") +
                        viewText(op.rhsView) + " [" + std::to_string(op.batch) + " x " + std::to_string(op.m) + ", " +
-                       std::to_string(op.n) + ", k " + std::to_string(op.k) + "]";
+                       std::to_string(op.n) + ", k " + std::to_string(op.k) + "]" + (op.allowTf32 ? " in tf32" : "");
     if (op.epilogueKernel >= 0)
       text += " then " + kernelName(op.epilogueKernel) + "(" + refs(op.epilogueOperands) + ")";
     line(text, location, depth);

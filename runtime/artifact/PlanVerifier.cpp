@@ -33,7 +33,7 @@ std::string shapeText(const std::vector<int64_t> &shape) {
 
 class Verifier {
 public:
-  explicit Verifier(const Artifact &artifact) : artifact(artifact), plan(artifact.plan) {}
+  Verifier(const Plan &plan, size_t constantBytes) : plan(plan), constantBytes(constantBytes) {}
 
   void run() {
     verifyMesh();
@@ -160,7 +160,7 @@ private:
       available = plan.arenaBytes;
       break;
     case BufferInfo::Space::Constant:
-      available = static_cast<int64_t>(artifact.constants.size());
+      available = static_cast<int64_t>(constantBytes);
       break;
     }
     if (buffer.offset < 0 || buffer.offset > available || bytes > available - buffer.offset)
@@ -261,6 +261,9 @@ private:
     check(buffer(op.lhs), op.m, op.k, "the left operand", op.lhsView);
     check(buffer(op.rhs), op.k, op.n, "the right operand", op.rhsView);
     check(writable(op.result), op.m, op.n, "the result");
+    if (op.allowTf32 && (plan.target.backend != "cuda" || buffer(op.lhs).dtype != DType::F32))
+      fail("a matrix product of " + std::string(dtypeName(buffer(op.lhs).dtype)) + " on " + plan.target.backend +
+           " devices allows TF32, which is for f32 on GPUs");
     if (op.epilogueKernel != -1)
       verifyKernel(op.epilogueKernel, op.epilogueOperands);
   }
@@ -461,14 +464,14 @@ private:
              ", " + std::to_string(target) + "), which is out of range or used twice");
   }
 
-  const Artifact &artifact;
   const Plan &plan;
+  const size_t constantBytes;
   const Step *step = nullptr;
   int32_t lastCollective = -1;
 };
 
 } // namespace
 
-void verifyPlan(const Artifact &artifact) { Verifier(artifact).run(); }
+void verifyPlan(const Plan &plan, size_t constantBytes) { Verifier(plan, constantBytes).run(); }
 
 } // namespace spmd

@@ -22,6 +22,8 @@
 namespace spmd {
 
 /// Throws spmd::Error: one sentence that names the step or buffer, its source location, and both values.
-void verifyPlan(const Artifact &artifact);
+/// `constantBytes` is the size of the plan's constants.
+void verifyPlan(const Plan &plan, size_t constantBytes);
+inline void verifyPlan(const Artifact &artifact) { verifyPlan(artifact.plan, artifact.constants.size()); }
 
 } // namespace spmd

@@ -14,6 +14,7 @@ struct MatmulShape {
   bool transposeLhs = false, transposeRhs = false;
   DType operand = DType::F32, result = DType::F32;
   OperandView lhsView = {}, rhsView = {}; ///< CPU only.
+  bool allowTf32 = false;                 ///< GPU only.
   bool hasViews() const { return !lhsView.isEmpty() || !rhsView.isEmpty(); }
   auto operator<=>(const MatmulShape &) const = default;
 };

@@ -19,9 +19,17 @@ LibraryCall toLibraryCall(const LibraryStep &step, const Plan &plan) {
 
 MatmulShape toMatmulShape(const MatmulStep &step, const Plan &plan) {
   auto typeOf = [&](BufferId id) { return plan.buffers[static_cast<size_t>(id)].dtype; };
-  MatmulShape shape{
-      step.batch,          step.m,       step.n,      step.k, step.transposeLhs, step.transposeRhs, typeOf(step.lhs),
-      typeOf(step.result), step.lhsView, step.rhsView};
+  MatmulShape shape{step.batch,
+                    step.m,
+                    step.n,
+                    step.k,
+                    step.transposeLhs,
+                    step.transposeRhs,
+                    typeOf(step.lhs),
+                    typeOf(step.result),
+                    step.lhsView,
+                    step.rhsView,
+                    step.allowTf32};
   if (typeOf(step.rhs) != shape.operand)
     throw Error("the plan multiplies " + std::string(dtypeName(shape.operand)) + " with " +
                 std::string(dtypeName(typeOf(step.rhs))));

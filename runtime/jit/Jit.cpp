@@ -145,6 +145,7 @@ private:
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
     result.target = spmdc::nameLocalGpu(options.target);
+    result.allowTf32 = options.allow_tf32;
     if (options.target.starts_with("cuda"))
       result.costModel = spmdc::CostModel::ofGpu();
     result.cache = spmdc::CompileCache::open(std::nullopt, Environment::read(/*isAlone=*/true));

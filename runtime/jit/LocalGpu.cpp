@@ -25,12 +25,7 @@ std::string nameLocalGpu(const std::string &target) {
   if (!driver)
     throw Error("the target cuda is this machine's GPU, but " + whyNot + "; name an architecture, such as cuda:sm_90",
                 Error::Kind::Usage);
-  spmd::cuda::GpuHandle gpu = 0;
-  int major = 0, minor = 0;
-  driver->check(driver->DeviceGet(&gpu, 0), "cuDeviceGet");
-  driver->check(driver->DeviceGetAttribute(&major, spmd::cuda::kCapabilityMajor, gpu), "cuDeviceGetAttribute");
-  driver->check(driver->DeviceGetAttribute(&minor, spmd::cuda::kCapabilityMinor, gpu), "cuDeviceGetAttribute");
-  int capability = major * 10 + minor;
+  int capability = driver->readCapability(0);
   return "cuda:sm_" + std::to_string(std::min(capability, kNewestCapability)) +
          (capability == kNewestCapability ? "a" : "");
 }

@@ -46,7 +46,7 @@ std::vector<JoinColumn> columnsOf(const RunOptions &options, const Plan &plan, b
     results += "--output " + output.substr(0, output.find('=')) + "\n";
   return {{"mesh", meshText(plan.mesh)},
           {"entry function", plan.name},
-          {"target", plan.target.backend + ":" + plan.target.cpu},
+          {"target", plan.target.str()},
           {"--repeat", std::to_string(options.repeat)},
           {"--steps", std::to_string(options.steps)},
           {"--carry", carried},

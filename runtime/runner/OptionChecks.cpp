@@ -98,6 +98,10 @@ std::string meshText(const MeshShape &mesh) {
 }
 
 CheckedRun checkRunOptions(const RunOptions &options, const Plan &plan, bool isMember) {
+  if (options.job.platform && *options.job.platform != plan.target.backend)
+    throw Error("--platform is " + *options.job.platform + ", and '" + plan.name + "' is compiled for " +
+                    plan.target.str() + "; compile it with --target=" + *options.job.platform,
+                Error::Kind::Usage);
   checkInputs(plan, options.inputs);
   checkOutputs(plan, options.outputs);
   checkFiles(options);

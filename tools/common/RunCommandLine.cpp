@@ -3,6 +3,7 @@
 #include "tools/common/RunCommandLine.h"
 
 #include "runtime/coordinator/Protocol.h"
+#include "runtime/device/LocalDevices.h"
 
 #include <CLI/CLI.hpp>
 
@@ -56,6 +57,17 @@ void addJobOptions(CLI::App &app, spmd::InitializeOptions &job) {
   app.add_option("--devices-per-process", job.devices_per_process, "CPU devices of each process")
       ->type_name("D")
       ->check(CLI::Range(1, 4096))
+      ->group(group);
+  app.add_option("--platform", job.platform,
+                 "The devices: " + spmd::platformNames() +
+                     " (default: those of the program; of an artifact for several targets, cuda where it runs)")
+      ->type_name("PLATFORM")
+      ->check(CLI::Validator(
+          [](std::string &text) {
+            return spmd::isPlatform(text) ? std::string()
+                                          : "'" + text + "' is not a platform; give " + spmd::platformNames();
+          },
+          ""))
       ->group(group);
   app.add_option("--coordinator-address", job.coordinator_address, "Host and port of process 0: join its job")
       ->type_name("HOST:PORT")
@@ -252,6 +264,8 @@ std::vector<std::string> runArguments(const spmd::RunOptions &options) {
       list += (list.empty() ? "" : ",") + std::to_string(id);
     add("--local-device-ids", list);
   }
+  if (options.job.platform)
+    add("--platform", *options.job.platform);
   if (options.job.job_id)
     add("--job-id", *options.job.job_id);
   if (options.job.token_file)

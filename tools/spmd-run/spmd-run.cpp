@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/runner/ArtifactChoice.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
@@ -28,18 +28,17 @@ int main(int argc, char **argv) {
     return spmdc::usageStatus(app, error, spmdc::logFormatOf(argc, argv));
   }
 
-  spmd::RunRequest request{
-      .command = "spmd-run",
-      .load = [&](std::ostream &) { return std::make_shared<const spmd::Artifact>(spmd::readArtifact(path)); },
-      .columns = {},
-      .childCommand =
-          [](const spmd::RunOptions &run, const std::string &artifact) {
-            std::vector<std::string> command = {spmdc::ownExecutable(), artifact};
-            for (std::string &argument : spmdc::runArguments(run))
-              command.push_back(std::move(argument));
-            return command;
-          },
-      .out = std::cout,
-      .err = std::cerr};
-  return spmd::runProgram(std::move(options), request);
+  spmd::RunRequest request{.command = "spmd-run",
+                           .load = [&](std::ostream &) { return spmd::loadArtifact(path, options, "spmd-run"); },
+                           .columns = {},
+                           .childCommand =
+                               [](const spmd::RunOptions &run, const std::string &artifact) {
+                                 std::vector<std::string> command = {spmdc::ownExecutable(), artifact};
+                                 for (std::string &argument : spmdc::runArguments(run))
+                                   command.push_back(std::move(argument));
+                                 return command;
+                               },
+                           .out = std::cout,
+                           .err = std::cerr};
+  return spmd::runProgram(options, request);
 }

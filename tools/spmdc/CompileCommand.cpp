@@ -10,8 +10,11 @@
 #include "tools/spmdc/CompileFlags.h"
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <unistd.h>
 
 namespace spmdc {
@@ -25,6 +28,8 @@ struct CompileCommand {
   std::optional<size_t> maxTries;
 
   int run() {
+    if (flags.hasSeveralTargets())
+      return writeSeveral();
     std::optional<Compiler> compiler = isAuto ? annotated() : flags.makeCompiler();
     if (!compiler)
       return kFailed;
@@ -98,12 +103,47 @@ struct CompileCommand {
     return text && (emit == "ast" || compiler.checkBudget());
   }
 
+  /// Compiles the program for each target, and writes one artifact. Prints a warning that several have once.
+  int writeSeveral() {
+    if (const char *option = !emit.empty() ? "--emit" : isAuto ? "--auto" : nullptr; option || flags.showsPasses()) {
+      std::cerr << "spmdc: error: "
+                << (option ? option : "an option that shows the passes (--dump-ir, --time, --remarks, --debug-only)")
+                << " is for one target; name one of --target=" << flags.target << "\n";
+      return kUsage;
+    }
+    std::optional<std::vector<std::string>> targets = flags.getTargets();
+    std::optional<std::string> text = targets && flags.checkSource() ? flags.readProgram() : std::nullopt;
+    if (!text)
+      return kFailed;
+    std::vector<spmd::Artifact> artifacts;
+    std::set<std::string> printed;
+    for (const std::string &target : *targets) {
+      std::optional<CompileOptions> options = flags.toOptionsFor(target);
+      if (!options)
+        return kFailed;
+      options->cache = flags.openCache();
+      Compiler compiler(flags.file, *text, std::move(*options));
+      std::optional<spmd::Artifact> artifact = compiler.compile();
+      std::ostringstream extras;
+      flags.printExtras(compiler, extras);
+      if (printed.insert(extras.str()).second)
+        std::cerr << extras.str();
+      if (!artifact)
+        return CompileFlags::finish(compiler, /*isDone=*/false);
+      artifacts.push_back(std::move(*artifact));
+    }
+    return write([&] { return spmd::encodeArtifacts(artifacts); }) ? kOk : kFailed;
+  }
+
   bool writeArtifact(Compiler &compiler) {
     std::optional<spmd::Artifact> artifact = compiler.compile();
-    if (!artifact)
-      return false;
+    return artifact && write([&] { return spmd::encodeArtifact(*artifact); });
+  }
+
+  /// Writes the artifact's bytes. Prints an error and returns false on failure.
+  bool write(const std::function<std::string()> &encode) const {
     try {
-      spmd::writeArtifact(*artifact, outputPath());
+      spmd::writeFileAtomically(outputPath(), encode());
     } catch (const spmd::Error &error) {
       std::cerr << "spmdc: error: " << error.what() << "\n";
       return false;
@@ -118,7 +158,7 @@ void addCompileCommand(CLI::App &app, int &status) {
   CLI::App *command =
       app.add_subcommand("compile", "Compile a program to an artifact, or print one stage of the pipeline");
   auto state = std::make_shared<CompileCommand>();
-  state->flags.addTo(*command, "A program (.spmd), or IR of any stage (.mlir)");
+  state->flags.addTo(*command, "A program (.spmd), or IR of any stage (.mlir)", CompileFlags::Targets::Several);
   command
       ->add_option("-o", state->output,
                    "The artifact to write (default: FILE's name with .spmdx); with --emit, the text")

@@ -13,6 +13,7 @@
 #include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -26,7 +27,7 @@
 
 namespace spmdc {
 
-CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp) {
+CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp, Targets targets) {
   CLI::Option *fileOption = command.add_option("FILE", file, fileHelp)->required()->type_name("");
   command.add_option("--mesh", mesh, "Replace the sizes of the program's axes, or give it a mesh: a=4,b=2")
       ->type_name("AXES");
@@ -42,12 +43,27 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
           },
           ""));
   command.add_option("--fn", function, "The entry function")->type_name("NAME")->capture_default_str();
-  command.add_option("--target", target, "cpu (this host), cpu:<llvm-cpu>, cuda (this machine's GPU), cuda:sm_90")
+  command
+      .add_option(
+          "--target", target,
+          "cpu (this host), cpu:<llvm-cpu>, cuda (this machine's GPU), cuda:sm_90" +
+              std::string(targets == Targets::Several
+                              ? "; several for one artifact that runs on all of them: cpu,cuda:sm_80,cuda:sm_90a"
+                              : ""))
       ->type_name("TARGET")
       ->capture_default_str()
       ->check(CLI::Validator(
-          [](std::string &text) {
-            return Target::parse(text) ? std::string() : "'" + text + "' is not a target; " + kTargets;
+          [targets](std::string &text) {
+            std::vector<std::string> names = Target::split(text);
+            for (auto name = names.begin(); name != names.end(); ++name) {
+              if (!Target::parse(*name))
+                return "'" + *name + "' is not a target; " + kTargets;
+              if (std::find(names.begin(), name, *name) != name)
+                return "'" + text + "' names " + *name + " twice";
+            }
+            if (targets == Targets::One && names.size() > 1)
+              return "'" + text + "' are several targets, which `spmdc compile` takes for one artifact; name one here";
+            return std::string();
           },
           ""));
   command.add_option("-O", optimizationLevel, "Optimisation level of the kernels")
@@ -72,6 +88,9 @@ CLI::Option *CompileFlags::addTo(CLI::App &command, const std::string &fileHelp)
           "which halves the bytes and rounds each partial sum")
       ->type_name("f32|bf16|f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}));
+  command.add_flag("--allow-tf32", allowTf32,
+                   "Let GPUs round the factors of f32 matrix products to TF32 (10 bits of mantissa), which multiplies "
+                   "faster; no effect on CPUs");
   command
       .add_option_function<std::vector<std::string>>(
           "--budget",
@@ -133,6 +152,7 @@ bool CompileFlags::checkSource(std::ostream &messages) const {
                                                                         : nullptr;
   const char *ofCompiling = optimizationLevel != defaults.optimizationLevel ? "-O"
                             : target != defaults.target                     ? "--target"
+                            : allowTf32                                     ? "--allow-tf32"
                                                                             : nullptr;
   if ((isIr || isExported || isArtifact) && ofSource)
     messages << "spmdc: error: " << ofSource << " is for the source of a program (.spmd); '" << file << "' is "
@@ -148,7 +168,31 @@ bool CompileFlags::checkSource(std::ostream &messages) const {
   return false;
 }
 
+bool CompileFlags::showsPasses() const {
+  return showTimes || showRemarks || !dumpDirectory.empty() || DebugTrace::isAnyOn();
+}
+
+std::optional<std::vector<std::string>> CompileFlags::getTargets(std::ostream &messages) const {
+  std::vector<std::string> targets;
+  for (const std::string &name : Target::split(target)) {
+    std::string known;
+    try {
+      known = nameLocalGpu(name);
+    } catch (const spmd::Error &error) {
+      messages << "spmdc: error: --target: " << error.what() << "\n";
+      return std::nullopt;
+    }
+    targets.push_back(std::move(known));
+  }
+  return targets;
+}
+
 std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) const {
+  std::optional<std::vector<std::string>> targets = checkSource(messages) ? getTargets(messages) : std::nullopt;
+  return targets ? toOptionsFor(targets->front(), messages) : std::nullopt;
+}
+
+std::optional<CompileOptions> CompileFlags::toOptionsFor(const std::string &one, std::ostream &messages) const {
   CompileOptions options;
   std::optional<CostModel> model = checkSource(messages) ? readCostModel(messages) : std::nullopt;
   if (!model)
@@ -157,6 +201,7 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   if (std::optional<Goal> goal = CostModel::parseGoal(minimize))
     options.costModel.goal = *goal;
   options.reducePrecision = spmd::parseDType(reducePrecision);
+  options.allowTf32 = allowTf32;
   for (const std::string &text : sets) {
     size_t equals = text.find('=');
     options.frontend.sets.emplace_back(text.substr(0, equals), text.substr(equals + 1));
@@ -167,13 +212,8 @@ std::optional<CompileOptions> CompileFlags::toOptions(std::ostream &messages) co
   options.frontend.function = function;
   options.pipeline.dumpDirectory = dumpDirectory;
   options.pipeline.remarks = showRemarks;
-  try {
-    options.target = nameLocalGpu(target);
-  } catch (const spmd::Error &error) {
-    messages << "spmdc: error: --target: " << error.what() << "\n";
-    return std::nullopt;
-  }
-  if (target.starts_with("cuda"))
+  options.target = one;
+  if (one.starts_with("cuda"))
     options.cudaToolkit = spmd::Environment::read().cudaToolkit.value_or("");
   options.optimizationLevel = optimizationLevel;
   return options;
@@ -244,8 +284,7 @@ std::optional<Compiler> CompileFlags::makeCompilerOf(std::string text, std::ostr
 }
 
 std::shared_ptr<CompileCache> CompileFlags::openCache() const {
-  bool needsPasses = showTimes || showRemarks || !dumpDirectory.empty() || DebugTrace::isAnyOn();
-  if (noCache || needsPasses)
+  if (noCache || showsPasses())
     return nullptr;
   return CompileCache::open(cacheDirectory, spmd::Environment::read(/*isAlone=*/true));
 }
@@ -254,7 +293,9 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
   std::optional<std::string> text = readFile(file, Source::maxBytes, messages);
   std::string isNone = "spmdc: error: '" + file + "' is not a program (.spmd, .mlir) but ";
   if (text && spmd::looksLikeArtifact(*text)) {
-    messages << isNone << "an artifact, compiled already: `spmdc run` runs it; this command takes the program\n";
+    messages << isNone
+             << "an artifact, compiled already: `spmdc run` runs it, `spmdc inspect` shows it; this command takes the "
+                "program\n";
     return std::nullopt;
   }
   if (std::string cause; text && !convertToText(*text, cause)) {
@@ -272,7 +313,9 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
 
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {
   if (costModelFile.empty())
-    return target.starts_with("cuda") ? CostModel::ofGpu() : CostModel();
+    return llvm::any_of(Target::split(target), [](const std::string &one) { return one.starts_with("cuda"); })
+               ? CostModel::ofGpu()
+               : CostModel();
   try {
     std::string mistake;
     std::optional<CostModel> model =

@@ -1,9 +1,12 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
+#include "compiler/inspection/ArtifactInspection.h"
 #include "compiler/inspection/InspectionHtml.h"
 #include "compiler/inspection/InspectionJson.h"
 #include "compiler/inspection/InspectionText.h"
+#include "runtime/exec/TargetChoice.h"
 #include "runtime/io/ShardingDrawing.h"
+#include "runtime/support/Env.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
 #include "tools/spmdc/Command.h"
@@ -25,6 +28,8 @@ struct InspectCommand {
   std::vector<PassDump> dumps;
 
   int run() {
+    if (isArtifactFile(flags.file))
+      return showArtifact();
     std::optional<CompileOptions> options = flags.toOptions();
     std::optional<std::string> program = options ? flags.readProgram() : std::nullopt;
     if (!program)
@@ -41,6 +46,33 @@ struct InspectCommand {
     int status = inspection ? show(*inspection, times) : kFailed;
     bool isWithinBudget = compiler.checkBudget();
     return CompileFlags::finish(compiler, status == kOk && isWithinBudget);
+  }
+
+  /// Shows the targets of an artifact, and the parameters and results that all of them have.
+  int showArtifact() const {
+    if (!flags.checkSource())
+      return kFailed;
+    const char *option = !html.empty()        ? "--html"
+                         : !visualize.empty() ? "--visualize"
+                         : !measured.empty()  ? "--measured"
+                                              : nullptr;
+    if (option) {
+      std::cerr << "spmdc: error: " << option << " is for a program; '" << flags.file
+                << "' is an artifact, compiled already\n";
+      return kFailed;
+    }
+    try {
+      spmd::MappedFile bytes(flags.file);
+      spmd::ArtifactReader file(bytes.bytes(), flags.file);
+      std::vector<spmd::TargetInfo> targets = file.getTargets();
+      spmd::TargetWish wish{spmd::Environment::read(/*isAlone=*/true).platform};
+      std::optional<size_t> here = findTarget(targets, findMachine(targets, wish));
+      std::cout << (json ? artifactJson(file, here) : artifactTable(file, flags.file, here));
+      return kOk;
+    } catch (const spmd::Error &error) {
+      std::cerr << "spmdc: error: " << error.what() << "\n";
+      return kFailed;
+    }
   }
 
   MeasuredTimes readMeasured(const Inspection &inspection) const {
@@ -104,7 +136,9 @@ struct InspectCommand {
 void addInspectCommand(CLI::App &app, int &status) {
   CLI::App *command = app.add_subcommand("inspect", "Show shardings, collectives and costs of the partitioned program");
   auto state = std::make_shared<InspectCommand>();
-  state->flags.addTo(*command, "A program (.spmd), one that JAX exported, or IR of a stage up to propagated (.mlir)");
+  state->flags.addTo(
+      *command,
+      "A program (.spmd), one that JAX exported, IR of a stage up to propagated (.mlir), or an artifact (.spmdx)");
   CLI::Option *asJson = command->add_flag("--json", state->json, "Print JSON; also together with --html");
   command
       ->add_option("--html", state->html,

@@ -1,7 +1,7 @@
 //===- RunCommand.cpp - spmdc run -----------------------------------------===//
 
 #include "compiler/cache/CompileCache.h"
-#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/runner/ArtifactChoice.h"
 #include "runtime/runner/RunProgram.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/File.h"
@@ -80,6 +80,7 @@ struct RunCommand {
     result.push_back({"--cost-model", flags.costModelFile.empty() ? "" : costModelText()});
     result.push_back({"--minimize", flags.minimize});
     result.push_back({"--reduce-precision", flags.reducePrecision});
+    result.push_back({"--allow-tf32", flags.allowTf32 ? "yes" : ""});
     return result;
   }
 
@@ -104,7 +105,7 @@ struct RunCommand {
     if (!flags.checkSource(messages))
       return nullptr;
     if (isArtifactFile(flags.file))
-      return std::make_shared<const spmd::Artifact>(spmd::readArtifact(flags.file));
+      return spmd::loadArtifact(flags.file, options, "spmdc");
     messages << problems;
     if (!problems.empty())
       return nullptr;

@@ -2,9 +2,9 @@
 
 #include "runtime/device/cuda/CublasLt.h"
 
+#include "runtime/device/cuda/CublasLtEntries.h"
 #include "runtime/support/Error.h"
 
-#include <array>
 #include <climits>
 #include <dlfcn.h>
 #include <optional>
@@ -14,15 +14,15 @@ namespace spmd::cuda {
 namespace {
 
 // Names in comments are those of cublasLt.h; numbers are those of its header and never change.
-using Status = int; ///< cublasStatus_t; 0 is success.
+using Status = CublasLtEntries::Status;
+using Opaque = CublasLtEntries::Opaque;
+using Heuristic = CublasLtEntries::Heuristic;
 constexpr Status kBlasSuccess = 0;
-using Opaque = void *; ///< cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t.
 
 constexpr int kTransposeA = 3, kTransposeB = 4;  // cublasLtMatmulDescAttributes_t
 constexpr int kBatchCount = 5, kBatchStride = 6; // cublasLtMatrixLayoutAttribute_t
 constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 5, kMinAlignmentD = 8; // ...Preference...
 constexpr int kOperationT = 1;                                                                  // CUBLAS_OP_T
-constexpr int kCompute32F = 68, kCompute64F = 70;                                               // cublasComputeType_t
 constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;                         // cudaDataType
 
 /// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: an algorithm that splits k adds the partial sums in f32, never
@@ -32,18 +32,6 @@ constexpr uint32_t kSumsInF32 = 3;
 constexpr uint64_t kWorkspaceBytes = 32 << 20;
 /// Alignment of all arrays of a plan (Plan.h).
 constexpr uint32_t kAlignment = 16;
-
-struct Algorithm {
-  std::array<uint64_t, 8> data;
-};
-/// cublasLtMatmulHeuristicResult_t.
-struct Heuristic {
-  Algorithm algorithm;
-  size_t workspaceBytes;
-  Status state;
-  float waves;
-  std::array<int, 4> reserved;
-};
 
 std::optional<int> typeOf(DType dtype) {
   switch (dtype) {
@@ -62,41 +50,26 @@ std::optional<int> typeOf(DType dtype) {
 
 } // namespace
 
-struct CublasLtEntries {
-  Status (*create)(CublasLt::Handle **) = nullptr;
-  Status (*destroy)(CublasLt::Handle *) = nullptr;
-  size_t (*getVersion)() = nullptr;
-  Status (*descCreate)(Opaque *, int, int) = nullptr;
-  Status (*descSet)(Opaque, int, const void *, size_t) = nullptr;
-  Status (*descDestroy)(Opaque) = nullptr;
-  Status (*layoutCreate)(Opaque *, int, uint64_t, uint64_t, int64_t) = nullptr;
-  Status (*layoutSet)(Opaque, int, const void *, size_t) = nullptr;
-  Status (*layoutDestroy)(Opaque) = nullptr;
-  Status (*preferenceCreate)(Opaque *) = nullptr;
-  Status (*preferenceSet)(Opaque, int, const void *, size_t) = nullptr;
-  Status (*preferenceDestroy)(Opaque) = nullptr;
-  Status (*getHeuristic)(CublasLt::Handle *, Opaque, Opaque, Opaque, Opaque, Opaque, Opaque, int, Heuristic *,
-                         int *) = nullptr;
-  Status (*matmul)(CublasLt::Handle *, Opaque, const void *, const void *, Opaque, const void *, Opaque, const void *,
-                   const void *, Opaque, void *, Opaque, const Algorithm *, void *, size_t, Stream) = nullptr;
+bool CublasLtEntries::resolve(void *library) {
+  auto find = [&](const char *symbol, auto &function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+    return function != nullptr;
+  };
+  return find("cublasLtCreate", create) && find("cublasLtDestroy", destroy) && find("cublasLtGetVersion", getVersion) &&
+         find("cublasLtMatmulDescCreate", descCreate) && find("cublasLtMatmulDescSetAttribute", descSet) &&
+         find("cublasLtMatmulDescDestroy", descDestroy) && find("cublasLtMatrixLayoutCreate", layoutCreate) &&
+         find("cublasLtMatrixLayoutSetAttribute", layoutSet) && find("cublasLtMatrixLayoutDestroy", layoutDestroy) &&
+         find("cublasLtMatmulPreferenceCreate", preferenceCreate) &&
+         find("cublasLtMatmulPreferenceSetAttribute", preferenceSet) &&
+         find("cublasLtMatmulPreferenceDestroy", preferenceDestroy) &&
+         find("cublasLtMatmulAlgoGetHeuristic", getHeuristic) && find("cublasLtMatmul", matmul);
+}
 
-  /// Returns false if the library lacks one of the functions.
-  bool resolve(void *library) {
-    auto find = [&](const char *symbol, auto &function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-      return function != nullptr;
-    };
-    return find("cublasLtCreate", create) && find("cublasLtDestroy", destroy) &&
-           find("cublasLtGetVersion", getVersion) && find("cublasLtMatmulDescCreate", descCreate) &&
-           find("cublasLtMatmulDescSetAttribute", descSet) && find("cublasLtMatmulDescDestroy", descDestroy) &&
-           find("cublasLtMatrixLayoutCreate", layoutCreate) && find("cublasLtMatrixLayoutSetAttribute", layoutSet) &&
-           find("cublasLtMatrixLayoutDestroy", layoutDestroy) &&
-           find("cublasLtMatmulPreferenceCreate", preferenceCreate) &&
-           find("cublasLtMatmulPreferenceSetAttribute", preferenceSet) &&
-           find("cublasLtMatmulPreferenceDestroy", preferenceDestroy) &&
-           find("cublasLtMatmulAlgoGetHeuristic", getHeuristic) && find("cublasLtMatmul", matmul);
-  }
-};
+std::shared_ptr<const CublasLt> CublasLt::make(const CublasLtEntries &entries) {
+  std::shared_ptr<CublasLt> result(new CublasLt());
+  result->entries = std::make_unique<CublasLtEntries>(entries);
+  return entries.create(&result->handle) == kBlasSuccess ? result : nullptr;
+}
 
 std::shared_ptr<const CublasLt> CublasLt::load(const std::string &toolkit, std::string *whyNot) {
   std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
@@ -144,6 +117,13 @@ struct CublasLtProduct::State {
   Heuristic heuristic{};
   bool isF64 = false;
 
+  /// The cublasComputeType_t: f64 for products of f64, f32 for all others.
+  static int computeTypeOf(const MatmulShape &shape) {
+    if (shape.operand == DType::F64)
+      return kCompute64F;
+    return shape.allowTf32 && shape.operand == DType::F32 ? kCompute32FFastTf32 : kCompute32F;
+  }
+
   ~State() {
     const CublasLtEntries &api = library->getEntries();
     for (Opaque layout : {a, b, d})
@@ -175,7 +155,7 @@ struct CublasLtProduct::State {
       return false;
     isF64 = shape.operand == DType::F64;
     int scale = isF64 ? kReal64F : kReal32F;
-    if (api.descCreate(&operation, isF64 ? kCompute64F : kCompute32F, scale) != kBlasSuccess)
+    if (api.descCreate(&operation, computeTypeOf(shape), scale) != kBlasSuccess)
       return false;
     // D^T [n, m] = op(rhs)^T op(lhs)^T, all column-major: the library's A is rhs, its B is lhs.
     int transpose = kOperationT;

@@ -2,7 +2,8 @@
 //
 // cuBLASLt comes with the CUDA toolkit or with Python packages, and is opened by name. A product is prepared once for
 // its shape: the library's heuristic selects the algorithm by shape and GPU, never by a measurement, so the same
-// product gives the same bits each time. f32 is multiplied in f32 (no TF32), 16-bit types are summed in f32.
+// product gives the same bits each time. f32 is multiplied in f32, or in TF32 if the shape allows it; 16-bit types
+// are summed in f32.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,6 +24,8 @@ public:
   /// Returns null if there is no library; `whyNot` is then one sentence that lists where it was searched. `toolkit` is
   /// the folder of a CUDA toolkit to search as well; it may be empty.
   static std::shared_ptr<const CublasLt> load(const std::string &toolkit, std::string *whyNot = nullptr);
+  /// Makes a library of these functions, for tests without a GPU; null if it does not start.
+  static std::shared_ptr<const CublasLt> make(const CublasLtEntries &entries);
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
   CublasLt &operator=(const CublasLt &) = delete;

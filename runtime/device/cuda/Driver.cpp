@@ -51,6 +51,15 @@ std::string Driver::open() {
   return "";
 }
 
+int Driver::readCapability(int ordinal) const {
+  GpuHandle gpu = 0;
+  int major = 0, minor = 0;
+  check(DeviceGet(&gpu, ordinal), "cuDeviceGet");
+  check(DeviceGetAttribute(&major, kCapabilityMajor, gpu), "cuDeviceGetAttribute");
+  check(DeviceGetAttribute(&minor, kCapabilityMinor, gpu), "cuDeviceGetAttribute");
+  return major * 10 + minor;
+}
+
 std::string Driver::describe(Result result) const {
   const char *name = nullptr, *text = nullptr;
   if (GetErrorName(result, &name) != kSuccess || !name)

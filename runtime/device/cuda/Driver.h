@@ -30,6 +30,8 @@ public:
 
   /// The number of GPUs that this process may use (the driver applies CUDA_VISIBLE_DEVICES).
   int getGpuCount() const { return gpuCount; }
+  /// Returns 90 for a GPU of compute capability 9.0. Needs no context. Throws spmd::Error.
+  int readCapability(int ordinal) const;
   /// Whether it is the system's driver, with which NVIDIA's libraries work, and not one of `make`.
   bool isSystems() const { return isLoaded; }
   /// 13000 is CUDA 13.0.

@@ -33,7 +33,7 @@ Gpu::Gpu(std::shared_ptr<const Driver> given, int ordinal) : driver(std::move(gi
     driver->check(driver->DeviceGetAttribute(&value, number, handle), "cuDeviceGetAttribute");
     return value;
   };
-  capability = attribute(kCapabilityMajor) * 10 + attribute(kCapabilityMinor);
+  capability = driver->readCapability(ordinal);
   multiprocessors = attribute(kMultiprocessorCount);
   maxSharedBytes = attribute(kMaxSharedBytesPerBlock);
   if (attribute(kMemoryPoolsSupported) == 0)

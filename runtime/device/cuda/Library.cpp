@@ -31,7 +31,16 @@ int64_t countBytes(const LibraryCall &call) {
 
 } // namespace
 
-Library::Library(std::shared_ptr<const Driver> driver) : kernels(std::move(driver)) {}
+Library::Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> given)
+    : kernels(driver), mayLoadBlas(driver->isSystems()), blas(std::move(given)) {}
+
+std::shared_ptr<const CublasLt> Library::getBlas() const {
+  std::call_once(hasLookedForBlas, [&] {
+    if (!blas && mayLoadBlas)
+      blas = CublasLt::load("");
+  });
+  return blas;
+}
 
 void Library::prepare(const LibraryCall &call) const {
   if (isSort(call.function))

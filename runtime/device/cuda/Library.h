@@ -9,12 +9,16 @@
 
 #include "runtime/device/LibraryCall.h"
 #include "runtime/device/MatmulShape.h"
+#include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/LibraryKernels.h"
+
+#include <memory>
+#include <mutex>
 
 namespace spmd::cuda {
 
-/// The library kernels on one GPU. Immutable: several devices of that GPU may use it, from any thread with the context
-/// in which it was created. That context must be current in the destructor, too.
+/// The library kernels and cuBLASLt on one GPU. Thread-safe: several devices of that GPU may use it, from any thread
+/// with the context in which it was created. That context must be current in the destructor, too.
 ///
 /// The driver compiles kernels when a call first needs them, which takes a few tenths of a second: `prepare` does it
 /// ahead.
@@ -23,7 +27,11 @@ namespace spmd::cuda {
 /// {operand}, result, scratch)` leaves in `result` the positions that sort `operand`.
 class Library {
 public:
-  explicit Library(std::shared_ptr<const Driver> driver);
+  /// `blas` is what getBlas returns, for tests; null: cuBLASLt where the driver is the system's.
+  explicit Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> blas = nullptr);
+
+  /// Returns cuBLASLt for this GPU, or null if it was not found. The first call loads it; the GPU must be current.
+  std::shared_ptr<const CublasLt> getBlas() const;
 
   /// Loads the kernels that the call needs and that are not loaded yet. Throws spmd::Error if a GPU does not support
   /// the call: see `run` and `multiply`.
@@ -50,6 +58,9 @@ public:
 
 private:
   LibraryKernels kernels;
+  const bool mayLoadBlas;
+  mutable std::once_flag hasLookedForBlas;
+  mutable std::shared_ptr<const CublasLt> blas;
 };
 
 } // namespace spmd::cuda

@@ -2,26 +2,22 @@
 
 #include "runtime/exec/cuda/CudaBackend.h"
 
+#include "runtime/device/cuda/Architecture.h"
 #include "runtime/exec/cuda/CudaProgram.h"
 #include "runtime/support/Error.h"
 
-#include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace spmd {
 namespace {
 
-/// Throws if code for `sm_90` (or sm_90a, which runs on no other architecture) does not run on this GPU.
+/// Throws if the code does not run on this GPU.
 void checkArchitecture(const Plan &plan, const cuda::Gpu &gpu) {
-  std::string_view name = plan.target.cpu;
-  int wanted = 0;
-  if (!name.starts_with("sm_") ||
-      std::from_chars(name.data() + 3, name.data() + name.size(), wanted).ptr == name.data())
+  std::optional<cuda::Architecture> architecture = cuda::Architecture::parse(plan.target.cpu);
+  if (!architecture)
     throw Error("the artifact '" + plan.name + "' is compiled for '" + plan.target.cpu +
                 "', which is not a GPU architecture; compile it again");
-  bool isSpecific = name.ends_with("a");
-  if (isSpecific ? wanted != gpu.getCapability() : wanted > gpu.getCapability())
+  if (!architecture->runsOn(gpu.getCapability()))
     throw Error("the artifact '" + plan.name + "' is compiled for " + plan.target.cpu + ", but GPU " +
                 std::to_string(gpu.getOrdinal()) + " (" + gpu.getName() + ") is " + gpu.getArchitecture() +
                 "; compile it with --target=cuda:" + gpu.getArchitecture());

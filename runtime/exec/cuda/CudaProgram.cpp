@@ -207,14 +207,9 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
   MatmulShape shape = toMatmulShape(step, plan);
   if (shape.hasViews())
     throw Error("the plan has a product of views, which only CPUs multiply");
-  if (!hasLookedForBlas) {
-    hasLookedForBlas = true;
-    if (driver.isSystems())
-      blas = cuda::CublasLt::load("");
-  }
   auto [known, isNew] = products.try_emplace(shape);
   if (isNew)
-    known->second = cuda::CublasLtProduct::create(blas, shape);
+    known->second = cuda::CublasLtProduct::create(device.getLibrary().getBlas(), shape);
   if (!known->second)
     device.getLibrary().prepare(shape);
   if (known->second)

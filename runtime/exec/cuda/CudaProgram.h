@@ -95,8 +95,6 @@ private:
   DeviceBufferRef arena, constants, scratch, coordinatesOnDevice;
   DeviceBufferRef control; ///< Host memory for a value on which control flow depends.
   int64_t scratchBytes = 0;
-  std::shared_ptr<const cuda::CublasLt> blas;
-  bool hasLookedForBlas = false;
   /// Null: our own kernel computes the product.
   std::map<MatmulShape, std::shared_ptr<const cuda::CublasLtProduct>> products;
   /// Parameters of the launch that is being queued.

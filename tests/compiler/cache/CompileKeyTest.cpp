@@ -50,6 +50,7 @@ const std::map<std::string, Change> &changes() {
       {"flops", [](CompileOptions &o) { o.costModel.flopsPerSecond = 1; }},
       {"what is minimized", [](CompileOptions &o) { o.costModel.goal = Goal::Bytes; }},
       {"what partial sums are rounded to", [](CompileOptions &o) { o.reducePrecision = spmd::DType::BF16; }},
+      {"TF32", [](CompileOptions &o) { o.allowTf32 = true; }},
       {"memory rate", [](CompileOptions &o) { o.costModel.memoryPerSecond = 1; }},
       {"budget", [](CompileOptions &o) { o.budget = {{"memory", 100, ""}}; }},
       {"budget's limit", [](CompileOptions &o) { o.budget = {{"memory", 101, ""}}; }},

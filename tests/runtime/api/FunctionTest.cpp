@@ -1,9 +1,13 @@
-#include "runtime/artifact/Plan.h"
+#include "runtime/artifact/ArtifactFile.h"
+#include "runtime/support/File.h"
 #include "tests/runtime/api/ApiTestSupport.h"
 #include "tests/runtime/api/ExampleProgram.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <unistd.h>
 
 using namespace spmd;
 using namespace spmd::testing_api;
@@ -32,6 +36,26 @@ TEST_F(Functions, a_loaded_program_is_called_and_called_again) {
   }
   EXPECT_THAT(function.as_text("plan"), HasSubstr("all_gather over (i) concat 0 %0"));
   EXPECT_EQ(function.parameters()[0].sharding, NamedSharding(mesh, P("i")));
+}
+
+// A job of CPU devices takes the program for CPUs out of a file for several targets.
+TEST_F(Functions, a_file_with_several_targets_has_one_for_these_devices) {
+  std::vector<Artifact> artifacts(3, *sumAndGather());
+  artifacts[0].plan.target = {"cuda", "sm_90", {}};
+  artifacts[1].plan.target = {"cpu", "any", {}};
+  artifacts[2].plan.target = {"cuda", "sm_80", {}};
+  std::string path = std::filesystem::temp_directory_path() / ("spmd-targets-" + std::to_string(getpid()) + ".spmdx");
+  writeFileAtomically(path, encodeArtifacts(artifacts));
+  Function function = load(path);
+  EXPECT_THAT(function.as_text("plan"), HasSubstr("plan main for cpu:any"));
+  Array x = device_put(view(values), NamedSharding(mesh, P("i")));
+  EXPECT_EQ(function(x)[1].to_host<float>(), values);
+  artifacts.erase(artifacts.begin() + 1);
+  writeFileAtomically(path, encodeArtifacts(artifacts));
+  EXPECT_EQ(messageOf([&] { load(path); }), "'" + path +
+                                                "' is compiled for cuda:sm_90 and cuda:sm_80, and the platform is cpu; "
+                                                "compile it with --target=cpu, too");
+  std::filesystem::remove(path);
 }
 
 // Results of running calls are arguments of the next calls; the program does not wait in between.

@@ -1,6 +1,7 @@
 #include "runtime/artifact/ArtifactFile.h"
 
 #include "runtime/artifact/PlanJson.h"
+#include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/Sha256.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/artifact/ExampleArtifact.h"
@@ -41,6 +42,18 @@ TEST(ArtifactFile, round_trip_is_exact) {
   EXPECT_EQ(again.sourceLines, artifact.sourceLines);
   EXPECT_EQ(again.compilerVersion, artifact.compilerVersion);
   EXPECT_EQ(encodeArtifact(again), bytes);
+}
+
+// Only plans for GPUs have TF32, so the example has none.
+TEST(ArtifactFile, tf32_is_kept_and_changes_the_fingerprint) {
+  Artifact artifact = exampleArtifact();
+  artifact.plan.target = {"cuda", "sm_90", {}};
+  std::string exact = fingerprint(artifact);
+  std::get<MatmulStep>(artifact.plan.steps[1].op).allowTf32 = true;
+  Artifact again = decodeArtifact(encodeArtifact(artifact), "a.spmdx");
+  EXPECT_TRUE(std::get<MatmulStep>(again.plan.steps[1].op).allowTf32);
+  EXPECT_NE(fingerprint(again), exact);
+  EXPECT_THAT(printPlan(again.plan), HasSubstr("matmul %2 = %3 x %6.T [1 x 2, 6, k 3] in tf32 then fused_bias"));
 }
 
 // The text is compared with a literal, not only with itself: the order of keys is part of the format.

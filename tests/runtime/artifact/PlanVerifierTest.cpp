@@ -79,6 +79,15 @@ TEST(PlanVerifier, steps) {
   expectRefused([](Plan &plan) { stepOf<LaunchStep>(plan, 0).grain = 0; }, "extent 6 and grain 0");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).k = 4; }, "the left operand of a matrix product has 24");
   expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).m = int64_t(1) << 60; }, "the left operand");
+  expectRefused([](Plan &plan) { stepOf<MatmulStep>(plan, 1).allowTf32 = true; },
+                "a matrix product of f32 on cpu devices allows TF32, which is for f32 on GPUs");
+  expectRefused(
+      [](Plan &plan) {
+        plan.target.backend = "cuda";
+        plan.buffers[3].dtype = DType::F16;
+        stepOf<MatmulStep>(plan, 1).allowTf32 = true;
+      },
+      "a matrix product of f16 on cuda devices allows TF32");
   // The operand has 2 x 3 of 6 elements.
   for (const OperandView &view : {OperandView{0, {}, {{2, 3}}, {{3, 2}}},
                                   {1, {}, {{2, 3}}, {{3, 1}}},

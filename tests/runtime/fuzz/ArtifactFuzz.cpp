@@ -1,6 +1,7 @@
 // Artifacts as they are, and with a corrected checksum, so that the code behind the checksum is reached too.
 
 #include "runtime/artifact/ArtifactFile.h"
+#include "runtime/artifact/ArtifactReader.h"
 #include "runtime/artifact/Sha256.h"
 #include "tests/runtime/fuzz/FuzzSupport.h"
 
@@ -8,8 +9,12 @@
 
 static void tryOne(std::string_view bytes) {
   try {
-    spmd::Artifact artifact = spmd::decodeArtifact(bytes, "fuzz");
-    spmd::decodeArtifact(spmd::encodeArtifact(artifact), "again");
+    spmd::ArtifactReader reader(bytes, "fuzz");
+    std::vector<spmd::Artifact> artifacts;
+    for (size_t i = 0; i != reader.getTargets().size(); ++i)
+      artifacts.push_back(spmd::decodeArtifact(bytes, "fuzz", [&](auto &, auto &) { return i; }));
+    std::string again = spmd::encodeArtifacts(artifacts);
+    spmd::decodeArtifact(again, "again", [&](auto &file, auto &) { return file.getTargets().size() - 1; });
   } catch (const spmd::Error &) {
   }
 }

@@ -45,6 +45,7 @@ def make_seeds(spmdc, seeds):
         (seeds / name).mkdir()
     for level in "-O0", "-O3":
         subprocess.run([spmdc, "compile", program, level, "-o", seeds / "artifact" / f"{level}.spmdx"], check=True)
+    subprocess.run([spmdc, "compile", program, "--target=cpu,cuda:sm_80", "-o", seeds / "artifact" / "targets.spmdx"], check=True)
     subprocess.run([spmdc, "run", program, "--num-processes", "2", "--carry", "x,n", "--input", "x=ones", "--input",
                     "n=zeros", "--steps", "4", "--checkpoint-dir", checkpoints, "--checkpoint-every", "2"], check=True,
                    stdout=subprocess.DEVNULL)

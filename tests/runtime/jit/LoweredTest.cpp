@@ -61,6 +61,10 @@ TEST_F(LoweredPrograms, every_stage_has_its_text) {
   EXPECT_THAT(lowered.as_text("llvm"), HasSubstr("define"));
   EXPECT_THAT(lowered.as_text("asm"), HasSubstr(".text"));
   EXPECT_THAT(jit(kLayer, {.target = "cuda:sm_90"}).lower().as_text("ptx"), HasSubstr(".target sm_90"));
+  for (bool allowed : {false, true})
+    EXPECT_EQ(jit(kLayer, {.target = "cuda:sm_90", .allow_tf32 = allowed}).lower().as_text("plan").find("in tf32") !=
+                  std::string::npos,
+              allowed);
 }
 
 // An unknown stage, or one that the target lacks, is an error; the function works afterwards.

@@ -74,7 +74,9 @@ private:
   std::shared_ptr<FunctionImpl> impl;
 };
 
-/// Loads a program that `spmdc compile` wrote. Without a mesh it runs on all devices.
+/// Loads a program that `spmdc compile` wrote. Without a mesh it runs on all devices. If the file has several targets,
+/// the best that the devices of this process run is loaded: of GPUs the newest architecture; an error lists the targets
+/// if there is none. All processes must choose the same.
 Function load(const std::string &path, std::optional<Mesh> mesh = std::nullopt,
               std::source_location where = std::source_location::current());
 Function load(std::shared_ptr<const Artifact> artifact, std::optional<Mesh> mesh = std::nullopt,
@@ -97,6 +99,9 @@ struct JitOptions {
   /// type and sharding, and nothing else shares its memory, the result takes that memory; otherwise the memory is
   /// released when the call has read it. In a source the result must have the parameter's name.
   std::vector<int> donate_argnums = {};
+  /// As JAX's `jax_default_matmul_precision='tensorfloat32'`: on GPUs, factors of f32 matrix products may be rounded to
+  /// TF32 (10 bits of mantissa), which multiplies faster. No effect on CPUs.
+  bool allow_tf32 = false;
 };
 
 /// Returns a program in the language of docs/language.md; it is compiled at the first call and cached, also for later

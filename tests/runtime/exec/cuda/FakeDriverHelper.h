@@ -29,6 +29,7 @@ struct FakeDriverOptions {
   int gpus = 1;
   uint64_t seed = 1;
   int64_t bytesPerGpu = int64_t{1} << 30;
+  int capability = 90; ///< Compute capability 9.0.
 };
 
 /// At most one exists in a process; it outlives everything that is created with its driver. Thread-safe.

@@ -150,8 +150,8 @@ Result FakeEntries::DeviceGetUuid(Uuid *uuid, GpuHandle gpu) {
 }
 Result FakeEntries::DeviceGetAttribute(int *value, int attribute, GpuHandle) {
   *value = attribute == kMultiprocessorCount      ? 4
-           : attribute == kCapabilityMajor        ? 9
-           : attribute == kCapabilityMinor        ? 0
+           : attribute == kCapabilityMajor        ? fake->options.capability / 10
+           : attribute == kCapabilityMinor        ? fake->options.capability % 10
            : attribute == kMaxSharedBytesPerBlock ? 227 << 10
            : attribute == kMemoryPoolsSupported   ? 1
                                                   : -1;

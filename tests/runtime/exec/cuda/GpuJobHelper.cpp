@@ -19,11 +19,12 @@ using spmdc::Tensor;
 
 namespace spmd::test {
 
-GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
-                           const spmdc::PipelineOptions &pipeline) {
+GpuArtifact compileForGpus(const std::string &fileName, const std::string &text, const spmdc::PipelineOptions &pipeline,
+                           bool allowTf32) {
   spmdc::CompileOptions options;
   options.target = "cuda:sm_90";
   options.pipeline = pipeline;
+  options.allowTf32 = allowTf32;
   spmdc::Compiler compiler(fileName, text, options);
   std::optional<Artifact> artifact = compiler.compile();
   std::optional<std::string> llvmText = artifact ? compiler.textOf(spmdc::Stage::Llvm) : std::nullopt;
@@ -35,14 +36,15 @@ GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
 }
 
 GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
-    : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu}), nccl(driver) {
+    : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu, options.capability}),
+      nccl(driver) {
   ShmOptions shm;
   std::vector<std::shared_ptr<cuda::Gpu>> gpus;
   std::vector<std::shared_ptr<const cuda::Library>> libraries;
   for (int64_t id = 0; id < count; ++id) {
     if (gpus.empty() || !options.sharesGpu) {
       gpus.push_back(std::make_shared<cuda::Gpu>(driver.getDriver(), static_cast<int>(id)));
-      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver()));
+      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver(), options.blas));
     }
     auto host = std::make_shared<CpuDevice>(id, CpuDeviceOptions{static_cast<int>(count), 1});
     devices.push_back(std::make_shared<CudaDevice>(gpus.back(), libraries.back(), host));

@@ -20,7 +20,7 @@ struct GpuArtifact {
 
 /// Returns null, with a failure of the test, if the program does not compile. Like compileText of CompiledRun.h.
 GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
-                           const spmdc::PipelineOptions &pipeline = {});
+                           const spmdc::PipelineOptions &pipeline = {}, bool allowTf32 = false);
 
 enum class Transport { Host, Nccl };
 
@@ -30,6 +30,8 @@ struct GpuJobOptions {
   bool sharesGpu = false;
   uint64_t seed = 1;
   int64_t bytesPerGpu = int64_t{1} << 30;
+  std::shared_ptr<const cuda::CublasLt> blas = nullptr; ///< Null: none.
+  int capability = 90;                                  ///< Compute capability 9.0.
 };
 
 /// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.
