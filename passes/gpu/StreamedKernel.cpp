@@ -48,14 +48,14 @@ void StreamedKernel::emit() {
     outputs.push_back(entry->getArgument(inputs + i));
   coordinates = entry->getArgument(buffers);
   Type f32Type = b.getF32Type();
-  for (const StreamedProducts::Result &result : products.results) {
-    int64_t count = result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
-    accumulators.push_back(code.allocateLocal(f32Type, count));
-  }
+  for (const StreamedProducts::Result &result : products.results)
+    accumulators.push_back(code.allocateLocal(f32Type, getSumCount(result)));
   if (products.softmax) {
     maxima = code.allocateLocal(f32Type, getThreadRows());
     sums = code.allocateLocal(f32Type, getThreadRows());
   }
+  if (tiles.overlaps)
+    keptWeights = code.allocateLocal(b.getI32Type(), tiles.columns / 4);
   if (mask)
     laneTiles = code.allocateLocal(b.getI64Type(), 5);
   thread = code.getThread(tiles.getBlockThreads());
@@ -89,11 +89,9 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   keptTiles = {zero, emitter.emitConstant(count)};
   if (mask)
     findTiles(lane, firstRow);
-  copyStreamed(keptTiles.begin);
   for (auto [number, result] : llvm::enumerate(products.results)) {
     bool isMax = !result.streamed && cast<ReduceOp>(result.op).getKind() == ReductionKind::max;
-    int64_t count = result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; i < getSumCount(result); ++i)
       set(accumulators[number], i, f32(isMax ? -std::numeric_limits<double>::infinity() : 0));
   }
   if (products.softmax)
@@ -101,6 +99,11 @@ void StreamedKernel::emitBlock(Value blockNumber) {
       set(maxima, i, f32(-std::numeric_limits<double>::infinity()));
       set(sums, i, f32(0));
     }
+  if (tiles.overlaps) {
+    emitOverlapped();
+    return storeResults();
+  }
+  copyStreamed(keptTiles.begin);
   // Separate loops: branches around products in one loop would move accumulators between registers.
   if (mask) {
     emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);
@@ -115,15 +118,19 @@ void StreamedKernel::emitBlock(Value blockNumber) {
 void StreamedKernel::emitTiles(Value begin, Value end, bool keepsAll) {
   Value one = emitter.emitConstant(1);
   code.loop(begin, end, one, [&](Value tile) {
-    cores->finishCopies();
-    if (tiles.unit == MatrixUnit::Warpgroup)
-      warpgroups.publishCopies();
-    code.barrier(); // All copies have arrived, and no warp reads the other buffer any more.
+    arrive();
     Value next = code.add(tile, one);
     code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(next); });
     isKept = keepsAll;
     emitTile(tile);
   });
+}
+
+void StreamedKernel::arrive() {
+  cores->finishCopies();
+  if (tiles.unit == MatrixUnit::Warpgroup)
+    warpgroups.publishCopies();
+  code.barrier();
 }
 
 PositionBounds::Bounds StreamedKernel::boundMask(Value firstRow, int64_t rows, Value tile) {
@@ -201,7 +208,11 @@ Value StreamedKernel::positionOf(const StreamTiles::Tile &tile, Value row, Value
 
 void StreamedKernel::copyStreamed(Value tile) {
   for (const StreamTiles::Tile &streamed : tiles.streamed)
-    copy(streamed, bufferOf(streamed, tile), products.columnVar, code.mul(tile, tiles.columns), products.columns);
+    copyStreamed(streamed, tile);
+}
+
+void StreamedKernel::copyStreamed(const StreamTiles::Tile &streamed, Value tile) {
+  copy(streamed, bufferOf(streamed, tile), products.columnVar, code.mul(tile, tiles.columns), products.columns);
 }
 
 void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const IndexExpr &variable, Value firstRow,
@@ -356,6 +367,22 @@ Value StreamedKernel::get(Value memory, int64_t position) {
 
 void StreamedKernel::set(Value memory, int64_t position, Value value) {
   code.store(memory, b.getF32Type(), emitter.emitConstant(position), value);
+}
+
+StreamedKernel::Elements StreamedKernel::getAll(Value memory, int64_t count) {
+  Elements values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(get(memory, i));
+  return values;
+}
+
+void StreamedKernel::setAll(Value memory, const Elements &values) {
+  for (auto [i, value] : llvm::enumerate(values))
+    set(memory, static_cast<int64_t>(i), value);
+}
+
+int64_t StreamedKernel::getSumCount(const StreamedProducts::Result &result) const {
+  return result.streamed ? tiles.rowTiles * llvm::alignTo(result.width, kMmaDepth) / 2 : getThreadRows();
 }
 
 Value StreamedKernel::f32(double value) {

@@ -6,6 +6,10 @@
 // registers that hold results of a product are those that hold left factors of the next one, so weights move between
 // no threads.
 //
+// Warpgroups multiply without waiting: the scores of a tile and the products of the tile before run at the same time,
+// and the softmax of the tile is computed beside these products (StreamedOverlap.cpp; Shah et al., FlashAttention-3,
+// 2024).
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -46,6 +50,9 @@ private:
             int64_t limit);
   mlir::Value positionOf(const StreamTiles::Tile &tile, mlir::Value row, mlir::Value unit);
   void copyStreamed(mlir::Value tile);
+  void copyStreamed(const StreamTiles::Tile &streamed, mlir::Value tile);
+  /// Waits until all threads' copies have arrived, and no warp reads a buffer of an earlier tile any more.
+  void arrive();
   /// Adds `number` buffers' bytes of shared memory to its address.
   mlir::Value bufferOf(const StreamTiles::Tile &tile, mlir::Value number);
   void storeResults();
@@ -54,17 +61,37 @@ private:
   /// Runs the code with a row of this thread bound, where the array has one.
   void atRow(int64_t rowNumber, llvm::function_ref<void()> emitBody);
 
+  //===--- Overlapped products (StreamedOverlap.cpp) -----------------------===//
+
+  /// Emits the code for all tiles, with products that run beside the softmax of the next tile.
+  void emitOverlapped();
+  void emitOverlappedTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
+  /// Starts the copies that are needed after `tile`'s softmax: its factors of products, and the next scores' factors.
+  void copyBehind(mlir::Value tile);
+  /// Loads the left factors of scores into registers.
+  void loadHeld();
+  /// Keeps a tile's weights for its products, which the next tile starts.
+  void keepWeights(const Elements &weights);
+  llvm::SmallVector<TensorCores::Left> getKeptWeights();
+
   //===--- A tile of columns (StreamedTiles.cpp) ---------------------------===//
 
   void emitTile(mlir::Value tile);
   void multiplyScores(mlir::Value buffer);
   Elements multiplyInWarp(const StreamedProducts::Score &score, mlir::Value buffer);
-  Elements multiplyInWarpgroup(const StreamedProducts::Score &score, mlir::Value buffer);
+  /// The products of a warpgroup: of scores, and of weights with the factor in this buffer.
+  Warpgroups::Product describeScore(const StreamedProducts::Score &score, mlir::Value buffer);
+  Warpgroups::Product describeProduct(const StreamedProducts::Result &result,
+                                      llvm::SmallVector<TensorCores::Left> weights, mlir::Value buffer);
   /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
   Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
-  Elements emitSoftmax(mlir::Value firstColumn);
-  void scaleProducts(int64_t row, mlir::Value scale);
+  /// The exponentials of a tile relative to the largest exponent so far, and by row of the thread the factor for sums
+  /// of earlier tiles.
+  Elements emitSoftmax(mlir::Value firstColumn, llvm::SmallVectorImpl<mlir::Value> &scales);
+  void scaleProducts(llvm::ArrayRef<mlir::Value> scales);
+  /// The left factor that the weights of 16 columns, from `firstColumn` of the tile on, are.
+  TensorCores::Left packWeights(mlir::Type type, const Elements &weights, int64_t rowTile, int64_t firstColumn);
   void addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights, mlir::Value buffer);
   void addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights);
 
@@ -77,6 +104,10 @@ private:
   int64_t at(int64_t r, int64_t g, int64_t e) const { return (r * getGroups() + g) * 4 + e; }
   mlir::Value get(mlir::Value memory, int64_t position);
   void set(mlir::Value memory, int64_t position, mlir::Value value);
+  Elements getAll(mlir::Value memory, int64_t count);
+  void setAll(mlir::Value memory, const Elements &values);
+  /// A thread's accumulators of a result.
+  int64_t getSumCount(const StreamedProducts::Result &result) const;
   mlir::Value f32(double value);
   mlir::Value reduceOverLanes(ReductionKind kind, mlir::Value value);
 
@@ -112,7 +143,10 @@ private:
   TileRange keptTiles, fullTiles;
   mlir::Value laneTiles; ///< Local memory: both ranges as far as a lane has found them, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.
-  int64_t element = 0;                ///< Whose code is emitted.
+  /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
+  llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;
+  mlir::Value keptWeights;
+  int64_t element = 0; ///< Whose code is emitted.
 };
 
 } // namespace spmdc

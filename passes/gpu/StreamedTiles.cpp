@@ -12,8 +12,11 @@ void StreamedKernel::emitTile(Value tile) {
   multiplyScores(tile);
   Value firstColumn = code.mul(tile, tiles.columns);
   std::optional<Elements> exponentials;
-  if (products.softmax)
-    exponentials = emitSoftmax(firstColumn);
+  if (products.softmax) {
+    SmallVector<Value> scales;
+    exponentials = emitSoftmax(firstColumn, scales);
+    scaleProducts(scales);
+  }
   // Results with the same weights, such as two gradients, compute them once: LLVM joins equal code.
   for (auto [number, result] : llvm::enumerate(products.results)) {
     if (products.softmax && !result.streamed)
@@ -32,8 +35,9 @@ void StreamedKernel::emitTile(Value tile) {
 void StreamedKernel::multiplyScores(Value buffer) {
   scores.clear();
   for (const StreamedProducts::Score &score : products.scores)
-    scores.push_back(tiles.unit == MatrixUnit::Warpgroup ? multiplyInWarpgroup(score, buffer)
-                                                         : multiplyInWarp(score, buffer));
+    scores.push_back(tiles.unit == MatrixUnit::Warpgroup
+                         ? warpgroups.multiply(describeScore(score, buffer), tiles.columns)
+                         : multiplyInWarp(score, buffer));
 }
 
 StreamedKernel::Elements StreamedKernel::multiplyInWarp(const StreamedProducts::Score &score, Value buffer) {
@@ -61,20 +65,38 @@ StreamedKernel::Elements StreamedKernel::multiplyInWarp(const StreamedProducts::
   return all;
 }
 
-StreamedKernel::Elements StreamedKernel::multiplyInWarpgroup(const StreamedProducts::Score &score, Value buffer) {
+Warpgroups::Product StreamedKernel::describeScore(const StreamedProducts::Score &score, Value buffer) {
   const StreamTiles::Tile &held = tiles.findHeld(score.held), &streamed = tiles.findStreamed(score.streamed);
-  Value start = code.getLaunchShared(held.offset);
-  Value rows = b.create<LLVM::GEPOp>(loc, start.getType(), b.getI16Type(), start,
-                                     ArrayRef<LLVM::GEPArg>{code.mul(groupRow, held.pitch)}, /*inbounds=*/true);
-  SmallVector<int64_t> leftSteps, rightSteps;
+  Warpgroups::Product product;
+  product.elementType = elementTypeOf(score.held.array);
+  if (tiles.overlaps) {
+    product.leftRows = heldRows[&held - tiles.held.begin()];
+  } else {
+    Value start = code.getLaunchShared(held.offset);
+    Value rows = b.create<LLVM::GEPOp>(loc, start.getType(), b.getI16Type(), start,
+                                       ArrayRef<LLVM::GEPArg>{code.mul(groupRow, held.pitch)}, /*inbounds=*/true);
+    product.left = warpgroups.describe(rows, held.getPanelBytes());
+  }
+  product.right = warpgroups.describe(bufferOf(streamed, buffer), streamed.getPanelBytes());
   for (int64_t depth = 0; depth < score.held.width; depth += kMmaDepth) {
     int64_t panel = depth / kPanelWidth, bytes = depth % kPanelWidth * 2;
-    leftSteps.push_back(panel * held.getPanelBytes() + bytes);
-    rightSteps.push_back(panel * streamed.getPanelBytes() + bytes);
+    product.leftSteps.push_back(panel * held.getPanelBytes() + bytes);
+    product.rightSteps.push_back(panel * streamed.getPanelBytes() + bytes);
   }
-  return warpgroups.multiply(elementTypeOf(score.held.array), warpgroups.describe(rows, held.getPanelBytes()),
-                             leftSteps, warpgroups.describe(bufferOf(streamed, buffer), streamed.getPanelBytes()),
-                             rightSteps, tiles.columns);
+  return product;
+}
+
+Warpgroups::Product StreamedKernel::describeProduct(const StreamedProducts::Result &result,
+                                                    SmallVector<TensorCores::Left> weights, Value buffer) {
+  const StreamTiles::Tile &tile = tiles.findStreamed(*result.streamed);
+  Warpgroups::Product product;
+  product.elementType = elementTypeOf(result.streamed->array);
+  product.leftRows = std::move(weights);
+  product.right = warpgroups.describe(bufferOf(tile, buffer), tile.getPanelBytes());
+  for (int64_t first = 0; first < tiles.columns; first += kMmaDepth)
+    product.rightSteps.push_back(first * kPanelWidth * 2);
+  product.isRightTransposed = true;
+  return product;
 }
 
 std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
@@ -125,8 +147,7 @@ StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstCo
   return values;
 }
 
-/// The exponentials of a tile, relative to the largest exponent so far; scales sums and products of earlier tiles.
-StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn) {
+StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVectorImpl<Value> &scales) {
   double infinity = std::numeric_limits<double>::infinity();
   Elements values = emitElements(products.softmax->exponent, firstColumn, -infinity);
   for (int64_t row = 0; row < getThreadRows(); ++row) {
@@ -156,26 +177,40 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn) {
       sum = b.create<arith::AddFOp>(loc, sum, values[i]);
     }
     set(sums, row, sum);
-    scaleProducts(row, scale);
+    scales.push_back(scale);
   }
   return values;
 }
 
-/// Scales what the row's products have so far; mostly the maximum is what it was, in all rows of the warp.
-void StreamedKernel::scaleProducts(int64_t row, Value scale) {
-  Value changes = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, scale, f32(1));
-  code.ifThen(cores->isAny(changes), [&] {
-    for (auto [number, result] : llvm::enumerate(products.results)) {
-      if (!result.streamed)
-        continue;
-      int64_t groups = llvm::alignTo(result.width, kMmaDepth) / kMmaColumns;
-      for (int64_t g = 0; g < groups; ++g)
-        for (int64_t e = 0; e < 2; ++e) {
-          int64_t position = ((row / 2) * groups + g) * 4 + (row % 2) * 2 + e;
-          set(accumulators[number], position, b.create<arith::MulFOp>(loc, get(accumulators[number], position), scale));
-        }
-    }
-  });
+/// Scales what the products have so far; mostly a row's maximum is what it was, in all rows of the warp.
+void StreamedKernel::scaleProducts(ArrayRef<Value> scales) {
+  for (auto [number, factor] : llvm::enumerate(scales)) {
+    auto row = static_cast<int64_t>(number);
+    Value scale = factor, changes = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNE, scale, f32(1));
+    code.ifThen(cores->isAny(changes), [&] {
+      for (auto [number, result] : llvm::enumerate(products.results)) {
+        if (!result.streamed)
+          continue;
+        Value sums = accumulators[number];
+        int64_t groups = llvm::alignTo(result.width, kMmaDepth) / kMmaColumns;
+        for (int64_t g = 0; g < groups; ++g)
+          for (int64_t e = 0; e < 2; ++e) {
+            int64_t position = ((row / 2) * groups + g) * 4 + (row % 2) * 2 + e;
+            set(sums, position, b.create<arith::MulFOp>(loc, get(sums, position), scale));
+          }
+      }
+    });
+  }
+}
+
+TensorCores::Left StreamedKernel::packWeights(Type type, const Elements &weights, int64_t rowTile,
+                                              int64_t firstColumn) {
+  // The registers of the weights of 16 columns are those of a left factor.
+  int64_t g = firstColumn / kMmaColumns;
+  auto pack = [&](int64_t group, int64_t e) {
+    return cores->pack(type, weights[at(rowTile, group, e)], weights[at(rowTile, group, e + 1)]);
+  };
+  return {pack(g, 0), pack(g, 2), pack(g + 1, 0), pack(g + 1, 2)};
 }
 
 void StreamedKernel::addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights,
@@ -183,32 +218,18 @@ void StreamedKernel::addProduct(const StreamedProducts::Result &result, unsigned
   const StreamTiles::Tile &tile = tiles.findStreamed(*result.streamed);
   Type type = elementTypeOf(result.streamed->array);
   int64_t groups = tile.getWidth() / kMmaColumns;
-  // The registers of the weights of 16 columns are those of a left factor.
-  auto rowsOf = [&](int64_t r, int64_t firstColumn) -> TensorCores::Left {
-    int64_t g = firstColumn / kMmaColumns;
-    auto pack = [&](int64_t group, int64_t e) {
-      return cores->pack(type, weights[at(r, group, e)], weights[at(r, group, e + 1)]);
-    };
-    return {pack(g, 0), pack(g, 2), pack(g + 1, 0), pack(g + 1, 2)};
-  };
-  Elements sums;
-  for (int64_t i = 0; i < tiles.rowTiles * groups * 4; ++i)
-    sums.push_back(get(accumulators[number], i));
+  Elements sums = getAll(accumulators[number], getSumCount(result));
   if (tiles.unit == MatrixUnit::Warpgroup) {
     SmallVector<TensorCores::Left> rows;
-    SmallVector<int64_t> steps;
-    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
-      rows.push_back(rowsOf(0, first));
-      steps.push_back(first * kPanelWidth * 2);
-    }
-    sums = warpgroups.multiplyAdd(type, rows, warpgroups.describe(bufferOf(tile, buffer), tile.getPanelBytes()), steps,
-                                  sums);
+    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth)
+      rows.push_back(packWeights(type, weights, 0, first));
+    sums = warpgroups.multiplyAdd(describeProduct(result, std::move(rows), buffer), sums);
   } else {
     SharedTile right{bufferOf(tile, buffer), tile.pitch};
     for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
       SmallVector<TensorCores::Left> rows;
       for (int64_t r = 0; r < tiles.rowTiles; ++r)
-        rows.push_back(rowsOf(r, first));
+        rows.push_back(packWeights(type, weights, r, first));
       for (int64_t n = 0; n < groups; n += 2) {
         auto columns = cores->loadRight(right, n * kMmaColumns, first, /*isTransposed=*/true);
         for (int64_t r = 0; r < tiles.rowTiles; ++r)
@@ -219,8 +240,7 @@ void StreamedKernel::addProduct(const StreamedProducts::Result &result, unsigned
       }
     }
   }
-  for (auto [i, sum] : llvm::enumerate(sums))
-    set(accumulators[number], static_cast<int64_t>(i), sum);
+  setAll(accumulators[number], sums);
 }
 
 void StreamedKernel::addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights) {

@@ -31,6 +31,11 @@ public:
 
   /// Rows `row` to row + 15 of a tile, and 16 elements of each from element `depth` on. `row` includes the warp's.
   Left loadLeft(const SharedTile &tile, mlir::Value firstRow, int64_t row, int64_t depth);
+  /// The same from anywhere: `address` is that of 8 elements of the lane's row `getLaneRow()`, from element
+  /// 8 * `getLaneHalf()` of the 16 on.
+  Left loadLeft(mlir::Value address) { return loadMatrices(address, /*isTransposed=*/false); }
+  mlir::Value getLaneRow() const { return laneInSixteen; }
+  mlir::Value getLaneHalf() const { return upperHalf; }
   /// The right factors of two adjacent groups of 8 columns. Without `isTransposed` a row of the tile is a column of the
   /// factor: columns from row `column` of the tile on, 16 elements of each from element `depth` on. With it a row of
   /// the tile is a row of the factor: from row `depth` of the tile on, elements `column` to column + 15.

@@ -20,8 +20,7 @@ std::string operand(size_t number) { return "$" + std::to_string(number); }
 /// Begins a block of products: predicates `all` and `none` say whether a product adds to its results.
 constexpr const char *kBegin = "{\n.reg .b64 left, right;\n.reg .pred all, none;\nsetp.ne.u32 all, 1, 0;\n"
                                "setp.ne.u32 none, 0, 0;\nwgmma.fence.sync.aligned;\n";
-/// Ends it: all results are in their registers.
-constexpr const char *kEnd = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n}";
+constexpr const char *kEnd = "wgmma.commit_group.sync.aligned;\n}";
 
 std::string advance(const char *name, size_t number, int64_t bytes) {
   return std::string("add.s64 ") + name + ", " + operand(number) + ", " + std::to_string(bytes / kUnitBytes) + ";\n";
@@ -36,17 +35,6 @@ Value Warpgroups::describe(Value pointer, int64_t panelBytes) {
   address = b.create<arith::ShRUIOp>(loc, b.create<arith::AndIOp>(loc, address, constant(kAddressMask)), constant(4));
   int64_t fields = (panelBytes / kUnitBytes) << kPanelField | (kStrideBytes / kUnitBytes) << kStrideField | kSwizzle128;
   return b.create<arith::OrIOp>(loc, address, constant(fields));
-}
-
-std::string Warpgroups::getProduct(Type elementType, size_t results, const std::string &left,
-                                   const std::string &accumulates, bool isRightTransposed) {
-  std::string type = elementType.isBF16() ? "bf16" : "f16", registers;
-  for (size_t i = 0; i < results; ++i)
-    registers += (i ? ", " : "") + operand(i);
-  bool isInMemory = left.front() != '{';
-  return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(results * 2) + "k16.f32." + type + "." + type + " {" +
-         registers + "}, " + left + ", right, " + accumulates + ", 1, 1, " + (isInMemory ? "0, " : "") +
-         (isRightTransposed ? "1" : "0") + ";\n";
 }
 
 SmallVector<Value> Warpgroups::emit(const std::string &text, ArrayRef<Value> sums, size_t results,
@@ -68,32 +56,40 @@ SmallVector<Value> Warpgroups::emit(const std::string &text, ArrayRef<Value> sum
   return values;
 }
 
-SmallVector<Value> Warpgroups::multiply(Type elementType, Value left, ArrayRef<int64_t> leftSteps, Value right,
-                                        ArrayRef<int64_t> rightSteps, int64_t columns) {
+SmallVector<Value> Warpgroups::start(const Product &product, ArrayRef<Value> sums, int64_t columns) {
   auto results = static_cast<size_t>(columns / 2);
+  size_t first = results + sums.size(); // Operands begin behind the results and their first values.
+  std::string type = product.elementType.isBF16() ? "bf16" : "f16", target, constraints;
+  for (size_t i = 0; i < results; ++i)
+    target += (i ? ", " : "") + operand(i);
+  SmallVector<Value> operands;
+  auto add = [&](Value value, const char *constraint) {
+    operands.push_back(value);
+    constraints += constraint;
+    return first + operands.size() - 1;
+  };
+  size_t right = add(product.right, ",l"), leftOperand = product.left ? add(product.left, ",l") : 0;
   std::string text = kBegin;
-  for (auto [step, leftBytes, rightBytes] : llvm::enumerate(leftSteps, rightSteps))
-    text += advance("left", results, leftBytes) + advance("right", results + 1, rightBytes) +
-            getProduct(elementType, results, "left", step ? "all" : "none", /*isRightTransposed=*/false);
-  return emit(text + kEnd, {}, results, {left, right}, ",l,l");
+  for (auto [step, rightBytes] : llvm::enumerate(product.rightSteps)) {
+    text += advance("right", right, rightBytes);
+    std::string left = "left", isLeftTransposed = "0, ";
+    if (product.left) {
+      text += advance("left", leftOperand, product.leftSteps[step]);
+    } else {
+      left = isLeftTransposed = "";
+      for (Value word : product.leftRows[step])
+        left += (left.empty() ? "{" : ", ") + operand(add(word, ",r"));
+      left += "}";
+    }
+    text += "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type + " {" +
+            target + "}, " + left + ", right, " + (step || !sums.empty() ? "all" : "none") + ", 1, 1, " +
+            isLeftTransposed + (product.isRightTransposed ? "1" : "0") + ";\n";
+  }
+  return emit(text + kEnd, sums, results, operands, constraints);
 }
 
-SmallVector<Value> Warpgroups::multiplyAdd(Type elementType, ArrayRef<TensorCores::Left> left, Value right,
-                                           ArrayRef<int64_t> rightSteps, ArrayRef<Value> sums) {
-  size_t first = 2 * sums.size(); // Operands begin behind the results and their first values.
-  std::string text = kBegin, constraints = ",l";
-  SmallVector<Value> operands = {right};
-  for (auto [step, rows, bytes] : llvm::enumerate(left, rightSteps)) {
-    std::string registers;
-    for (Value word : rows) {
-      registers += (registers.empty() ? "" : ", ") + operand(first + operands.size());
-      operands.push_back(word);
-      constraints += ",r";
-    }
-    text += advance("right", first, bytes) +
-            getProduct(elementType, sums.size(), "{" + registers + "}", "all", /*isRightTransposed=*/true);
-  }
-  return emit(text + kEnd, sums, sums.size(), operands, constraints);
+SmallVector<Value> Warpgroups::finish(ArrayRef<Value> started, int64_t running) {
+  return emit("wgmma.wait_group.sync.aligned " + std::to_string(running) + ";", started, started.size(), {}, "");
 }
 
 void Warpgroups::publishCopies() {

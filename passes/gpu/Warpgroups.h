@@ -14,27 +14,45 @@ namespace spmdc {
 
 class Warpgroups {
 public:
+  /// A product of 64 rows, 16 contracted elements at a time.
+  struct Product {
+    mlir::Type elementType;
+    /// The left factor in shared memory: its descriptor, and the bytes behind it at which each step begins; or, if the
+    /// descriptor is null, in registers.
+    mlir::Value left;
+    llvm::SmallVector<int64_t> leftSteps;
+    llvm::SmallVector<TensorCores::Left> leftRows;
+    /// The right factor's descriptor and steps. Transposed: a row of it is a row of the factor, else a column.
+    mlir::Value right;
+    llvm::SmallVector<int64_t> rightSteps;
+    bool isRightTransposed = false;
+  };
+
   Warpgroups(mlir::OpBuilder &b, mlir::Location loc) : b(b), loc(loc) {}
 
   /// The descriptor (i64) of a factor from this address on. Groups of 8 rows are adjacent; `panelBytes` is the distance
   /// of panels, if a product reads several at once.
   mlir::Value describe(mlir::Value pointer, int64_t panelBytes);
-  /// left * right: 64 rows of features by `columns` rows of features, 16 features at a time; step s begins
-  /// `leftSteps[s]` and `rightSteps[s]` bytes behind the descriptors. Returns four results for each 8 columns.
-  llvm::SmallVector<mlir::Value> multiply(mlir::Type elementType, mlir::Value left, llvm::ArrayRef<int64_t> leftSteps,
-                                          mlir::Value right, llvm::ArrayRef<int64_t> rightSteps, int64_t columns);
-  /// sums + left * right: right has 16 rows for each of `left`, `rightSteps[s]` bytes behind its descriptor, and a
-  /// column for each feature.
-  llvm::SmallVector<mlir::Value> multiplyAdd(mlir::Type elementType, llvm::ArrayRef<TensorCores::Left> left,
-                                             mlir::Value right, llvm::ArrayRef<int64_t> rightSteps,
-                                             llvm::ArrayRef<mlir::Value> sums);
+  /// left * right, four results for each 8 of `columns`.
+  llvm::SmallVector<mlir::Value> multiply(const Product &product, int64_t columns) {
+    return finish(start(product, {}, columns), 0);
+  }
+  /// sums + left * right.
+  llvm::SmallVector<mlir::Value> multiplyAdd(const Product &product, llvm::ArrayRef<mlir::Value> sums) {
+    return finish(start(product, sums, static_cast<int64_t>(sums.size()) * 2), 0);
+  }
+
+  /// Starts sums + left * right, or left * right without sums. Nothing may read the results, or change the registers
+  /// and the shared memory of the factors, before `finish`.
+  llvm::SmallVector<mlir::Value> start(const Product &product, llvm::ArrayRef<mlir::Value> sums, int64_t columns);
+  /// Waits until at most `running` of the products that were started last are running; returns the results, which
+  /// `start` returned, of the product that was started before these.
+  llvm::SmallVector<mlir::Value> finish(llvm::ArrayRef<mlir::Value> started, int64_t running);
   /// Lets products read what this thread has copied, after a barrier.
   void publishCopies();
 
 private:
-  /// One instruction's text.
-  std::string getProduct(mlir::Type elementType, size_t results, const std::string &left,
-                         const std::string &accumulates, bool isRightTransposed);
+  /// An instruction block with f32 results of which the first values are `sums`.
   llvm::SmallVector<mlir::Value> emit(const std::string &text, llvm::ArrayRef<mlir::Value> sums, size_t results,
                                       llvm::ArrayRef<mlir::Value> operands, const std::string &constraints);
 

@@ -26,9 +26,15 @@ struct Shape {
   int64_t warps, rowTiles, columns;
 };
 /// Large tiles first: each factor in shared memory is read once for all rows of a warp, or of all warpgroups. With a
-/// mask, code for tiles that it keeps in part and entirely takes registers, so that a multiprocessor has room for three
-/// blocks of one warpgroup, but for one of two: these took 237 and 206 us (T = 2048, 64 heads of 128 features, an
-/// H200); without a mask 284 and 320 us.
+/// mask, code for tiles that it keeps in part and entirely takes registers, so that blocks of one warpgroup are faster;
+/// their products overlap with the softmax. Microseconds on an H200 (64 heads of 128 features, T = 2048; in brackets 16
+/// heads, T = 8192), by warps of a block:
+///
+///                                     mask         no mask
+///   4, one product after the other    202 (670)    323
+///   4, overlapped                     189 (603)    301
+///   8, one product after the other    237          284
+///   8, overlapped                     229 (714)    338
 constexpr Shape kWarpShapes[] = {{4, 2, 64}, {4, 2, 32}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
 constexpr Shape kWarpgroupShapes[] = {{8, 1, 64}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
 
@@ -41,14 +47,35 @@ void add(SmallVectorImpl<StreamTiles::Tile> &tiles, const StreamedProducts::Fact
     tiles.push_back({factor});
 }
 
-/// Registers of 16 x 8 elements for each of a warp's 32 threads.
-int64_t countRegisters(const StreamedProducts &products, int64_t rowTiles, int64_t columns) {
-  int64_t accumulators = 0, weights = 0;
+/// Registers of 16 x 8 elements for each of a warp's 32 threads. Overlapped products keep one tile's weights, and the
+/// left factors of scores.
+int64_t countRegisters(const StreamedProducts &products, const StreamTiles &tiles) {
+  int64_t accumulators = 0, weights = tiles.overlaps ? tiles.columns / 4 : 0, held = 0;
   for (const StreamedProducts::Result &result : products.results) {
     accumulators += llvm::alignTo(result.width, kMmaDepth) / 2;
-    weights += result.streamed ? columns / 4 : 0;
+    weights += result.streamed && !tiles.overlaps ? tiles.columns / 4 : 0;
   }
-  return rowTiles * (accumulators + weights + static_cast<int64_t>(products.scores.size()) * columns / 2);
+  for (const StreamTiles::Tile &tile : tiles.held)
+    held += tiles.overlaps ? tile.getWidth() / 4 : 0;
+  auto scores = static_cast<int64_t>(products.scores.size()) * tiles.columns / 2;
+  return tiles.rowTiles * (accumulators + weights + scores + held);
+}
+
+/// True if the products of a tile can run beside the softmax of the next one: they read other buffers than the scores,
+/// and the weights of all are the same registers.
+bool canOverlap(const StreamedProducts &products, MatrixUnit unit) {
+  Type type;
+  for (const StreamedProducts::Result &result : products.results) {
+    if (!result.streamed)
+      continue;
+    Type element = cast<ArrayType>(result.streamed->array.getType()).getElementType();
+    if ((type && element != type) || llvm::any_of(products.scores, [&](const StreamedProducts::Score &score) {
+          return score.streamed == *result.streamed;
+        }))
+      return false;
+    type = element;
+  }
+  return unit == MatrixUnit::Warpgroup && products.softmax && type;
 }
 
 /// Registers that hold addresses of a thread's copies of a tile: two for that in memory, one for that in shared memory.
@@ -86,6 +113,8 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
     add(tiles.held, score.held);
     add(tiles.streamed, score.streamed);
   }
+  for (Tile &tile : tiles.streamed)
+    tile.isOfScores = true;
   for (const StreamedProducts::Result &result : products.results)
     if (result.streamed)
       add(tiles.streamed, *result.streamed);
@@ -106,9 +135,15 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
       tiles.place(tile, tiles.getBlockRows(), 1);
     for (Tile &tile : tiles.streamed)
       tiles.place(tile, shape.columns, 2);
-    int64_t registers = countRegisters(products, shape.rowTiles, shape.columns) + kOtherRegisters;
-    for (const Tile &tile : tiles.streamed)
-      registers += countAddressRegisters(tile, tiles.getBlockThreads());
+    auto countAll = [&] {
+      int64_t registers = countRegisters(products, tiles) + kOtherRegisters;
+      for (const Tile &tile : tiles.streamed)
+        registers += countAddressRegisters(tile, tiles.getBlockThreads());
+      return registers;
+    };
+    tiles.overlaps = canOverlap(products, unit) && shape.warps == kWarpgroupWarps;
+    tiles.overlaps = tiles.overlaps && countAll() <= kMaxRegisters;
+    int64_t registers = countAll();
     bool isLast = &shape == &shapes.back();
     bool isSmallest = tiles.getBlockRows() == shapes.back().warps * kMmaRows;
     if (tiles.sharedBytes > sharedLimit || (!isLast && registers > kMaxRegisters) ||

@@ -32,6 +32,7 @@ struct StreamTiles {
     StreamedProducts::Factor factor;
     int64_t offset = 0; ///< In bytes, of the first buffer.
     int64_t pitch = 0, rows = 0, panels = 1;
+    bool isOfScores = false; ///< Else of products.
     int64_t getPanelBytes() const { return rows * pitch * 2; }
     int64_t getBytes() const { return panels * getPanelBytes(); }
     int64_t getWidth() const { return llvm::alignTo(factor.width, kMmaDepth); }
@@ -42,6 +43,9 @@ struct StreamTiles {
   int64_t rowTiles = 1;                      ///< Groups of kMmaRows rows that a warp holds.
   int64_t columns = 0;                       ///< Of a tile.
   llvm::SmallVector<Tile, 2> held, streamed; ///< The latter in two buffers: one is filled while the other is read.
+  /// The products of a tile run beside the softmax of the next one; left factors of scores are in registers. Warpgroups
+  /// alone, if there is a softmax, and no factor is one of scores and of products.
+  bool overlaps = false;
   int64_t sharedBytes = 0;
   int64_t rowBlocks = 0, gridBlocks = 0;
   int64_t residentBlocks = 1; ///< For which a multiprocessor has registers and shared memory.

@@ -112,10 +112,12 @@ private:
     auto [opcode, rest] = statement.split(statement.find('\t') < statement.find(' ') ? '\t' : ' ');
     llvm::SmallVector<StringRef> operands = splitOperands(rest), parts;
     opcode.split(parts, '.');
-    if (parts[0] == "fence" || (parts[0] == "wgmma" && parts[1] != "mma_async"))
-      return true; // Products are executed at once, and copies once they are finished.
+    if (parts[0] == "fence" || (parts[0] == "wgmma" && parts[1] == "fence"))
+      return true; // Copies are there once they are finished.
     if (parts[0] == "wgmma")
-      return multiply(parts, operands);
+      return parts[1] == "commit_group" ? commitProducts()
+             : parts[1] == "wait_group" ? finishProducts(operands)
+                                        : multiply(parts, operands);
     llvm::Type *type = typeOf(parts.back());
     if (!type || operands.size() < 2)
       return false;
@@ -199,12 +201,32 @@ private:
       Value *before = known == registers.end() ? zero : known->second;
       store(first + i, b.CreateSelect(accumulates, before, zero));
     }
-    llvm::FunctionCallee callee = call.getModule()->getOrInsertFunction(
-        (llvm::StringRef(kEmulatedPrefix) + "warpgroup").str(), b.getVoidTy(), i32, b.getPtrTy());
-    b.CreateCall(callee, {b.getInt32(product.encode()), words});
-    for (int i = 0; i < sums; ++i)
-      write(names[i], b.CreateLoad(f32, b.CreateConstGEP1_32(i32, words, first + i)));
+    b.CreateCall(getFunction("warpgroup.start", {i32, b.getPtrTy()}), {b.getInt32(product.encode()), words});
+    for (int i = 0; i < sums; ++i) // Nothing may read them before the product is finished.
+      write(names[i], llvm::ConstantFP::getQNaN(f32));
     return true;
+  }
+
+  bool commitProducts() {
+    b.CreateCall(getFunction("warpgroup.commit", {}));
+    return true;
+  }
+
+  /// wgmma.wait_group.sync.aligned N: all results of the call are those of the product that it waits for.
+  bool finishProducts(llvm::ArrayRef<StringRef> operands) {
+    llvm::Type *i32 = b.getInt32Ty(), *f32 = b.getFloatTy();
+    llvm::BasicBlock &entryBlock = call.getFunction()->getEntryBlock();
+    Value *sums = llvm::IRBuilder<>(&entryBlock, entryBlock.begin()).CreateAlloca(f32, b.getInt32(results));
+    b.CreateCall(getFunction("warpgroup.finish", {i32, b.getPtrTy(), i32}),
+                 {read(operands[0], i32), sums, b.getInt32(results)});
+    for (unsigned i = 0; i < results; ++i)
+      write("$" + std::to_string(i), b.CreateLoad(f32, b.CreateConstGEP1_32(f32, sums, i)));
+    return true;
+  }
+
+  llvm::FunctionCallee getFunction(StringRef name, llvm::ArrayRef<llvm::Type *> parameters) {
+    return call.getModule()->getOrInsertFunction((kEmulatedPrefix + name).str(),
+                                                 llvm::FunctionType::get(b.getVoidTy(), parameters, false));
   }
 
   /// cvt.rn.bf16x2.f32 and cvt.rn.f16x2.f32: the first operand becomes the high half.

@@ -80,6 +80,7 @@ void GpuBlock::start(Fiber &fiber) {
   fiber.context = top;
   fiber.wait = Fiber::Ready;
   fiber.copies.clear();
+  fiber.products.assign(1, {});
   fiber.matrices = MatrixKind::None;
   fiber.hasArrived = false;
 }
@@ -275,9 +276,31 @@ struct GpuThreadIntrinsics {
   static bool isAny(int32_t, bool condition) {
     return shuffle(static_cast<int32_t>(GpuBlock::ShuffleKind::Any), condition, 0, 0);
   }
-  static void multiplyInWarpgroup(uint32_t product, uint32_t *words) {
-    GpuBlock::active->current->product = product;
-    exchangeMatrices(static_cast<int32_t>(GpuBlock::MatrixKind::Warpgroup), words);
+  static void startProduct(uint32_t product, const uint32_t *words) {
+    size_t count = WarpgroupProduct::countWords(product);
+    GpuBlock::active->current->products.back().push_back({product, {words, words + count}});
+  }
+  static void commitProducts() { GpuBlock::active->current->products.emplace_back(); }
+  /// Executes the products but the last `running`; `sums` are those of the last one that is executed.
+  static void finishProducts(uint32_t running, float *sums, int32_t count) {
+    GpuBlock &block = *GpuBlock::active;
+    GpuBlock::Fiber &fiber = *block.current;
+    if (!fiber.products.back().empty() || fiber.products.size() != running + 2)
+      block.report("waits for " + std::to_string(static_cast<int64_t>(fiber.products.size()) - 1 - running) +
+                   " products of a warpgroup, not for one");
+    std::vector<GpuBlock::StartedProduct> group = std::move(fiber.products.front());
+    fiber.products.pop_front();
+    constexpr size_t kFirstSum = WarpgroupProduct::kLeftWords + WarpgroupProduct::kRightWords;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (i > 0) // Each instruction adds to the results of the one before.
+        std::copy(group[i - 1].words.begin() + kFirstSum, group[i - 1].words.end(), group[i].words.begin() + kFirstSum);
+      fiber.product = group[i].product;
+      exchangeMatrices(static_cast<int32_t>(GpuBlock::MatrixKind::Warpgroup), group[i].words.data());
+    }
+    if (group.empty() || group.back().words.size() != kFirstSum + static_cast<size_t>(count))
+      block.report("waits for a product of a warpgroup with another number of results");
+    else
+      std::memcpy(sums, group.back().words.data() + kFirstSum, count * sizeof(float));
   }
   static void startPart(void *target, const void *source, uint32_t bytes) {
     GpuBlock::active->current->copies.push_back(GpuCopy::start(target, source, bytes));
@@ -313,7 +336,9 @@ std::vector<GpuIntrinsic> getThreadIntrinsics() {
           {"mapa", reinterpret_cast<void *>(&All::mapAddress)},
           {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
           {"shuffle", reinterpret_cast<void *>(&All::shuffle)},
-          {"warpgroup", reinterpret_cast<void *>(&All::multiplyInWarpgroup)},
+          {"warpgroup.start", reinterpret_cast<void *>(&All::startProduct)},
+          {"warpgroup.commit", reinterpret_cast<void *>(&All::commitProducts)},
+          {"warpgroup.finish", reinterpret_cast<void *>(&All::finishProducts)},
           {"vote.any.sync", reinterpret_cast<void *>(&All::isAny)},
           {"matrices", reinterpret_cast<void *>(&All::exchangeMatrices)},
           {"cp.async.cg.shared.global.16", reinterpret_cast<void *>(&All::startCopy)},

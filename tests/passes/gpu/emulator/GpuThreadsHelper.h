@@ -11,6 +11,7 @@
 #include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -63,6 +64,12 @@ public:
 
 private:
   friend struct GpuThreadIntrinsics;
+  /// An instruction that is executed when the kernel waits for it, so that a factor which changes before that, or a
+  /// result that is read, is an error of the kernel.
+  struct StartedProduct {
+    uint32_t product = 0;
+    std::vector<uint32_t> words; ///< As those of Fiber.
+  };
   struct Fiber {
     enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, Finished } wait = Ready;
     bool hasArrived = false; ///< At the barrier of the cluster, for which it has not waited yet.
@@ -75,6 +82,8 @@ private:
     uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
     std::vector<GpuCopy> copies;            ///< Started and not finished.
+    /// Products of warpgroups that are started and not finished: groups of instructions, the last one not committed.
+    std::deque<std::vector<StartedProduct>> products{{}};
   };
 
   static void enter();

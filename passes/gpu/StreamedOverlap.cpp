@@ -1,0 +1,131 @@
+//===- StreamedOverlap.cpp - products beside the softmax of the next tile -===//
+//
+// A warpgroup does for each tile:
+//
+//   start   scores of this tile
+//   start   products of the weights of the tile before
+//   finish  the scores; their softmax, while the products run
+//   finish  the products; scale them to the new maximum
+//
+// Left factors of scores are in registers, because reading them from shared memory for each tile would take as long as
+// the products themselves. Buffers: when a tile begins, one buffer of each factor has its data, and the other one is
+// free: the scores' factors of the tile before have been multiplied, and the products' factors of the tile before that.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/StreamedKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+void StreamedKernel::emitOverlapped() {
+  Value one = emitter.emitConstant(1), first = keptTiles.begin, second = code.add(first, one);
+  for (const StreamTiles::Tile &streamed : tiles.streamed)
+    if (streamed.isOfScores)
+      copyStreamed(streamed, first);
+  arrive();
+  loadHeld();
+  copyBehind(first);
+  // The mask may keep a part of the first tile. If it keeps no tile at all, all weights of this one are zero.
+  isKept = !mask;
+  multiplyScores(first);
+  SmallVector<Value> scales; // There is nothing yet to scale.
+  keepWeights(emitSoftmax(code.mul(first, tiles.columns), scales));
+  if (mask) {
+    auto behindFirst = [&](Value tile) -> Value { return b.create<arith::MaxSIOp>(loc, tile, second); };
+    emitOverlappedTiles(second, fullTiles.begin, /*keepsAll=*/false);
+    emitOverlappedTiles(behindFirst(fullTiles.begin), fullTiles.end, /*keepsAll=*/true);
+    emitOverlappedTiles(behindFirst(fullTiles.end), keptTiles.end, /*keepsAll=*/false);
+  } else {
+    emitOverlappedTiles(second, keptTiles.end, /*keepsAll=*/true);
+  }
+  arrive();
+  Value last = b.create<arith::MaxSIOp>(loc, first, b.create<arith::SubIOp>(loc, keptTiles.end, one));
+  for (auto [number, result] : llvm::enumerate(products.results)) {
+    if (!result.streamed)
+      continue;
+    Elements sums = getAll(accumulators[number], getSumCount(result));
+    setAll(accumulators[number], warpgroups.multiplyAdd(describeProduct(result, getKeptWeights(), last), sums));
+  }
+}
+
+void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) {
+  Value one = emitter.emitConstant(1);
+  code.loop(begin, end, one, [&](Value tile) {
+    arrive();
+    copyBehind(tile);
+    isKept = keepsAll;
+    Value before = b.create<arith::SubIOp>(loc, tile, one);
+    SmallVector<Elements> startedScores, startedProducts;
+    for (const StreamedProducts::Score &score : products.scores)
+      startedScores.push_back(warpgroups.start(describeScore(score, tile), {}, tiles.columns));
+    for (auto [number, result] : llvm::enumerate(products.results))
+      if (result.streamed) {
+        Elements sums = getAll(accumulators[number], getSumCount(result));
+        startedProducts.push_back(warpgroups.start(describeProduct(result, getKeptWeights(), before), sums,
+                                                   static_cast<int64_t>(sums.size()) * 2));
+      }
+    auto running = static_cast<int64_t>(startedScores.size() + startedProducts.size());
+    scores.clear();
+    for (const Elements &started : startedScores)
+      scores.push_back(warpgroups.finish(started, --running));
+    SmallVector<Value> scales;
+    Elements exponentials = emitSoftmax(code.mul(tile, tiles.columns), scales);
+    auto next = startedProducts.begin();
+    for (auto [number, result] : llvm::enumerate(products.results))
+      if (result.streamed)
+        setAll(accumulators[number], warpgroups.finish(*next++, --running));
+    scaleProducts(scales);
+    keepWeights(exponentials);
+  });
+}
+
+void StreamedKernel::copyBehind(Value tile) {
+  for (const StreamTiles::Tile &streamed : tiles.streamed)
+    if (!streamed.isOfScores)
+      copyStreamed(streamed, tile);
+  Value next = code.add(tile, emitter.emitConstant(1));
+  code.ifThen(code.isLess(next, keptTiles.end), [&] {
+    for (const StreamTiles::Tile &streamed : tiles.streamed)
+      if (streamed.isOfScores)
+        copyStreamed(streamed, next);
+  });
+}
+
+void StreamedKernel::loadHeld() {
+  Value row = code.add(warpRow, cores->getLaneRow());
+  for (const StreamTiles::Tile &tile : tiles.held) {
+    Value memory = code.getLaunchShared(tile.offset);
+    SmallVector<TensorCores::Left> &rows = heldRows.emplace_back();
+    for (int64_t depth = 0; depth < tile.factor.width; depth += kMmaDepth) {
+      Value unit = code.add(cores->getLaneHalf(), emitter.emitConstant(depth / kStreamedUnit));
+      rows.push_back(cores->loadLeft(b.create<LLVM::GEPOp>(loc, memory.getType(), b.getI16Type(), memory,
+                                                           ArrayRef<LLVM::GEPArg>{positionOf(tile, row, unit)},
+                                                           /*inbounds=*/true)));
+    }
+  }
+}
+
+void StreamedKernel::keepWeights(const Elements &weights) {
+  auto product =
+      llvm::find_if(products.results, [](const StreamedProducts::Result &result) { return result.streamed; });
+  Type type = elementTypeOf(product->streamed->array);
+  int64_t position = 0;
+  for (int64_t first = 0; first < tiles.columns; first += kMmaDepth)
+    for (Value word : packWeights(type, weights, 0, first))
+      code.store(keptWeights, b.getI32Type(), emitter.emitConstant(position++), word);
+}
+
+SmallVector<TensorCores::Left> StreamedKernel::getKeptWeights() {
+  SmallVector<TensorCores::Left> rows(tiles.columns / kMmaDepth);
+  int64_t position = 0;
+  for (TensorCores::Left &row : rows)
+    for (Value &word : row)
+      word = code.load(keptWeights, b.getI32Type(), emitter.emitConstant(position++));
+  return rows;
+}
+
+} // namespace spmdc
