@@ -2,6 +2,8 @@
 
 #include "tests/passes/gpu/GpuProgramHelper.h"
 
+#include "tests/passes/gpu/RunningProductsHelper.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -87,6 +89,8 @@ std::pair<int, std::string> GpuProgram::assemble([[maybe_unused]] const std::str
 }
 
 std::string GpuProgram::findFault(const std::string &ptx) {
+  if (std::string touching = findTouchedRegisters(ptx); !touching.empty())
+    return "uses registers of a running product: " + touching;
   if (!hasPtxas())
     return "";
   auto [status, text] = assemble(ptx);

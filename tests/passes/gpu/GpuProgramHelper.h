@@ -19,7 +19,8 @@ public:
 
   bool isGood() const override { return emulator != nullptr; }
   unsigned getVariantCount() const override { return VariantCount; }
-  /// The errors of ptxas about the PTX, including spilled registers; empty if there is no ptxas.
+  /// A use of registers of a running product, or the errors of ptxas about the PTX, including spilled registers;
+  /// without ptxas, none of these.
   std::string findFault() const override { return findFault(artifact.code); }
   static std::string findFault(const std::string &ptx);
   /// The exit status and output of `ptxas -v`; empty if there is no ptxas.

@@ -9,6 +9,7 @@
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "passes/kernel/StreamedProducts.h"
 #include "tests/passes/gpu/GpuProgramHelper.h"
+#include "tests/passes/gpu/RunningProductsHelper.h"
 #include "tests/passes/support/ProgramCases.h"
 #include "tests/passes/support/Tensors.h"
 
@@ -173,4 +174,26 @@ TEST_F(Streamed, GradientsOfTransposedResult) {
   AttentionShape shape = {2, 40, 56, 32, 32};
   shape.transposesResult = true;
   check(attentionGradientProgram, shape, 3, 4, "sm_90a");
+}
+
+// The check of registers itself: a result that is moved, and a factor that is written, before the wait.
+TEST(RunningProducts, AreNotTouched) {
+  const std::string product =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2}, {%r1, %r2}, right, all, 1, "
+      "1, 1;\nwgmma.commit_group.sync.aligned;\n";
+  auto between = [&](const std::string &line) {
+    return findTouchedRegisters(product + line + "\nwgmma.wait_group.sync.aligned 0;\nmov.f32 \t%f9, %f1;\n");
+  };
+  EXPECT_EQ(between("add.rn.f32 \t%f3, %f4, %f5;"), "");
+  EXPECT_EQ(between("shl.b32 \t%r5, %r1, 16;"), "");
+  EXPECT_EQ(between("st.shared.v2.b32 \t[%rd1], {%r1, %r2};"), "");
+  EXPECT_EQ(between("mov.f32 \t%f3, %f2;"), "mov.f32 \t%f3, %f2;");
+  EXPECT_EQ(between("@%p1 mov.b32 \t%r1, 0;"), "@%p1 mov.b32 \t%r1, 0;");
+  EXPECT_EQ(between("ld.shared.v2.b32 \t{%r8, %r2}, [%rd1];"), "ld.shared.v2.b32 \t{%r8, %r2}, [%rd1];");
+  // Of two products, the first one is waited for.
+  std::string second = product;
+  second.replace(second.find("%f1, %f2"), 8, "%f3, %f4");
+  std::string both = product + second + "wgmma.wait_group.sync.aligned 1;\n";
+  EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f1;"), "");
+  EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f3;"), "mov.f32 \t%f9, %f3;");
 }
