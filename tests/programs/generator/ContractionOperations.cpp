@@ -285,7 +285,7 @@ bool makeSquareProduct(ProgramBuilder &b) {
   });
   int64_t size = b.randomSize();
   Shape shape{size, size};
-  if (!like || !b.fits(shape))
+  if (!like || size == 0 || !b.fits(shape)) // There is no maximum of no elements.
     return false;
   DType dtype = b.dtypeOf(*like);
   auto operand = [&] { return b.tame(b.matching(shape, dtype)); };
