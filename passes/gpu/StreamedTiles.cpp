@@ -191,12 +191,12 @@ void StreamedKernel::scaleProducts(ArrayRef<Value> scales) {
       for (auto [number, result] : llvm::enumerate(products.results)) {
         if (!result.streamed)
           continue;
-        Value sums = accumulators[number];
+        Value memory = accumulators[number];
         int64_t groups = llvm::alignTo(result.width, kMmaDepth) / kMmaColumns;
         for (int64_t g = 0; g < groups; ++g)
           for (int64_t e = 0; e < 2; ++e) {
             int64_t position = ((row / 2) * groups + g) * 4 + (row % 2) * 2 + e;
-            set(sums, position, b.create<arith::MulFOp>(loc, get(sums, position), scale));
+            set(memory, position, b.create<arith::MulFOp>(loc, get(memory, position), scale));
           }
       }
     });

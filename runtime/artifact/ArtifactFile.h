@@ -1,6 +1,6 @@
 //===- ArtifactFile.h - reading and writing .spmdx --------------*- C++ -*-===//
 //
-// The container of docs/artifact.md: a fixed header with a SHA-256 over the whole file, a table of sections, and for
+// The container of docs/artifact.md: a fixed header with the SHA-256 of all other bytes, a table of sections, and for
 // each target the sections `plan` (JSON), `constants` and `code` (binary), each at a multiple of 64 bytes.
 //
 // Equal artifacts give equal bytes. A file is untrusted input: its sizes are checked against the size of the file

@@ -2,8 +2,8 @@
 
 #include "runtime/artifact/PlanJson.h"
 #include "runtime/artifact/PlanPrinter.h"
-#include "runtime/artifact/Sha256.h"
 #include "runtime/support/Error.h"
+#include "tests/runtime/artifact/DamagedArtifact.h"
 #include "tests/runtime/artifact/ExampleArtifact.h"
 #include "tests/support/Messages.h"
 
@@ -15,21 +15,10 @@
 #include <fstream>
 
 using namespace spmd;
-using spmd::test::messageOf;
+using namespace spmd::test;
 using testing::HasSubstr;
 
 namespace {
-
-std::string decodeMessage(const std::string &bytes) {
-  return messageOf([&] { decodeArtifact(bytes, "a.spmdx"); });
-}
-
-/// Recomputes the checksum after the content was changed on purpose.
-void seal(std::string &bytes) {
-  std::string_view view = bytes;
-  Sha256Digest digest = sha256({view.substr(0, 24), view.substr(56)});
-  std::memcpy(&bytes[24], digest.data(), digest.size());
-}
 
 // Every field survives: the plan is compared as text, which names all fields, the binary parts byte by byte.
 TEST(ArtifactFile, round_trip_is_exact) {
@@ -104,17 +93,8 @@ TEST(ArtifactFile, other_files_are_no_artifacts) {
   EXPECT_EQ(decodeMessage(""), "'a.spmdx' is not an artifact (a .spmdx file written by `spmdc compile`)");
 }
 
-// Sizes in the table that are wrong, with a right checksum, must not make the reader allocate or read beyond the file.
 TEST(ArtifactFile, sections_outside_of_the_file_are_refused) {
-  const std::string bytes = encodeArtifact(exampleArtifact());
-  for (size_t section = 0; section < 3; ++section)
-    for (size_t field : {16, 24})
-      for (uint64_t value : {uint64_t(bytes.size() + 1), uint64_t(1) << 40, ~uint64_t(0)}) {
-        std::string damaged = bytes;
-        std::memcpy(&damaged[64 + 32 * section + field], &value, 8);
-        seal(damaged);
-        EXPECT_THAT(decodeMessage(damaged), HasSubstr("is outside of the file"));
-      }
+  expectSectionsAreChecked(encodeArtifact(exampleArtifact()), 3);
 }
 
 // Damage below the checksum (as of a program that writes artifacts itself): replaces every fifth byte of the plan and
