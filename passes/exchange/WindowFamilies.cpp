@@ -8,6 +8,9 @@ using namespace mlir;
 
 namespace spmdc {
 
+/// The most combinations of shardings for which a family keeps windows; it bounds the memory of a long search.
+static constexpr size_t kMostKnown = 1024;
+
 WindowFamilies::WindowFamilies(func::FuncOp func) : mesh(getMesh(func)) {
   std::vector<ShardingRuleOpInterface> movers = Windows::listMovers(func.getBody());
   llvm::EquivalenceClasses<void *> arrays;
@@ -43,12 +46,16 @@ const Windows *WindowFamilies::getWindows(Operation *op) {
   if (number == familyOf.end() || (isAlone && !isa<ConcatenateOp>(op)))
     return nullptr;
   Family &family = families[number->second];
-  auto typesNow = llvm::map_range(family.values, [](Value value) { return value.getType(); });
-  if (!llvm::equal(typesNow, family.types)) {
-    family.windows.emplace(family.ops, mesh);
-    family.types.assign(typesNow.begin(), typesNow.end());
+  std::vector<const void *> types;
+  for (Value value : family.values)
+    types.push_back(value.getType().getAsOpaquePointer());
+  auto known = family.windows.find(types);
+  if (known == family.windows.end()) {
+    if (family.windows.size() >= kMostKnown)
+      family.windows.clear();
+    known = family.windows.try_emplace(std::move(types), family.ops, mesh).first;
   }
-  return &*family.windows;
+  return &known->second;
 }
 
 } // namespace spmdc

@@ -10,12 +10,12 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include <optional>
+#include <map>
 #include <vector>
 
 namespace spmdc {
 
-/// The families of a function, with the windows of each under the present shardings.
+/// The families of a function, with the windows of each under the present shardings and those before.
 class WindowFamilies {
 public:
   explicit WindowFamilies(mlir::func::FuncOp func);
@@ -32,8 +32,8 @@ private:
   struct Family {
     std::vector<ShardingRuleOpInterface> ops;
     std::vector<mlir::Value> values; ///< Operands and results of the operations.
-    std::vector<mlir::Type> types;   ///< Types of the values when `windows` was computed.
-    std::optional<Windows> windows;
+    /// By the types of the values: a search returns to the same shardings many times. Never iterated.
+    std::map<std::vector<const void *>, Windows> windows;
   };
 
   MeshAttr mesh;

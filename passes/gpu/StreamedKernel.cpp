@@ -350,7 +350,7 @@ void StreamedKernel::storeRows(const StreamedProducts::Result &result, unsigned 
         Value address = b.create<LLVM::GEPOp>(loc, outputs[number].getType(), memoryType(type), outputs[number],
                                               ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
         b.create<LLVM::StoreOp>(loc,
-                                toMemory(b, loc, type, roundElement(b, loc, type, value, kGpuRounding), kGpuRounding),
+                                toMemory(b, loc, type, roundElement(b, loc, type, value, kGpuRounding)),
                                 address, byteSizeOf(type));
       });
     });

@@ -114,7 +114,7 @@ void ElementEmitter::store(Value pointer, ArrayType type, ArrayRef<IndexExpr> in
   Type memory = memoryType(type.getElementType());
   auto address = builder.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(builder.getContext()), memory, pointer,
                                              ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
-  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value, hooks.rounding),
+  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value),
                                              address, spmd::byteSize(type.getDType()));
   if (hooks.annotate)
     hooks.annotate(store);
@@ -256,7 +256,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   if (auto bitcast = dyn_cast<BitcastConvertOp>(op)) {
     // The bits of half precision are those of the memory type.
     Type from = bitcast.getOperand().getType().getElementType();
-    Value bits = toMemory(builder, loc, from, operands[0], hooks.rounding);
+    Value bits = toMemory(builder, loc, from, operands[0]);
     Type memory = memoryType(elementType);
     if (bits.getType() != memory)
       bits = builder.create<arith::BitcastOp>(loc, memory, bits);
@@ -264,7 +264,7 @@ ElementEmitter::Emitted ElementEmitter::emitOp(Operation *op, const Index &index
   }
   Value value = cast<ElementwiseOpInterface>(op).emitScalar(builder, loc, operands);
   if (!op->hasTrait<ExactInHalf>())
-    value = round(elementType, value);
+    value = roundElement(builder, loc, elementType, value, hooks.rounding, operands);
   return {value, depth};
 }
 

@@ -14,16 +14,30 @@ namespace {
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
-/// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers.
-Value roundToBf16Bits(OpBuilder &b, Location loc, Value x) {
+/// Is every NaN among `value`'s results one of its operands' or the default NaN of the processor? Of `operands`, which are
+/// bf16 in registers, such a NaN has no bits below those of bf16.
+bool keepsNans(Value value, ValueRange operands) {
+  Operation *op = value.getDefiningOp();
+  return op && isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return llvm::is_contained(operands, operand) || operand.getDefiningOp<arith::ConstantOp>();
+         });
+}
+
+/// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers. The result is f32.
+/// `mayCarryIntoNans`: `x` may be a NaN whose low bits would carry into those of bf16, and make it an infinity or zero.
+Value roundToBf16(OpBuilder &b, Location loc, Value x, bool mayCarryIntoNans) {
   Type i32 = b.getI32Type();
   auto constant = [&](int64_t value) { return emitIntConstant(b, loc, i32, value); };
   Value bits = b.create<arith::BitcastOp>(loc, i32, x);
   Value isOdd = b.create<arith::AndIOp>(loc, b.create<arith::ShRUIOp>(loc, bits, constant(16)), constant(1));
   Value rounded = b.create<arith::AddIOp>(loc, b.create<arith::AddIOp>(loc, bits, constant(0x7fff)), isOdd);
-  Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
-  Value quiet = b.create<arith::OrIOp>(loc, bits, constant(0x400000));
-  return b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
+  if (mayCarryIntoNans) {
+    Value isNan = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x);
+    Value quiet = b.create<arith::OrIOp>(loc, bits, constant(0x400000));
+    rounded = b.create<arith::SelectOp>(loc, isNan, quiet, rounded);
+  }
+  return b.create<arith::BitcastOp>(loc, x.getType(), b.create<arith::AndIOp>(loc, rounded, constant(0xffff0000)));
 }
 
 } // namespace
@@ -46,10 +60,9 @@ Type memoryType(Type elementType) {
   return IntegerType::get(context, std::max(8u, elementType.getIntOrFloatBitWidth()));
 }
 
-Value toMemory(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding) {
+Value toMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
   if (elementType.isBF16()) {
-    Value bits = rounding == Bf16Rounding::Integers ? roundToBf16Bits(b, loc, value)
-                                                    : b.create<arith::BitcastOp>(loc, b.getI32Type(), value);
+    Value bits = b.create<arith::BitcastOp>(loc, b.getI32Type(), value);
     bits = b.create<arith::ShRUIOp>(loc, bits, emitIntConstant(b, loc, b.getI32Type(), 16));
     return b.create<arith::TruncIOp>(loc, b.getI16Type(), bits);
   }
@@ -73,18 +86,16 @@ Value fromMemory(OpBuilder &b, Location loc, Type elementType, Value value) {
   return value;
 }
 
-Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding) {
+Value roundElement(OpBuilder &b, Location loc, Type elementType, Value value, Bf16Rounding rounding,
+                   ValueRange operands) {
   if (rounding == Bf16Rounding::InMemoryAlone)
     return value;
   if (elementType.isBF16() && rounding == Bf16Rounding::Conversion) {
     Value narrow = b.create<arith::TruncFOp>(loc, elementType, value);
     return fromMemory(b, loc, elementType, b.create<arith::BitcastOp>(loc, b.getI16Type(), narrow));
   }
-  if (elementType.isBF16()) {
-    Value bits = b.create<arith::AndIOp>(loc, roundToBf16Bits(b, loc, value),
-                                         emitIntConstant(b, loc, b.getI32Type(), 0xffff0000));
-    return b.create<arith::BitcastOp>(loc, b.getF32Type(), bits);
-  }
+  if (elementType.isBF16())
+    return roundToBf16(b, loc, value, !keepsNans(value, operands));
   if (elementType.isF16())
     return fromMemory(b, loc, elementType, toMemory(b, loc, elementType, value));
   return value;

@@ -17,21 +17,22 @@ enum class Bf16Rounding {
   /// In integers. NaNs keep their payload.
   Integers,
   /// By a conversion (arith.truncf) for which the backend has an instruction. The instruction may replace a NaN by
-  /// another one, so values that only move are never converted: `toMemory` relies on values in registers being rounded.
+  /// another one, so values that only move are never converted.
   Conversion,
-  /// Not in registers, where values keep the precision of f32; by a conversion in memory.
+  /// Not in registers, where values keep the precision of f32 until `roundElement`.
   InMemoryAlone
 };
 
 /// The type in registers and in memory.
 mlir::Type registerType(mlir::Type elementType);
 mlir::Type memoryType(mlir::Type elementType);
-/// Conversions between the two. `roundElement` returns the register value after a store and a load.
-mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
-                     Bf16Rounding rounding = Bf16Rounding::Integers);
+/// Conversions between the two. `toMemory` takes rounded values: bf16 loses the lower half of its bits.
+mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value);
+/// Rounds a value in registers to `elementType`. `operands`: rounded values from which one operation computed it, if
+/// known; sums, products and quotients of bf16 need no test for NaN then.
 mlir::Value roundElement(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, mlir::Value value,
-                         Bf16Rounding rounding = Bf16Rounding::Integers);
+                         Bf16Rounding rounding = Bf16Rounding::Integers, mlir::ValueRange operands = {});
 
 /// One step of a reduction in registers. `mayReorder`: sums and products of floats may be reordered.
 mlir::Value combineElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type elementType, ReductionKind kind,

@@ -54,7 +54,7 @@ Value ScratchEmitter::load(Value memory, Type elementType, Value position) {
 }
 
 void ScratchEmitter::store(Value memory, Type elementType, Value position, Value value) {
-  auto store = b.create<LLVM::StoreOp>(loc, toMemory(b, loc, elementType, value, rounding),
+  auto store = b.create<LLVM::StoreOp>(loc, toMemory(b, loc, elementType, value),
                                        address(memory, elementType, position), byteSizeOf(elementType));
   if (annotate)
     annotate(store);

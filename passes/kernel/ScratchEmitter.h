@@ -34,9 +34,8 @@ class ScratchEmitter {
 public:
   /// `annotate`, if given, is called for every access.
   ScratchEmitter(mlir::OpBuilder &builder, mlir::Location loc,
-                 std::function<void(mlir::Operation *)> annotate = nullptr,
-                 Bf16Rounding rounding = Bf16Rounding::Integers)
-      : b(builder), loc(loc), annotate(std::move(annotate)), rounding(rounding) {}
+                 std::function<void(mlir::Operation *)> annotate = nullptr)
+      : b(builder), loc(loc), annotate(std::move(annotate)) {}
 
   /// Allocates on the stack at the insertion point, which must be the beginning of a function. 0: the type's own
   /// alignment.
@@ -50,7 +49,6 @@ private:
   mlir::OpBuilder &b;
   mlir::Location loc;
   std::function<void(mlir::Operation *)> annotate;
-  Bf16Rounding rounding;
 };
 
 } // namespace spmdc

@@ -99,6 +99,27 @@ double ReshardPlanner::getLeastBytes(ArrayType source, ArrayType target) const {
   return entry->second;
 }
 
+const CollectiveCost &ReshardPlanner::getExchangeCost(ArrayType source, ArrayType target,
+                                                      const std::vector<spmd::DimMove> &moves) {
+  auto numberOf = [](ArrayType type) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(type.getAsOpaquePointer()));
+  };
+  std::vector<int64_t> key{numberOf(source), numberOf(target)};
+  for (const spmd::DimMove &move : moves)
+    key.insert(key.end(), {move.shift, move.stride, move.begin, move.end, move.length, move.step, move.base, move.block,
+                           move.wraps, move.dilation});
+  auto [entry, isNew] = exchanges.try_emplace(std::move(key));
+  if (!isNew)
+    return entry->second;
+  double bytes = getExchangeBytes(mesh, source, target, moves);
+  auto local = static_cast<double>(target.getLocalBytes(mesh));
+  if (bytes == 0)
+    entry->second.peakBytes = local;
+  else
+    entry->second = model.costOf("exchange", getExchangeRates(model, mesh, source, target, moves), bytes, local);
+  return entry->second;
+}
+
 double ReshardPlanner::computeLeastBytes(ArrayType source, ArrayType target) const {
   ShardingAttr from = source.getShardingOrOpen(), to = target.getShardingOrOpen();
   const ReshardState *start = spaces.getState(from), *goal = spaces.getState(to);

@@ -25,6 +25,7 @@
 
 #include "mlir/Pass/AnalysisManager.h"
 
+#include <map>
 #include <memory>
 
 namespace spmdc {
@@ -42,6 +43,10 @@ public:
 
   /// A lower bound on CollectiveCost::linkBytes of any plan, without a search.
   double getLeastBytes(ArrayType source, ArrayType target) const;
+
+  /// The cost of one exchange that moves elements of `source` to places of `target`; without moves the target is the
+  /// source in another sharding or shape. Cached.
+  const CollectiveCost &getExchangeCost(ArrayType source, ArrayType target, const std::vector<spmd::DimMove> &moves);
 
   /// Builds the collectives of a plan on the local value; `why` goes on each of them.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value local, ArrayType source, ArrayType target,
@@ -69,6 +74,7 @@ private:
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Not iterated.
   mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Bounds of pairs without plan.
+  std::map<std::vector<int64_t>, CollectiveCost> exchanges; ///< By types and moves. Not iterated.
 };
 
 } // namespace spmdc

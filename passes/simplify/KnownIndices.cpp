@@ -7,7 +7,9 @@
 //   x[arange(n), arange(n)]       every (n + 1)th element of the flat array: a diagonal
 //   table[arange(t)]              the first rows
 //
-// These become slices and concatenations, which run on shards: devices exchange only the elements that they lack, and
+//   x.at[stack([1, 1])].set(v)    an update at one place, which JAX reads from an array of two numbers
+//
+// These become slices, concatenations and updates at constants, which run on shards: devices exchange only the elements that they lack, and
 // the derivatives are pads.
 //
 //===----------------------------------------------------------------------===//
@@ -267,6 +269,18 @@ Value buildLookup(OpBuilder &builder, Location loc, const KnownLookup &lookup, A
   return builder.create<ConcatenateOp>(loc, result, parts, lookup.dim + indices.dim);
 }
 
+/// Replaces computed starts that are known by constants: a slice or an update at constants moves elements.
+void makeStartsConstant(MutableOperandRange starts, IntegerKnowledge &knowledge) {
+  OpBuilder builder(starts.getOwner());
+  for (OpOperand &start : starts) {
+    const KnownIntegers *known = start.get().getDefiningOp<ConstantOp>() ? nullptr : knowledge.find(start.get());
+    if (!known)
+      continue;
+    auto number = Scalar::ofInt(known->parts[0].value.base);
+    start.set(builder.create<ConstantOp>(start.get().getLoc(), typeOf(start.get()), number));
+  }
+}
+
 class KnownIndicesPass : public impl::KnownIndicesPassBase<KnownIndicesPass> {
   void runOnOperation() override {
     IntegerKnowledge knowledge;
@@ -277,6 +291,10 @@ class KnownIndicesPass : public impl::KnownIndicesPassBase<KnownIndicesPass> {
         lookups.push_back(op);
       else if (auto select = dyn_cast<SelectOp>(op))
         selections.push_back(select);
+      else if (auto slice = dyn_cast<DynamicSliceOp>(op))
+        makeStartsConstant(slice.getStartsMutable(), knowledge);
+      else if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
+        makeStartsConstant(update.getStartsMutable(), knowledge);
     });
     for (Operation *op : lookups) {
       auto type = typeOf(op->getResult(0));

@@ -11,7 +11,8 @@ def KnownIndicesPass : Pass<"spmdc-known-indices", "mlir::ModuleOp"> {
 
     If the indices of an array.take or array.take_along depend only on constants and positions, and are a few affine
     functions of positions (KnownIntegers.h), the pass replaces the lookup by slices, reversals, broadcasts, reshapes,
-    and concatenations of these. A select whose predicate is known to be constant is replaced by its operand. Other
+    and concatenations of these. Computed starts of an array.dynamic_slice or an array.dynamic_update_slice that are known
+    become constants. A select whose predicate is known to be constant is replaced by its operand. Other
     lookups stay.
 
     After: the same.

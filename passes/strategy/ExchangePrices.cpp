@@ -5,7 +5,6 @@
 #include "passes/exchange/ArrayMoves.h"
 #include "passes/exchange/Regrouping.h"
 #include "passes/exchange/ReshapeExchange.h"
-#include "passes/reshard/ExchangeAxes.h"
 
 using namespace mlir;
 
@@ -22,7 +21,7 @@ std::optional<Price> ExchangePrices::ofMoves(const Price &best) {
     auto from = cast<ArrayType>(part.source.getType());
     if (!from.getShardingOrOpen().getUnreduced().empty())
       return std::nullopt;
-    cost = cost + getExchangeCost(from, result, part.dims) + available.getUnpaidCost(part.source, op);
+    cost = cost + planner.getExchangeCost(from, result, part.dims) + available.getUnpaidCost(part.source, op);
   }
   // Each part is written; with several parts the result is also selected from them.
   bool isChosen = moves.parts.size() > 1 || moves.outside;
@@ -64,7 +63,7 @@ std::optional<Price> ExchangePrices::ofReshape(const Price &best, Value &from) {
     return std::nullopt;
   SmallVector<Operation *> skipped;
   auto priceOfExchange = [&](ArrayType before, ArrayType behind, const std::vector<spmd::DimMove> &moves, int copies) {
-    CollectiveCost cost = getExchangeCost(before, behind, moves) + available.getUnpaidCost(from, op);
+    CollectiveCost cost = planner.getExchangeCost(before, behind, moves) + available.getUnpaidCost(from, op);
     return priceOf(cost, copies * static_cast<double>(result.getLocalBytes(mesh)), getMoveCosts(skipped));
   };
   if (std::optional<Regrouping> regrouping = findRegrouping(mesh, reshape, result, typeOf, &skipped)) {
@@ -83,14 +82,6 @@ std::optional<Price> ExchangePrices::ofReshape(const Price &best, Value &from) {
   return price.linkBytes < best.linkBytes ? std::make_optional(price) : std::nullopt;
 }
 
-CollectiveCost ExchangePrices::getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims) {
-  double bytes = getExchangeBytes(mesh, from, to, dims);
-  auto local = static_cast<double>(to.getLocalBytes(mesh));
-  if (bytes == 0)
-    return {.peakBytes = local};
-  return model.costOf("exchange", getExchangeRates(model, mesh, from, to, dims), bytes, local);
-}
-
 /// The cost of an operation before this one, which moves its operand or changes its sharding.
 CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
   auto to = cast<ArrayType>(other->getResult(0).getType());
@@ -102,7 +93,7 @@ CollectiveCost ExchangePrices::getMoveCost(Operation *other) {
   CollectiveCost cost;
   if (needsExchange(other))
     for (const ArrayMove &part : cast<ShardingRuleOpInterface>(other).getMoves().parts)
-      cost = cost + getExchangeCost(typeOf(part.source), to, part.dims);
+      cost = cost + planner.getExchangeCost(typeOf(part.source), to, part.dims);
   // Its share of a window is an upper bound on its cost.
   std::optional<CollectiveCost> share = getShare(other);
   return share && *share < cost ? *share : cost;

@@ -29,7 +29,6 @@ public:
 private:
   std::optional<CollectiveCost> getShare(mlir::Operation *payer) const;
   Price priceOf(const CollectiveCost &cost, double touched, const CollectiveCost &saved) const;
-  CollectiveCost getExchangeCost(ArrayType from, ArrayType to, const std::vector<spmd::DimMove> &dims);
   CollectiveCost getMoveCost(mlir::Operation *other);
   CollectiveCost getMoveCosts(llvm::ArrayRef<mlir::Operation *> others);
 

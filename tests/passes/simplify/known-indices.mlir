@@ -89,3 +89,27 @@ module {
     return %1 : !spmd.array<f32[8]>
   }
 }
+
+// -----
+
+// JAX reads the starts of `x.at[1:-1, 2:-1].set(v)` from an array.
+// CHECK-LABEL: func.func @starts
+// CHECK: %[[ONE:.*]] = array.constant dense<1> : tensor<i32>
+// CHECK: array.dynamic_slice %arg0 at(%[[ONE]], %arg2)
+// CHECK: %[[AGAIN:.*]] = array.constant dense<1> : tensor<i32>
+// CHECK: %[[TWO:.*]] = array.constant dense<2> : tensor<i32>
+// CHECK: array.dynamic_update_slice %arg0, %arg1 at(%[[AGAIN]], %[[TWO]])
+module {
+  func.func @starts(%x: !spmd.array<f32[8, 8]>, %v: !spmd.array<f32[6, 5]>, %i: !spmd.array<i32[]>) -> (!spmd.array<f32[6, 5]>, !spmd.array<f32[8, 8]>) {
+    %a = array.constant dense<1> : tensor<1xi32> -> <i32[1]>
+    %b = array.constant dense<2> : tensor<1xi32> -> <i32[1]>
+    %both = array.concatenate %a, %b dim 0 : !spmd.array<i32[1]>, !spmd.array<i32[1]> -> <i32[2]>
+    %0 = array.slice %both [0] to [1] step [1] : <i32[2]> -> <i32[1]>
+    %1 = array.reshape %0 : <i32[1]> -> <i32[]>
+    %2 = array.slice %both [1] to [2] step [1] : <i32[2]> -> <i32[1]>
+    %3 = array.reshape %2 : <i32[1]> -> <i32[]>
+    %4 = array.dynamic_slice %x at(%1, %i) sizes [6, 5] : (!spmd.array<f32[8, 8]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[6, 5]>
+    %5 = array.dynamic_update_slice %x, %v at(%1, %3) : (!spmd.array<f32[8, 8]>, !spmd.array<f32[6, 5]>, !spmd.array<i32[]>, !spmd.array<i32[]>) -> !spmd.array<f32[8, 8]>
+    return %4, %5 : !spmd.array<f32[6, 5]>, !spmd.array<f32[8, 8]>
+  }
+}
