@@ -32,8 +32,7 @@ class GpuCode {
 public:
   GpuCode(mlir::OpBuilder &b, mlir::Location loc, ElementEmitter &emitter, mlir::gpu::GPUModuleOp module,
           std::string symbol)
-      : b(b), loc(loc), emitter(emitter), scratch(b, loc), module(module),
-        symbol(std::move(symbol)) {}
+      : b(b), loc(loc), emitter(emitter), scratch(b, loc), module(module), symbol(std::move(symbol)) {}
 
   //===--- Control flow ----------------------------------------------------===//
 

@@ -349,9 +349,8 @@ void StreamedKernel::storeRows(const StreamedProducts::Result &result, unsigned 
       code.ifThen(isFirst, [&] {
         Value address = b.create<LLVM::GEPOp>(loc, outputs[number].getType(), memoryType(type), outputs[number],
                                               ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
-        b.create<LLVM::StoreOp>(loc,
-                                toMemory(b, loc, type, roundElement(b, loc, type, value, kGpuRounding)),
-                                address, byteSizeOf(type));
+        b.create<LLVM::StoreOp>(loc, toMemory(b, loc, type, roundElement(b, loc, type, value, kGpuRounding)), address,
+                                byteSizeOf(type));
       });
     });
   }

@@ -114,8 +114,8 @@ void ElementEmitter::store(Value pointer, ArrayType type, ArrayRef<IndexExpr> in
   Type memory = memoryType(type.getElementType());
   auto address = builder.create<LLVM::GEPOp>(loc, LLVM::LLVMPointerType::get(builder.getContext()), memory, pointer,
                                              ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
-  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value),
-                                             address, spmd::byteSize(type.getDType()));
+  auto store = builder.create<LLVM::StoreOp>(loc, toMemory(builder, loc, type.getElementType(), value), address,
+                                             spmd::byteSize(type.getDType()));
   if (hooks.annotate)
     hooks.annotate(store);
 }

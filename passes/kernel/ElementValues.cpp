@@ -14,8 +14,8 @@ namespace {
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
-/// Is every NaN among `value`'s results one of its operands' or the default NaN of the processor? Of `operands`, which are
-/// bf16 in registers, such a NaN has no bits below those of bf16.
+/// Is every NaN among `value`'s results one of its operands' or the default NaN of the processor? Of `operands`, which
+/// are bf16 in registers, such a NaN has no bits below those of bf16.
 bool keepsNans(Value value, ValueRange operands) {
   Operation *op = value.getDefiningOp();
   return op && isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
@@ -24,8 +24,9 @@ bool keepsNans(Value value, ValueRange operands) {
          });
 }
 
-/// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers. The result is f32.
-/// `mayCarryIntoNans`: `x` may be a NaN whose low bits would carry into those of bf16, and make it an infinity or zero.
+/// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers. The result is
+/// f32. `mayCarryIntoNans`: `x` may be a NaN whose low bits would carry into those of bf16, and make it an infinity or
+/// zero.
 Value roundToBf16(OpBuilder &b, Location loc, Value x, bool mayCarryIntoNans) {
   Type i32 = b.getI32Type();
   auto constant = [&](int64_t value) { return emitIntConstant(b, loc, i32, value); };

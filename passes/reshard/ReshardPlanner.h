@@ -74,7 +74,7 @@ private:
   int64_t explored = 0;
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, std::unique_ptr<ReshardPlan>> plans; ///< Not iterated.
   mutable llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> least; ///< Bounds of pairs without plan.
-  std::map<std::vector<int64_t>, CollectiveCost> exchanges; ///< By types and moves. Not iterated.
+  std::map<std::vector<int64_t>, CollectiveCost> exchanges;                ///< By types and moves. Not iterated.
 };
 
 } // namespace spmdc

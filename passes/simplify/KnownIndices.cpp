@@ -9,8 +9,8 @@
 //
 //   x.at[stack([1, 1])].set(v)    an update at one place, which JAX reads from an array of two numbers
 //
-// These become slices, concatenations and updates at constants, which run on shards: devices exchange only the elements that they lack, and
-// the derivatives are pads.
+// These become slices, concatenations and updates at constants, which run on shards: devices exchange only the elements
+// that they lack, and the derivatives are pads.
 //
 //===----------------------------------------------------------------------===//
 

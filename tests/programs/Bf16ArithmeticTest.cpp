@@ -1,7 +1,8 @@
 //===- Bf16ArithmeticTest.cpp - every bf16 in compiled arithmetic ---------===//
 //
-// Sums, differences, products and quotients of all 65,536 bf16 with numbers of every kind. Each result is that of float,
-// rounded to bf16 with ties to even; a NaN is a NaN, whatever its bits are. The rounding expected here is in doubles.
+// Sums, differences, products and quotients of all 65,536 bf16 with numbers of every kind. Each result is that of
+// float, rounded to bf16 with ties to even; a NaN is a NaN, whatever its bits are. The rounding expected here is in
+// doubles.
 //
 //===----------------------------------------------------------------------===//
 
