@@ -7,7 +7,7 @@
 `list` prints the group of each program. `export` writes PROGRAM.mlir for a mesh of DEVICES devices, and its arguments that are not
 plain normal numbers, and prints the floating-point operations of each program's products, and the bytes of its arguments and results. `run` prints a line of JSON: the
 microseconds of each call, which ends when all of this process's shards are ready, after two calls to warm up; the time to compile;
-the time from the start of the process to the first result. Before each call the processes meet (not timed), so that they compute
+the time from the start of the process to the first result; the bytes of arguments, results and intermediates on a device. Before each call the processes meet (not timed), so that they compute
 at the same time, as those of spmdc do. HOST is the host of process 0; without it, this machine. With it, data goes over the
 interface eth0.
 """
@@ -128,7 +128,9 @@ def run(name, process, processes, devices, address, calls):
         began = time.perf_counter()
         jax.block_until_ready(compiled(*arguments))
         times.append((time.perf_counter() - began) * 1e6)
-    print(json.dumps({"times_us": times, "compile_ms": compile_ms, "first_result_ms": first_ms}))
+    use = compiled.memory_analysis()  # Of one device.
+    memory = use.argument_size_in_bytes + use.output_size_in_bytes + use.temp_size_in_bytes - use.alias_size_in_bytes
+    print(json.dumps({"times_us": times, "compile_ms": compile_ms, "first_result_ms": first_ms, "memory_bytes": memory}))
 
 
 if __name__ == "__main__":

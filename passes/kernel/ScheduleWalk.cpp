@@ -58,6 +58,7 @@ void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
         pending.push_back({{op->getOperand(0), next.index}, isGuarded || !mapped.guards.empty()});
     } else if (auto concatenate = dyn_cast<ConcatenateOp>(op)) {
       int64_t offset = 0, dim = concatenate.getDim();
+      counts->divisions += space.countDivisions((*next.index)[dim]); // Its place chooses the operand.
       for (Value part : concatenate.getOperands()) {
         Index partIndex = *next.index;
         partIndex[dim] = space.add(partIndex[dim], -offset);
