@@ -1,18 +1,26 @@
 """Runs the tests of StableHLO's own interpreter here, and compares the results with the values that they expect.
 
-    specification.py SPMDC CHECKOUT [--match TEXT] [--failures]
+    specification.py SPMDC CHECKOUT [--match TEXT] [--failures] [--keep FOLDER]
 
 CHECKOUT is a copy of github.com/openxla/stablehlo. Its `stablehlo/testdata` has programs that JAX exported, with inputs and
 expected results; its `stablehlo/tests/interpret` has the examples of the specification. Each test's checks become results of its
 function, pairs of what is computed and what is expected. Compared: integers and bools exactly, floats within 1e-5 of the largest
 element (16-bit ones within 2e-2, 8-bit ones within 0.15); NaN equals NaN. Prints a row for each folder, and the refusals by their
-message; --failures prints each test that differs or crashes.
+message; --failures prints each test that does not agree.
 
-Not run: tests of several programs at once (`interpreter.run_parallel`), of dynamic shapes, and of what the interpreter prints.
+A test of several processes (`interpreter.run_parallel`) that run the same function is one program for a mesh of devices
+(parallel_tests.py), which runs on a process for each device; --keep writes these programs and what they expect as the tests of
+tests/frontend/stablehlo/data/specification.
+
+Not run: tests of dynamic shapes; of what the interpreter prints (printing.mlir); processes that run different functions, as
+sends and receives between hosts (send_recv.mlir) do; and infeed and outfeed (infeed.mlir, outfeed.mlir), which read and write
+queues of the interpreter.
 """
 
 import argparse
 import collections
+import dataclasses
+import json
 import pathlib
 import re
 import subprocess
@@ -20,6 +28,7 @@ import tempfile
 
 import ml_dtypes
 import numpy as np
+import parallel_tests
 
 CHECK = re.compile(r"^\s*(?:stablehlo\.custom_call @)?\"?check\.expect_(\w+)\"?.*$", re.M)
 CALL = re.compile(r"check\.expect_\w+\"?\((%[\w#.]+), (%[\w#.]+)\).*?: \((.+)\) -> \(\)")
@@ -70,24 +79,38 @@ def program_of(function):
     return f"func.func @main() -> ({', '.join(types)}) {{\n" + returned, len(results)
 
 
+@dataclasses.dataclass
+class Test:
+    """A program whose results are pairs of what is computed and expected, or that has several processes. The text is None if
+    it cannot be run."""
+    name: str
+    text: str = None
+    count: int = 0
+    parallel: parallel_tests.Parallel = None
+
+
 def tests_of(path):
-    """(name, text of a module, number of results) of each test in a file; the text is None where it cannot be run."""
     for number, text in enumerate(re.split(r"^// -----.*$", path.read_text(), flags=re.M)):
-        text = re.sub(r"^\s*//.*$", "", text, flags=re.M)
+        text = re.sub(r"^\s*//.*$| *// .*$", "", text, flags=re.M)
         if "func.func" not in text:
             continue
-        name = f"{path.stem}.{number}" if number else path.stem
-        if "interpreter." in text or "tensor<?" in text or "x?x" in text:
-            yield name, None, 0
-            continue
+        named = re.search(r"^module @(\w+)", text, re.M)
+        name = path.stem + (f".{named[1]}" if named else f".{number}" if number else "")
         # Functions end at a brace of their own indentation.
-        functions = re.findall(r"^( *)(func\.func .*?^\1\}\n)", text + "\n", flags=re.M | re.S)
-        helpers = [f for _, f in functions if "check." not in f]
-        for _, function in functions:
+        functions = [f for _, f in re.findall(r"^( *)(func\.func .*?^\1\}\n)", text + "\n", flags=re.M | re.S)]
+        if "interpreter.run_parallel" in text:
+            parallel = parallel_tests.parallel_test(functions)
+            yield Test(name, parallel and parallel.text, parallel=parallel)
+            continue
+        if "interpreter." in text or "tensor<?" in text or "x?x" in text:
+            yield Test(name)
+            continue
+        helpers = [f for f in functions if "check." not in f]
+        for function in functions:
             if "check." not in function:
                 continue
             made = program_of(function)
-            yield name, made and "module {\n" + "".join(helpers) + made[0] + "}\n", made[1] if made else 0
+            yield Test(name, made and "module {\n" + "".join(helpers) + made[0] + "}\n", made[1] if made else 0)
 
 
 def agrees(want, have, tolerance):
@@ -120,27 +143,55 @@ def tolerance_of(element):
     return 0.15 if element.startswith("f8") else 2e-2 if element in ("bf16", "f16") else 1e-5
 
 
-def run(spmdc, text, count, folder):
+def run_program(spmdc, text, types, processes, folder):
+    """The results, or an outcome and its message."""
     program = folder / "test.mlir"
     program.write_text(text)
-    command = [spmdc, "run", str(program), "--print=false"]
-    for i in range(count):
+    command = [spmdc, "run", str(program), "--print=false", "--num-processes", str(processes)]
+    for i in range(len(types)):
         command += ["--output", f"{i}={folder / f'out{i}.npy'}"]
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
-        return "crash", "no end after 120 s"
+        return None, ("crash", "no end after 120 s")
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if "error:" in line] or result.stderr.splitlines() or [""]
         crashed = result.returncode < 0 or "internal error" in result.stderr
-        return ("crash" if crashed else "refused"), re.sub(r"^.*?error: ", "", lines[0])
-    types = split_types(re.search(r"@main\(\) -> \((.*)\) \{", text)[1])
-    for i in range(0, count, 2):
-        element = re.search(r"[x<]((?:bf|f|i|ui)\d\w*)>+$", types[i])[1]
-        have, want = (as_numbers(np.load(folder / f"out{k}.npy"), element) for k in (i, i + 1))
+        return None, ("crash" if crashed else "refused", re.sub(r"^.*?error: ", "", lines[0]))
+    elements = [re.search(r"[x<]((?:bf|f|i|ui)\d\w*)>+$", name)[1] for name in types]
+    return [(as_numbers(np.load(folder / f"out{i}.npy"), element), element) for i, element in enumerate(elements)], None
+
+
+def run(spmdc, test, folder):
+    if test.parallel:
+        parallel = test.parallel
+        results, failure = run_program(spmdc, test.text, parallel.types, parallel.devices, folder)
+        pairs = [(np.array(want, have.dtype), have, element)
+                 for want, (have, element) in zip(parallel.expected, results or [])]
+    else:
+        types = split_types(re.search(r"@main\(\) -> \((.*)\) \{", test.text)[1])
+        results, failure = run_program(spmdc, test.text, types, 1, folder)
+        pairs = [(want[0], have[0], element) for have, want in zip((results or [])[::2], (results or [])[1::2])
+                 for element in [have[1]]]
+    if failure:
+        return failure
+    for i, (want, have, element) in enumerate(pairs):
         if not agrees(want, have, tolerance_of(element)):
-            return "differs", f"result {i // 2}"
+            return "differs", f"result {i}"
     return "agrees", ""
+
+
+def keep(folder, path, test):
+    """Writes a test of several processes in the form of tests/frontend/stablehlo/data."""
+    name = re.sub(r"\W", "_", test.name)
+    source = f"// From github.com/openxla/stablehlo, stablehlo/tests/interpret/{path.name} (Apache License 2.0).\n"
+    (folder / f"{name}.mlir").write_text(source + test.text)
+    results = []
+    for tensor, values in zip(test.parallel.types, test.parallel.expected):
+        values = np.array(values)
+        dtype = re.search(r"(u?i\d+)>$", tensor)[1].replace("ui", "u")
+        results.append({"dtype": dtype, "shape": list(values.shape), "values": values.ravel().tolist()})
+    (folder / f"{name}.json").write_text(json.dumps({"arguments": [], "results": results, "tolerance": 0}) + "\n")
 
 
 def main():
@@ -149,6 +200,7 @@ def main():
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("--match", default="")
     parser.add_argument("--failures", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     outcomes = ("agrees", "differs", "refused", "crash", "not run")
     refusals = collections.Counter()
@@ -159,13 +211,15 @@ def main():
             for path in sorted((options.checkout / name).glob("*.mlir")):
                 if options.match not in path.name:
                     continue
-                for test, text, count in tests_of(path):
-                    outcome, detail = run(options.spmdc, text, count, pathlib.Path(folder)) if text else ("not run", "")
+                for test in tests_of(path):
+                    outcome, detail = run(options.spmdc, test, pathlib.Path(folder)) if test.text else ("not run", "")
+                    if options.keep and test.parallel:
+                        keep(options.keep, path, test)
                     counts[outcome] += 1
                     if outcome == "refused":
                         refusals[detail] += 1
-                    if options.failures and outcome in ("differs", "crash"):
-                        print(f"{outcome}: {test}: {detail}", flush=True)
+                    if options.failures and outcome != "agrees":
+                        print(f"{outcome}: {test.name}: {detail}", flush=True)
             print(f"| {name} | " + " | ".join(str(counts[outcome]) for outcome in outcomes) + " |", flush=True)
     for message, count in refusals.most_common():
         print(f"- {count} refused: {message}")

@@ -35,48 +35,96 @@ static int64_t positionOf(const spmd::MeshShape &mesh, llvm::ArrayRef<size_t> ax
   return position;
 }
 
-std::optional<std::vector<std::string>> findGroupAxes(const spmd::MeshShape &mesh,
-                                                      llvm::ArrayRef<std::vector<int64_t>> groups) {
-  int64_t devices = countDevices(mesh);
+/// Whether each device of the mesh, or at most each, is in one group.
+static bool areDisjoint(int64_t devices, llvm::ArrayRef<DeviceList> groups, bool mustCover) {
   std::set<int64_t> seen;
-  for (const std::vector<int64_t> &group : groups)
+  for (const DeviceList &group : groups)
     for (int64_t device : group)
       if (device < 0 || device >= devices || !seen.insert(device).second)
-        return std::nullopt;
-  if (groups.empty() || static_cast<int64_t>(seen.size()) != devices)
+        return false;
+  return !mustCover || static_cast<int64_t>(seen.size()) == devices;
+}
+
+/// `count` numbers that are `stride` apart as axes, which are added to `axes`, minor to major: parts of an axis of this
+/// stride, and of the more major axes if the numbers go on there. False if they are no parts of axes.
+static bool addAxes(const spmd::MeshShape &mesh, int64_t stride, int64_t count, std::vector<spmd::AxisRef> &axes) {
+  int64_t behind = 1; // The product of the sizes of the axes behind this one: the distance of its neighbours.
+  for (size_t i = mesh.axes.size(); i-- > 0 && count > 1; behind *= mesh.axes[i].size) {
+    int64_t size = mesh.axes[i].size;
+    if (stride >= behind * size)
+      continue;
+    int64_t inner = stride / behind; // The part of the axis that is more minor than these numbers.
+    if (stride % behind || size % inner)
+      return false;
+    int64_t taken = std::min(count, size / inner);
+    if (count % taken || size / inner % taken)
+      return false;
+    bool isFull = taken == size;
+    axes.push_back({mesh.axes[i].name, isFull ? 1 : size / (inner * taken), isFull ? 0 : taken});
+    count /= taken;
+    stride = behind * size;
+  }
+  return count == 1;
+}
+
+std::optional<std::vector<spmd::AxisRef>> findGroupAxes(const spmd::MeshShape &mesh,
+                                                        llvm::ArrayRef<DeviceList> groups) {
+  if (groups.empty() || groups.front().empty() || !areDisjoint(countDevices(mesh), groups, /*mustCover=*/true))
     return std::nullopt;
-  // In the first group, an axis begins to change at the position that is the product of the sizes of the axes behind
-  // it: the later, the more major.
-  std::vector<int64_t> first = coordinatesOf(mesh, groups.front().front());
-  std::map<size_t, size_t, std::greater<>> axesByChange;
-  std::set<size_t> known;
-  for (auto [position, device] : llvm::enumerate(groups.front()))
-    for (auto [axis, coordinate] : llvm::enumerate(coordinatesOf(mesh, device)))
-      if (coordinate != first[axis] && known.insert(axis).second)
-        axesByChange[position] = axis;
-  std::vector<size_t> axes;
-  for (auto [position, axis] : axesByChange)
-    axes.push_back(axis);
-  for (const std::vector<int64_t> &group : groups) {
-    if (group.size() != groups.front().size())
+  // The numbers of a group, less the first one, are 0, s, 2 s, ... up to a multiple that breaks the rule: the same
+  // again from there, and so on.
+  const DeviceList &first = groups.front();
+  std::vector<spmd::AxisRef> axes;
+  for (size_t block = 1; block < first.size();) {
+    int64_t stride = first[block] - first[0];
+    size_t count = 2;
+    while (count * block < first.size() && first[count * block] == first[0] + static_cast<int64_t>(count) * stride)
+      ++count;
+    if (stride <= 0 || !addAxes(mesh, stride, static_cast<int64_t>(count), axes))
       return std::nullopt;
-    std::vector<int64_t> start = coordinatesOf(mesh, group.front());
-    for (auto [position, device] : llvm::enumerate(group)) {
-      std::vector<int64_t> coordinates = coordinatesOf(mesh, device);
-      if (positionOf(mesh, axes, coordinates) != static_cast<int64_t>(position))
-        return std::nullopt;
-      for (auto [axis, coordinate] : llvm::enumerate(coordinates))
-        if (!llvm::is_contained(axes, axis) && coordinate != start[axis])
-          return std::nullopt;
+    block *= count;
+  }
+  std::reverse(axes.begin(), axes.end());
+  for (const DeviceList &group : groups)
+    if (group.empty() || spmd::groupOf(mesh, axes, group.front()) != group)
+      return std::nullopt;
+  return axes;
+}
+
+std::optional<AxisGroups> findAxisGroups(const spmd::MeshShape &mesh, llvm::ArrayRef<DeviceList> groups) {
+  if (!areDisjoint(countDevices(mesh), groups, /*mustCover=*/false))
+    return std::nullopt;
+  std::vector<size_t> all, changed;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis) {
+    all.push_back(axis);
+    if (llvm::any_of(groups, [&](const DeviceList &group) {
+          return llvm::any_of(group, [&](int64_t device) {
+            return coordinatesOf(mesh, device)[axis] != coordinatesOf(mesh, group.front())[axis];
+          });
+        }))
+      changed.push_back(axis);
+  }
+  // Every device along the other axes must have the same groups.
+  auto along = [&](llvm::ArrayRef<size_t> axes) {
+    std::map<DeviceList, int64_t> counts;
+    for (const DeviceList &group : groups) {
+      DeviceList positions;
+      for (int64_t device : group)
+        positions.push_back(positionOf(mesh, axes, coordinatesOf(mesh, device)));
+      ++counts[positions];
     }
-  }
-  std::vector<std::string> names;
-  int64_t size = 1;
-  for (size_t axis : axes) {
-    names.push_back(mesh.axes[axis].name);
-    size *= mesh.axes[axis].size;
-  }
-  return size == static_cast<int64_t>(groups.front().size()) ? std::optional(names) : std::nullopt;
+    return counts;
+  };
+  int64_t others = countDevices(mesh);
+  for (size_t axis : changed)
+    others /= mesh.axes[axis].size;
+  bool isAlike = llvm::all_of(along(changed), [&](const auto &group) { return group.second == others; });
+  AxisGroups result;
+  for (size_t axis : isAlike ? changed : all)
+    result.axes.push_back(mesh.axes[axis].name);
+  for (const auto &[group, count] : along(isAlike ? changed : all))
+    result.groups.push_back(group);
+  return result;
 }
 
 std::optional<AxisPairs> findPairAxes(const spmd::MeshShape &mesh, llvm::ArrayRef<std::pair<int64_t, int64_t>> pairs) {

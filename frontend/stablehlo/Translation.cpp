@@ -197,6 +197,7 @@ const Rules &Rules::get() {
     addControlRules(rules);
     addManualRules(rules);
     addCollectiveRules(rules);
+    addDeviceRules(rules);
     return rules;
   }();
   return all;

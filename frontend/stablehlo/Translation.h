@@ -185,6 +185,7 @@ void addSortRules(Rules &rules);
 void addControlRules(Rules &rules);
 void addManualRules(Rules &rules);
 void addCollectiveRules(Rules &rules);
+void addDeviceRules(Rules &rules);
 
 /// Whether these are different dimensions of an array of this rank.
 bool areDims(llvm::ArrayRef<int64_t> dims, int64_t rank);

@@ -1,7 +1,7 @@
 //===- CollectiveBroadcast.td - a broadcast from a run-time root --*- tablegen -*-===//
 //
-// Only the partitioner creates this collective (a shard_map cannot call it), so it has no sharding rule and no
-// derivative. It has a file of its own to keep SpmdOps.td short.
+// Created by the partitioner, and by the importer of StableHLO in manual regions; the language has no name for it, so it
+// has no derivative. It has a file of its own to keep SpmdOps.td short.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@ include "ir/spmd/SpmdBase.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Spmd_CollectiveBroadcastOp
-    : Op<Spmd_Dialect, "collective_broadcast", [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface>]> {
+    : Op<Spmd_Dialect, "collective_broadcast", [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface>,
+         DeclareOpInterfaceMethods<ShardingRuleOpInterface>]> {
   let summary = "Sends the operand of one device to all devices of its group";
   let description = [{
     StableHLO's collective_broadcast, with a source that is known at run time: `root` (i32) is its position in the

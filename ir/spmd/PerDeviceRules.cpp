@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ir/spmd/SpmdOps.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 
 namespace spmdc {
 
@@ -29,6 +29,12 @@ static ShardingRule replicatedAlong(ArrayType operand, ArrayType result, llvm::A
 ShardingRule AllReduceOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
 
 ShardingRule CollectivePermuteOp::getShardingRule() { return ShardingRule::elementwise(getType().getShape(), 1); }
+
+ShardingRule CollectiveBroadcastOp::getShardingRule() {
+  ShardingRule rule = ShardingRule::elementwise(getType().getShape(), 1);
+  rule.operands.emplace_back(); // The root, a scalar.
+  return rule;
+}
 
 ShardingRule AllGatherOp::getShardingRule() { return replicatedAlong(getOperand().getType(), getType(), {getDim()}); }
 

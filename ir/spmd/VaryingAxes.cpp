@@ -3,6 +3,7 @@
 #include "ir/spmd/VaryingAxes.h"
 
 #include "ir/array/ArrayOps.h"
+#include "ir/spmd/CollectiveBroadcast.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -107,7 +108,7 @@ void VaryingAxes::visit(Block &block) {
     visit(&op);
 }
 
-static bool unites(Operation *op) { return isa<AllReduceOp, AllGatherOp>(op); }
+static bool unites(Operation *op) { return isa<AllReduceOp, AllGatherOp, CollectiveBroadcastOp>(op); }
 
 static ArrayRef<AxisRefAttr> namedAxes(Operation *op) {
   auto axes = op->getAttrOfType<AxesAttr>("axes");
@@ -130,7 +131,8 @@ void VaryingAxes::visit(Operation *op) {
   for (Value operand : op->getOperands())
     axes.insert(of(operand).begin(), of(operand).end());
   for (AxisRefAttr axis : namedAxes(op)) {
-    if (unites(op))
+    // Devices of different groups along a part of an axis have different results.
+    if (unites(op) && axis.isFullAxis())
       axes.erase(axis.getName().str());
     else
       axes.insert(axis.getName().str());

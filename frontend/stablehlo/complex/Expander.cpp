@@ -39,10 +39,10 @@ bool isZero(Value array) {
 
 bool isPartwise(Operation *op) {
   bool isAlike =
-      isa<AddOp, AllGatherOp, AllReduceOp, AllToAllOp, BroadcastInDimOp, CollectivePermuteOp, ConcatenateOp,
-          DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, NegateOp, PadOp, ReduceOp, ReduceScatterOp, ReduceWindowOp,
-          ReshapeOp, ReturnOp, ReverseOp, ScatterOp, SelectOp, SliceOp, SubtractOp, TransposeOp,
-          sdy::PropagationBarrierOp, sdy::ReshardOp, sdy::ShardingConstraintOp, sdy::ShardingGroupOp>(op);
+      isa<AddOp, AllGatherOp, AllReduceOp, AllToAllOp, BroadcastInDimOp, CollectiveBroadcastOp, CollectivePermuteOp,
+          CollectiveReduceOp, ConcatenateOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, NegateOp, PadOp, ReduceOp,
+          ReduceScatterOp, ReduceWindowOp, ReshapeOp, ReturnOp, ReverseOp, ScatterOp, SelectOp, SliceOp, SubtractOp,
+          TransposeOp, sdy::PropagationBarrierOp, sdy::ReshardOp, sdy::ShardingConstraintOp, sdy::ShardingGroupOp>(op);
   return isAlike && llvm::all_of(op->getRegions(), [](Region &region) {
            return llvm::all_of(region.getOps(), [](Operation &inner) { return isPartwise(&inner); });
          });
@@ -50,8 +50,8 @@ bool isPartwise(Operation *op) {
 
 /// Operations that give values to regions, functions and results, one by one.
 static bool passesValuesOn(Operation *op) {
-  return isa<CaseOp, CompositeOp, CustomCallOp, IfOp, OptimizationBarrierOp, ReduceOp, ReduceWindowOp, ScatterOp,
-             SortOp, WhileOp, func::CallOp, sdy::ManualComputationOp>(op) ||
+  return isa<AllReduceOp, CaseOp, CollectiveReduceOp, CompositeOp, CustomCallOp, IfOp, OptimizationBarrierOp, ReduceOp,
+             ReduceScatterOp, ReduceWindowOp, ScatterOp, SortOp, WhileOp, func::CallOp, sdy::ManualComputationOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 

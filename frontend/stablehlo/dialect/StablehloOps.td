@@ -402,6 +402,11 @@ def Stablehlo_AllGatherOp : Stablehlo_CollectiveOp<"all_gather", (ins I64Attr:$a
 def Stablehlo_AllReduceOp : Stablehlo_CollectiveOp<"all_reduce", (ins UnitAttr:$use_global_device_ids)> {
   let regions = (region SizedRegion<1>:$computation);
 }
+def Stablehlo_CollectiveReduceOp : Stablehlo_CollectiveOp<"collective_reduce", (ins UnitAttr:$use_global_device_ids)> {
+  let regions = (region SizedRegion<1>:$computation);
+}
+/// With `has_dynamic_root` the last operand has the positions of the devices that send.
+def Stablehlo_CollectiveBroadcastOp : Stablehlo_CollectiveOp<"collective_broadcast", (ins UnitAttr:$has_dynamic_root)>;
 def Stablehlo_ReduceScatterOp : Stablehlo_CollectiveOp<"reduce_scatter", (ins I64Attr:$scatter_dimension,
                                                                               UnitAttr:$use_global_device_ids)> {
   let regions = (region SizedRegion<1>:$computation);

@@ -17,17 +17,18 @@ namespace {
 
 /// Operations that have elements as they are.
 bool movesElements(Operation *op) {
-  return isa<AllGatherOp, AllToAllOp, BitcastConvertOp, BroadcastInDimOp, CaseOp, CollectivePermuteOp, CompositeOp,
-             ConcatenateOp, ConstantOp, ConvertOp, CustomCallOp, DynamicSliceOp, DynamicUpdateSliceOp, GatherOp, IfOp,
-             OptimizationBarrierOp, PadOp, ReshapeOp, ReverseOp, SelectOp, SliceOp, TransposeOp, WhileOp, func::CallOp,
-             sdy::ManualComputationOp, sdy::PropagationBarrierOp, sdy::ReshardOp, sdy::ShardingConstraintOp,
-             sdy::ShardingGroupOp>(op) ||
+  return isa<AllGatherOp, AllToAllOp, BitcastConvertOp, BroadcastInDimOp, CaseOp, CollectiveBroadcastOp,
+             CollectivePermuteOp, CompositeOp, ConcatenateOp, ConstantOp, ConvertOp, CustomCallOp, DynamicSliceOp,
+             DynamicUpdateSliceOp, GatherOp, IfOp, OptimizationBarrierOp, PadOp, ReshapeOp, ReverseOp, SelectOp,
+             SliceOp, TransposeOp, WhileOp, func::CallOp, sdy::ManualComputationOp, sdy::PropagationBarrierOp,
+             sdy::ReshardOp, sdy::ShardingConstraintOp, sdy::ShardingGroupOp>(op) ||
          op->hasTrait<OpTrait::IsTerminator>();
 }
 
 /// Operations that combine or compare elements by regions of scalars.
 bool hasScalarRegion(Operation *op) {
-  return isa<AllReduceOp, ReduceOp, ReduceScatterOp, ReduceWindowOp, ScatterOp, SelectAndScatterOp, SortOp>(op);
+  return isa<AllReduceOp, CollectiveReduceOp, ReduceOp, ReduceScatterOp, ReduceWindowOp, ScatterOp, SelectAndScatterOp,
+             SortOp>(op);
 }
 
 /// Whether a region returns one of its arguments, as that of a scatter that overwrites.

@@ -177,19 +177,11 @@ TEST(DeviceRefusals, Regions) {
   EXPECT_THAT(manual(onA + ", " + onA, onA, both, "2", "", "%s"),
               HasSubstr("has another number of shardings than operands and results"));
   EXPECT_THAT(manual(onA, "<@mesh, [{\"b\"}]>", both, "2", "", "%s"), HasSubstr("'sdy.manual_computation'"));
-  std::string groups = "%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], "
-                       "[4, 6], [1, 3], [5, 7]]> : "
-                       "tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>";
-  EXPECT_THAT(manual(onA, onA, both, "2", groups, "%s"),
-              HasSubstr("has groups of devices (axis_index_groups) that are no axes of the mesh, which is not "
-                        "supported; split the axis of the mesh"));
   auto collective = [&](const std::string &operation) { return manual(onA, onA, both, "2", operation, "%s"); };
   std::string region = "({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.subtract %a, %b : "
                        "tensor<f32>\nstablehlo.return %c : tensor<f32>\n}) ";
   std::string all = "replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>",
               types = ": (tensor<2xf32>) -> tensor<2xf32>";
-  EXPECT_THAT(collective("%r = \"stablehlo.all_reduce\"(%s) <{" + all + "}> " + region + types),
-              HasSubstr("combines by a region that is neither a sum, product, maximum, minimum, and, nor or"));
   EXPECT_THAT(collective("%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 1 : i64, " + all + "}> " + types),
               HasSubstr("gathers along a dimension that its operand does not have"));
   EXPECT_THAT(
@@ -215,6 +207,59 @@ TEST(DeviceRefusals, Regions) {
                                    "dense<0> : tensor<1x1xi64>}> : "
                                    "(tensor<8xf32>) -> tensor<8xf32>")),
               HasSubstr("is not in a shard_map; name the devices by the axes of a mesh"));
+}
+
+TEST(DeviceRefusals, GroupsOfCollectives) {
+  std::string mesh = "sdy.mesh @mesh = <[\"a\"=4, \"b\"=2]>";
+  // Over `axes` of the mesh, on shards of two elements of each device along a.
+  auto collective = [&](const std::string &operation, const std::string &axes = "\"a\", \"b\"") {
+    return importErrors(program("%0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{\"a\"}]>] "
+                                "out_shardings=[<@mesh, [{\"a\"}]>] manual_axes={" +
+                                    axes + "} (%s: tensor<2xf32>) {\n" + operation +
+                                    "\nsdy.return %s : tensor<2xf32>\n} : (tensor<8xf32>) -> tensor<8xf32>",
+                                mesh));
+  };
+  std::string types = " : (tensor<2xf32>) -> tensor<2xf32>";
+  std::string add = " ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n%c = stablehlo.add %a, %b : tensor<f32>\n"
+                    "stablehlo.return %c : tensor<f32>\n})";
+  auto groups = [](const std::string &lists, const std::string &shape) {
+    return "replica_groups = dense<[" + lists + "]> : tensor<" + shape + "xi64>";
+  };
+  std::string pairs = groups("[0, 1], [2, 3], [4, 5], [6, 7]", "4x2"), uneven = groups("[0, 1, 2], [3, 4, -1]", "2x3");
+  auto reduce = [&](const std::string &of) { return "%r = \"stablehlo.all_reduce\"(%s) <{" + of + "}>"; };
+  EXPECT_EQ(collective(reduce(uneven) + add + types), "");
+  EXPECT_THAT(collective(reduce(groups("[0, 1], [1, 2]", "2x2")) + add + types),
+              HasSubstr("has groups with a device that the mesh does not have, or with one twice"));
+  EXPECT_THAT(collective(reduce(groups("[-1, -1]", "1x2")) + add + types), HasSubstr("has no groups of devices"));
+  EXPECT_THAT(
+      collective(reduce(pairs) + add + types, "\"a\""),
+      HasSubstr("has groups along the axis 'b', over which its shard_map is not manual; name it in axis_names"));
+  EXPECT_THAT(collective(reduce(pairs) +
+                         " ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>):\n"
+                         "stablehlo.return %a, %b : tensor<f32>, tensor<f32>\n})" +
+                         types),
+              HasSubstr("has a region that does not fit its operands"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, " + uneven +
+                         "}> : (tensor<2xf32>) -> tensor<6xf32>"),
+              HasSubstr("has groups of different sizes, or leaves out devices, for which its result has no one shape"));
+  EXPECT_THAT(collective("%r:2 = \"stablehlo.all_gather\"(%s) <{all_gather_dim = 0 : i64, " + pairs +
+                         "}> : (tensor<2xf32>) -> (tensor<4xf32>, tensor<4xf32>)"),
+              HasSubstr("has another number of results than of operands"));
+  std::string quads = groups("[0, 1, 2, 3], [4, 5, 6, 7]", "2x4");
+  EXPECT_THAT(
+      collective("%r = \"stablehlo.reduce_scatter\"(%s) <{scatter_dimension = 0 : i64, " + quads + "}>" + add + types),
+      HasSubstr("scatters a dimension that its groups do not divide"));
+  EXPECT_THAT(collective("%r = \"stablehlo.all_to_all\"(%s) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, "
+                         "split_count = 4 : i64, " +
+                         quads + "}>" + types),
+              HasSubstr("splits a dimension that its groups do not divide"));
+  EXPECT_THAT(collective("%r = \"stablehlo.collective_broadcast\"(%s) <{has_dynamic_root, " + pairs + "}>" + types),
+              HasSubstr("has other operands than an array for each result, and roots for each with has_dynamic_root"));
+  std::string replica = "func.func @main() -> tensor<ui32> {\n%r = stablehlo.replica_id : tensor<ui32>\n"
+                        "return %r : tensor<ui32>\n}\n}";
+  EXPECT_EQ(importErrors("module attributes {mhlo.num_replicas = 1 : i32} {\n" + replica), "");
+  EXPECT_THAT(importErrors("module attributes {mhlo.num_replicas = 2 : i32} {\n" + replica),
+              HasSubstr("is of a program of 2 replicas; name the devices by the axes of a mesh in a shard_map"));
 }
 
 } // namespace

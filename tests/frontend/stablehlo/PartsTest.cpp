@@ -1,15 +1,11 @@
-//===- PartsTest.cpp - texts, names and groups of exported programs -------===//
+//===- PartsTest.cpp - texts and names of exported programs -------------===//
 
-#include "frontend/stablehlo/DeviceGroups.h"
 #include "frontend/stablehlo/Names.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/stablehlo/TextForm.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#include <numeric>
-#include <random>
 
 using namespace spmdc;
 using namespace spmdc::stablehlo;
@@ -46,94 +42,6 @@ TEST(Names, PathsOfJax) {
   EXPECT_EQ(nameOfPath("p[0]['w'].scale"), "p.0.w.scale");
   EXPECT_EQ(nameOfPath("[1]['b-1']"), "1.b_1");
   EXPECT_EQ(nameOfPath(""), "");
-}
-
-//===- Groups of devices --------------------------------------------------===//
-
-spmd::MeshShape mesh(std::vector<int64_t> sizes) {
-  spmd::MeshShape result;
-  for (int64_t size : sizes)
-    result.axes.push_back({std::string(1, static_cast<char>('a' + result.axes.size())), size});
-  return result;
-}
-
-TEST(DeviceGroups, AxesOfTheSpecificationsExamples) {
-  spmd::MeshShape m = mesh({4, 2});
-  EXPECT_EQ(findGroupAxes(m, {{0, 2, 4, 6}, {1, 3, 5, 7}}), (std::vector<std::string>{"a"}));
-  EXPECT_EQ(findGroupAxes(m, {{0, 1}, {2, 3}, {4, 5}, {6, 7}}), (std::vector<std::string>{"b"}));
-  EXPECT_EQ(findGroupAxes(m, {{0, 1, 2, 3, 4, 5, 6, 7}}), (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(findGroupAxes(m, {{0, 2, 4, 6, 1, 3, 5, 7}}), (std::vector<std::string>{"b", "a"}));
-  EXPECT_EQ(findGroupAxes(m, {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}), (std::vector<std::string>{}));
-}
-
-TEST(DeviceGroups, OtherGroupsHaveNoAxes) {
-  spmd::MeshShape m = mesh({4, 2});
-  EXPECT_EQ(findGroupAxes(m, {{0, 2}, {4, 6}, {1, 3}, {5, 7}}), std::nullopt); // Half of an axis.
-  EXPECT_EQ(findGroupAxes(m, {{0, 1}, {2, 3}}), std::nullopt);                 // Not all devices.
-  EXPECT_EQ(findGroupAxes(m, {{0, 0, 1, 2}, {3, 4, 5, 6}}), std::nullopt);
-  EXPECT_EQ(findGroupAxes(m, {{0, 8}, {1, 9}}), std::nullopt);
-  EXPECT_EQ(findGroupAxes(m, {{-1, 1}}), std::nullopt);
-  EXPECT_EQ(findGroupAxes(m, {}), std::nullopt);
-  EXPECT_EQ(findGroupAxes(m, {{6, 4, 2, 0}, {7, 5, 3, 1}}), std::nullopt); // Backwards.
-}
-
-/// Groups that are made from axes in any order are found again, whatever the order of the groups.
-TEST(DeviceGroups, RandomAxesAreFoundAgain) {
-  for (unsigned seed = 0; seed < 300; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    std::mt19937 random(seed);
-    std::vector<int64_t> sizes(1 + random() % 4);
-    for (int64_t &size : sizes)
-      size = 2 + static_cast<int64_t>(random() % 3);
-    spmd::MeshShape m = mesh(sizes);
-    std::vector<size_t> order(sizes.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::shuffle(order.begin(), order.end(), random);
-    order.resize(random() % (sizes.size() + 1));
-    std::vector<std::string> wanted;
-    for (size_t axis : order)
-      wanted.push_back(m.axes[axis].name);
-    int64_t devices = std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
-    std::map<std::vector<int64_t>, std::map<int64_t, int64_t>> groups; // Device by position, by the other coordinates.
-    for (int64_t device = 0; device < devices; ++device) {
-      std::vector<int64_t> coordinates(sizes.size());
-      for (size_t axis = sizes.size(), rest = static_cast<size_t>(device); axis-- > 0;
-           rest /= static_cast<size_t>(sizes[axis]))
-        coordinates[axis] = static_cast<int64_t>(rest % static_cast<size_t>(sizes[axis]));
-      int64_t position = 0;
-      for (size_t axis : order) {
-        position = position * sizes[axis] + coordinates[axis];
-        coordinates[axis] = -1;
-      }
-      groups[coordinates][position] = device;
-    }
-    std::vector<std::vector<int64_t>> lists;
-    for (const auto &[others, members] : groups) {
-      lists.emplace_back();
-      for (auto [position, device] : members)
-        lists.back().push_back(device);
-    }
-    std::shuffle(lists.begin(), lists.end(), random);
-    EXPECT_EQ(findGroupAxes(m, lists), wanted);
-  }
-}
-
-TEST(DeviceGroups, PairsAlongTheFewestAxes) {
-  spmd::MeshShape m = mesh({4, 2});
-  std::vector<std::pair<int64_t, int64_t>> ring;
-  for (int64_t i = 0; i < 4; ++i)
-    for (int64_t j = 0; j < 2; ++j)
-      ring.emplace_back(2 * i + j, 2 * ((i + 1) % 4) + j);
-  auto found = findPairAxes(m, ring);
-  ASSERT_TRUE(found);
-  EXPECT_THAT(found->axes, ElementsAre("a"));
-  EXPECT_THAT(found->pairs, ElementsAre(0, 1, 1, 2, 2, 3, 3, 0));
-  // Of one row alone: positions along both axes.
-  auto one = findPairAxes(m, {{0, 2}});
-  ASSERT_TRUE(one);
-  EXPECT_THAT(one->axes, ElementsAre("a", "b"));
-  EXPECT_THAT(one->pairs, ElementsAre(0, 2));
-  EXPECT_FALSE(findPairAxes(m, {{0, 8}}));
 }
 
 //===- ShardingTexts ------------------------------------------------------===//
