@@ -84,6 +84,18 @@ Results clamp(Expander &e, Operation *op) {
   return one(partsOf(select(above.re.compare("LE", high.re), above, high)));
 }
 
+/// The larger (smaller) one in the order of the real parts, and of the imaginary parts where these are equal. With NaN
+/// it is the right one, as in JAX's code for complex maxima.
+template <const char *direction> Results choose(Expander &e, Operation *op) {
+  if (!haveComplexValues(op))
+    return refuseMixed(op);
+  Complex x = complexOf(e, e.get(op->getOperand(0))), y = complexOf(e, e.get(op->getOperand(1)));
+  Real isLeft = (x.re == y.re).select(x.im.compare(direction, y.im), x.re.compare(direction, y.re));
+  return one(partsOf(select(isLeft, x, y)));
+}
+
+constexpr char kGreater[] = "GT", kLess[] = "LT";
+
 //===- Products -----------------------------------------------------------===//
 
 /// multiply, dot_general, convolution: (a + ib) (c + id) = (ac - bd) + i (ad + bc), each product the operation of real
@@ -165,6 +177,8 @@ void addArithmeticRules(ComplexRules &rules) {
   rules[IotaOp::getOperationName()] = iota;
   rules[CompareOp::getOperationName()] = compare;
   rules[ClampOp::getOperationName()] = clamp;
+  rules[MaximumOp::getOperationName()] = choose<kGreater>;
+  rules[MinimumOp::getOperationName()] = choose<kLess>;
   rules[MultiplyOp::getOperationName()] = bilinear;
   rules[DotGeneralOp::getOperationName()] = bilinear;
   rules[ConvolutionOp::getOperationName()] = bilinear;

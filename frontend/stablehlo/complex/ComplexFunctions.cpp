@@ -175,6 +175,12 @@ Complex sign(Complex z) {
   return select(isZero, numberLike(z.re, 0), {z.re / size, z.im / size});
 }
 
+/// The principal root: a third of the angle, which is in (-60, 60] degrees.
+Complex cbrt(Complex z) {
+  Real size = hypot(z.re, z.im).unary<CbrtOp>(), angle = atan2(z.im, z.re) / size.like(3);
+  return {size * cos(angle), (angle == 0.0).select(z.im, size * sin(angle))};
+}
+
 /// |x|^c e^(-d arg x), at the angle c arg x + d log |x|, for y = c + id. A power of 0 is 0 or, for the exponent 0, 1.
 Complex power(Complex x, Complex y) {
   Real size = hypot(x.re, x.im), argument = atan2(x.im, x.re);
@@ -214,6 +220,7 @@ void addFunctionRules(ComplexRules &rules) {
   rules[AbsOp::getOperationName()] = absolute;
   rules[DivideOp::getOperationName()] = binary<operator/ >;
   rules[PowerOp::getOperationName()] = binary<power>;
+  add<CbrtOp, cbrt>(rules);
   add<CosineOp, cos>(rules);
   add<ExponentialMinusOneOp, expm1>(rules);
   add<ExponentialOp, exp>(rules);

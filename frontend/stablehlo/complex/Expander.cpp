@@ -59,6 +59,7 @@ static const ComplexRules &getRules() {
   static const ComplexRules all = [] {
     ComplexRules rules;
     addArithmeticRules(rules);
+    addBitRules(rules);
     addFunctionRules(rules);
     addFourierRules(rules);
     addLinearRules(rules);

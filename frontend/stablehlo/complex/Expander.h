@@ -10,7 +10,7 @@
 // An operation is of one of three kinds. Those that treat real and imaginary parts alike, such as all that move
 // elements and sums, are copied for each part, with the regions that they have (isPartwise). Those that pass values on,
 // such as loops, branches and calls, have two operands, results and block arguments in the place of one. All others
-// have a rule (ComplexArithmetic.cpp, ComplexFunctions.cpp, ComplexLinear.cpp, Fourier.cpp).
+// have a rule (ComplexArithmetic.cpp, ComplexBits.cpp, ComplexFunctions.cpp, ComplexLinear.cpp, Fourier.cpp).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -100,6 +100,7 @@ inline constexpr llvm::StringLiteral kComplexResultsAttrName = "spmdc.complex_re
 
 using ComplexRules = llvm::StringMap<Expander::Rule>;
 void addArithmeticRules(ComplexRules &rules);
+void addBitRules(ComplexRules &rules);
 void addFunctionRules(ComplexRules &rules);
 void addFourierRules(ComplexRules &rules);
 void addLinearRules(ComplexRules &rules);

@@ -20,12 +20,15 @@ TEST(ComplexRefusals, AProgramIsImported) {
 }
 
 TEST(ComplexRefusals, OperationsWithoutComplexNumbers) {
-  EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.cbrt %z : tensor<8xcomplex<f32>>")),
-              HasSubstr("'stablehlo.cbrt' takes complex numbers, for which it has no translation; write it with their "
+  EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.ceil %z : tensor<8xcomplex<f32>>")),
+              HasSubstr("'stablehlo.ceil' takes complex numbers, for which it has no translation; write it with their "
                         "real and imaginary parts"));
   EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.compare LT, %z, %z : (tensor<8xcomplex<f32>>, "
                                           "tensor<8xcomplex<f32>>) -> tensor<8xi1>")),
               HasSubstr("'stablehlo.compare' orders complex numbers (LT), which have no order; compare their parts"));
+  EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.bitcast_convert %z : (tensor<8xcomplex<f32>>) -> "
+                                          "tensor<8x3xf32>")),
+              HasSubstr("'stablehlo.bitcast_convert' has a result of other bits than its operand"));
   EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.custom_call @eig(%z) : (tensor<8xcomplex<f32>>) -> "
                                           "tensor<8xcomplex<f32>>")),
               HasSubstr("calls 'eig'"));
