@@ -15,38 +15,54 @@ static bool isScalar(Type type) {
   return tensor && tensor.getRank() == 0;
 }
 
-/// `calls` are the functions around the region, none of which may be called again.
-static Operation *findOther(Region &body, SmallVectorImpl<func::FuncOp> &calls) {
-  if (!llvm::hasSingleElement(body) || !llvm::all_of(body.getArgumentTypes(), isScalar))
-    return body.getParentOp();
-  for (Operation &op : body.front()) {
-    bool hasScalars = llvm::all_of(op.getResultTypes(), isScalar) && llvm::all_of(op.getOperands(), [&](Value operand) {
-                        return isScalar(operand.getType()) && operand.getParentRegion() == &body;
-                      });
-    if (!hasScalars || op.getNumRegions() || isa<CompositeOp, CustomCallOp>(op))
-      return &op;
-    auto call = llvm::dyn_cast<func::CallOp>(op);
-    if (!call)
-      continue;
-    auto callee = op.getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(call.getCallee());
-    if (!callee || callee.isExternal() || llvm::is_contained(calls, callee))
-      return &op;
-    calls.push_back(callee);
-    Operation *other = findOther(callee.getBody(), calls);
-    calls.pop_back();
-    if (other)
-      return other;
-  }
-  return nullptr;
-}
+/// Scalar code of a region or function, and of the branches and loops in it.
+class ScalarCode {
+public:
+  explicit ScalarCode(bool hasLoops) : hasLoops(hasLoops) {}
 
-Operation *findOtherThanScalarCode(Region &body) {
-  SmallVector<func::FuncOp> calls;
-  return findOther(body, calls);
-}
+  /// The first operation of `body` that is none. Values are those of `root`, the region of the arguments around it.
+  Operation *findOther(Region &body, Region &root) {
+    if (!llvm::hasSingleElement(body) || !llvm::all_of(body.getArgumentTypes(), isScalar))
+      return body.getParentOp();
+    for (Operation &op : body.front()) {
+      bool hasScalars =
+          llvm::all_of(op.getResultTypes(), isScalar) && llvm::all_of(op.getOperands(), [&](Value operand) {
+            return isScalar(operand.getType()) && root.isAncestor(operand.getParentRegion());
+          });
+      bool isControl = isa<IfOp, CaseOp>(op) || (hasLoops && isa<WhileOp>(op));
+      if (!hasScalars || (op.getNumRegions() && !isControl) || isa<CompositeOp, CustomCallOp>(op))
+        return &op;
+      for (Region &region : op.getRegions())
+        if (Operation *other = findOther(region, root))
+          return other;
+      if (auto call = llvm::dyn_cast<func::CallOp>(op))
+        if (Operation *other = findOtherInCallee(call))
+          return other;
+    }
+    return nullptr;
+  }
+
+private:
+  Operation *findOtherInCallee(func::CallOp call) {
+    auto callee = call->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(call.getCallee());
+    if (!callee || callee.isExternal() || llvm::is_contained(calls, callee))
+      return call;
+    calls.push_back(callee);
+    Operation *other = findOther(callee.getBody(), callee.getBody());
+    calls.pop_back();
+    return other;
+  }
+
+  bool hasLoops;
+  SmallVector<func::FuncOp> calls; ///< The functions around the region, none of which may be called again.
+};
+
+Operation *findOtherThanScalarCode(Region &body) { return ScalarCode(/*hasLoops=*/true).findOther(body, body); }
+
+bool canBeEvaluated(Region &body) { return !ScalarCode(/*hasLoops=*/false).findOther(body, body); }
 
 FailureOr<SmallVector<Tensor>> evaluateElementwise(Translation &t, Region &body, ArrayRef<Points> arguments) {
-  if (arguments.empty() || body.getNumArguments() != arguments.size() || !isScalarCode(body))
+  if (arguments.empty() || body.getNumArguments() != arguments.size() || !canBeEvaluated(body))
     return failure();
   MLIRContext *context = t.b.getContext();
   // A region that is not of the expected form is no error of the program: the caller goes on to its other forms.

@@ -17,17 +17,18 @@ static void copyInto(Region &region) {
   OpBuilder builder(region.getContext());
   builder.setInsertionPointToStart(&region.front());
   llvm::SmallDenseMap<Operation *, Value> copies;
-  for (Operation &op : region.front())
-    for (OpOperand &operand : op.getOpOperands()) {
+  region.walk([&](Operation *op) { // Branches and loops of the region, too.
+    for (OpOperand &operand : op->getOpOperands()) {
       auto constant = operand.get().getDefiningOp<ConstantOp>();
       auto type = llvm::dyn_cast<RankedTensorType>(operand.get().getType());
-      if (!constant || constant->getParentRegion() == &region || !type || type.getRank() != 0)
+      if (!constant || region.isAncestor(constant->getParentRegion()) || !type || type.getRank() != 0)
         continue;
       Value &copy = copies[constant];
       if (!copy)
         copy = builder.clone(*constant)->getResult(0);
       operand.set(copy);
     }
+  });
 }
 
 void copyConstantsIntoRegions(ModuleOp module) {

@@ -4,6 +4,9 @@
 // carry that every iteration passes on is a value from outside instead. Costs, gradients' reductions and explain depend
 // on both.
 //
+// In an element-wise region (Translation::applyElementwise) each element has its own condition: branches are computed
+// for all elements and chosen from, and a loop goes on while any element does, as jax.vmap has them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/CustomCalls.h"
@@ -88,15 +91,31 @@ void setCarries(Translation &t, Loop &loop, Block &old, ArrayRef<unsigned> carri
 
 SmallVector<Location> locsOf(Translation &t, size_t count) { return SmallVector<Location>(count, t.loc); }
 
-/// The carries' next values.
-LogicalResult yieldCarries(Translation &t, Loop &loop, ArrayRef<unsigned> carries) {
+/// The carries' next values. Elements that are not `active` (null: all are) keep the values that they have.
+LogicalResult yieldCarries(Translation &t, Loop &loop, ArrayRef<unsigned> carries, Value active = Value()) {
   Location loc = t.loc;
+  SmallVector<Value> before =
+      llvm::map_to_vector(carries, [&](unsigned carry) { return t.get(loop.body.getArgument(carry)); });
+  Value around = std::exchange(t.activeElements, active ? active : t.activeElements);
   Results next = t.translate(loop.body);
+  t.activeElements = around;
   if (failed(next))
     return failure();
   t.loc = loc;
-  t.create<YieldOp>(llvm::map_to_vector(carries, [&](unsigned carry) { return (*next)[carry]; }));
+  SmallVector<Value> values;
+  for (auto [carry, old] : llvm::zip_equal(carries, before))
+    values.push_back(active ? t.select(active, (*next)[carry], old) : (*next)[carry]);
+  t.create<YieldOp>(values);
   return success();
+}
+
+/// The elements of an element-wise region that go on with its loop.
+FailureOr<Value> remainingElements(Translation &t, Loop &loop, ArrayRef<unsigned> carries, ValueRange arguments) {
+  setCarries(t, loop, loop.condition, carries, arguments);
+  Results holds = t.translate(loop.condition);
+  if (failed(holds))
+    return failure();
+  return t.activeElements ? t.combine(ReductionKind::and_, t.activeElements, holds->front()) : holds->front();
 }
 
 FailureOr<Operation *> countedLoop(Translation &t, Loop &loop, ArrayRef<unsigned> carries, ArrayRef<Type> types,
@@ -115,7 +134,10 @@ FailureOr<Operation *> countedLoop(Translation &t, Loop &loop, ArrayRef<unsigned
   if (loop.start != 0)
     position = t.create<spmdc::AddOp>(position, t.splatLike(position, static_cast<double>(loop.start)));
   Type type = Translation::typeOf(loop.op.getOperand(loop.counter).getType()).getElementType();
-  t.set(loop.body.getArgument(loop.counter), t.convert(position, type));
+  position = t.convert(position, type);
+  if (t.getElementwiseShape())
+    position = t.broadcast(position, *t.getElementwiseShape());
+  t.set(loop.body.getArgument(loop.counter), position);
   if (failed(yieldCarries(t, loop, carries)))
     return failure();
   return op.getOperation();
@@ -131,10 +153,25 @@ FailureOr<Operation *> conditionalLoop(Translation &t, Loop &loop, ArrayRef<unsi
     block.addArguments(types, locsOf(t, types.size()));
     t.b.setInsertionPointToStart(&block);
     t.loc = loc;
-    setCarries(t, loop, *old, carries, block.getArguments());
-    if (old == &loop.body) {
-      if (failed(yieldCarries(t, loop, carries)))
+    bool isBody = old == &loop.body;
+    Value remaining;
+    if (t.getElementwiseShape()) {
+      FailureOr<Value> elements = remainingElements(t, loop, carries, block.getArguments());
+      if (failed(elements))
         return failure();
+      remaining = *elements;
+      t.loc = loc;
+    }
+    setCarries(t, loop, *old, carries, block.getArguments());
+    if (isBody) {
+      if (failed(yieldCarries(t, loop, carries, remaining)))
+        return failure();
+      continue;
+    }
+    if (remaining) {
+      auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(remaining).size()));
+      Value any = dims.empty() ? remaining : t.create<spmdc::ReduceOp>(remaining, ReductionKind::or_, dims).getResult();
+      t.create<YieldOp>(any);
       continue;
     }
     Results holds = t.translate(*old);
@@ -199,12 +236,48 @@ Results chooseBranch(Translation &t, Operation *op, Value index, ArrayRef<Block 
   return llvm::to_vector_of<Value>(made.getOutputs());
 }
 
+/// The branches of an element-wise region, all of them computed: each element has the results of its own one.
+Results chooseElements(Translation &t, Value index, ArrayRef<Block *> branches) {
+  Location loc = t.loc;
+  Value around = t.activeElements, others = around; // The elements that no earlier branch has.
+  SmallVector<Value> predicates;
+  SmallVector<SmallVector<Value>> values;
+  for (auto [number, block] : llvm::enumerate(branches)) {
+    t.activeElements = others;
+    if (number + 1 < branches.size()) {
+      Value isOwn =
+          spmdc::typeOf(index).getElementType().isInteger(1)
+              ? index
+              : t.compare(index, spmdc::ComparisonDirection::eq, t.splatLike(index, static_cast<double>(number)));
+      Value isOther = t.create<spmdc::NotOp>(isOwn);
+      t.activeElements = others ? t.combine(ReductionKind::and_, others, isOwn) : isOwn;
+      others = others ? t.combine(ReductionKind::and_, others, isOther) : isOther;
+      predicates.push_back(isOwn);
+    }
+    Results results = t.translate(*block);
+    if (failed(results))
+      return failure();
+    t.loc = loc;
+    values.push_back(*results);
+  }
+  t.activeElements = around;
+  SmallVector<Value> chosen = values.pop_back_val();
+  while (!values.empty()) {
+    Value predicate = predicates.pop_back_val();
+    for (auto [own, other] : llvm::zip_equal(values.pop_back_val(), chosen))
+      other = t.select(predicate, own, other);
+  }
+  return chosen;
+}
+
 Results branch(Translation &t, Operation *op, Value index, ArrayRef<Block *> branches) {
   for (Block *block : branches)
     if (block->getNumArguments() || !llvm::equal(block->getTerminator()->getOperandTypes(), op->getResultTypes()))
       return refuse(op, "has branches that do not fit its results");
-  if (!shapeOf(index).empty() || branches.empty())
+  if (branches.empty() || (!t.getElementwiseShape() && !shapeOf(index).empty()))
     return refuse(op, "chooses by an array, or has no branch");
+  if (t.getElementwiseShape())
+    return chooseElements(t, index, branches);
   return chooseBranch(t, op, index, branches);
 }
 

@@ -104,7 +104,9 @@ Results Translation::applyElementwise(Region &body, ArrayRef<Value> arguments) {
     set(parameter, argument);
   std::optional<SmallVector<int64_t>> around = std::move(elementwiseShape);
   elementwiseShape.emplace(shapeOf(arguments.front()));
+  Value activeAround = std::exchange(activeElements, Value());
   Results results = translate(block);
+  activeElements = activeAround;
   elementwiseShape = std::move(around);
   return results;
 }

@@ -99,9 +99,16 @@ public:
   /// Whether an array counts 0, 1, ... along the dimension.
   static bool isIota(mlir::Value array, int64_t dim);
   /// The results of an element-wise region for these arguments, one for each of its block arguments: the region's
-  /// scalars become arrays of the arguments' shape.
+  /// scalars become arrays of the arguments' shape. All branches are computed, and chosen from; a loop runs until the
+  /// last element has left it.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> applyElementwise(mlir::Region &body,
                                                                    llvm::ArrayRef<mlir::Value> arguments);
+
+  /// In an element-wise region, the shape that stands for its scalars; nullopt elsewhere.
+  const std::optional<llvm::SmallVector<int64_t>> &getElementwiseShape() const { return elementwiseShape; }
+  /// In an element-wise region, the elements for which the code that is translated runs, bools: those that take a
+  /// branch or are still in a loop. Null for all elements. Loops need it to end; other operations compute all elements.
+  mlir::Value activeElements;
 
   mlir::OpBuilder &b;
   mlir::Location loc = b.getUnknownLoc(); ///< Of the operation that is being translated.
@@ -128,7 +135,6 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> values;
   mlir::Location callLoc = b.getUnknownLoc();
   llvm::SmallVector<llvm::StringRef> calls; ///< The functions that are being translated, outermost first.
-  /// In an element-wise region, the shape that stands for its scalars.
   std::optional<llvm::SmallVector<int64_t>> elementwiseShape;
 };
 

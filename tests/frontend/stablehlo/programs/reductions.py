@@ -84,3 +84,11 @@ both("windows_of_several", lambda x, y: (
 case("reduce_regions_wide", lambda x, h: (lax.reduce(x, np.float64(0), lambda a, b: jnp.hypot(a, b), (0,)),
                                           lax.reduce(h, jnp.bfloat16(0), larger_size, (0,))),
      normal(33, 3).astype(np.float64), jnp.asarray(normal(9, 4), jnp.bfloat16), tolerance=1e-12, wide=True)
+
+
+def larger(a, b):
+    return lax.cond(a > b, lambda: a, lambda: b)
+
+
+# XLA's compiler for CPUs refuses or ends on most reductions of this kind: those of several arrays, sharded ones, those with loops.
+case("regions_with_branches", lambda x: lax.reduce(x, f32(-np.inf), larger, (0,)), normal(16, 6))
