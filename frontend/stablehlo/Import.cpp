@@ -12,6 +12,7 @@
 #include "frontend/stablehlo/complex/ExpandComplex.h"
 #include "frontend/stablehlo/complex/Expander.h"
 #include "frontend/stablehlo/narrow/ExpandNarrow.h"
+#include "frontend/stablehlo/narrow/NarrowText.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 
 #include "ir/spmd/ElementFormats.h"
@@ -264,7 +265,8 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   loadFrontendDialects(context);
   context.loadDialect<stablehlo::StablehloDialect, chlo::ChloDialect, sdy::SdyDialect>();
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(stablehlo::toReadableText(text), fileName),
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(
+                                 stablehlo::toReadableText(stablehlo::withReadableNarrowTypes(text)), fileName),
                              llvm::SMLoc());
   OwningOpRef<ModuleOp> source = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
   if (!source || failed(stablehlo::checkModule(*source)))

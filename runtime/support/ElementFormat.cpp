@@ -25,12 +25,14 @@ float decodeNarrow(const NarrowFormat &format, uint8_t code) {
     uint8_t value = wrapNarrow(format, code);
     return format.isSigned() ? static_cast<int8_t>(value) : value;
   }
-  bool isNegative = code & 0x80;
-  int size = code & 0x7f;
+  int size = code & (format.signBit() - 1);
+  bool isNegative = code & format.signBit();
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   float value = 0;
   if (format.special == SpecialCodes::Fnuz && code == 0x80)
     return nan;
+  if (format.special == SpecialCodes::Exponent)
+    return size >= format.endOfNumbers() ? nan : std::ldexp(1.0f, size - format.bias);
   if (size >= format.endOfNumbers())
     value = format.special == SpecialCodes::Ieee && size == format.endOfNumbers() ? infinity : nan;
   else {
@@ -41,8 +43,21 @@ float decodeNarrow(const NarrowFormat &format, uint8_t code) {
   return std::copysign(value, isNegative ? -1.0f : 1.0f);
 }
 
+/// The nearest power of 2, the larger one of two. Zero and negative numbers have none, and are NaN.
+static uint8_t encodeExponent(const NarrowFormat &format, float value) {
+  if (!(value > 0) || std::isinf(value))
+    return static_cast<uint8_t>(format.endOfNumbers());
+  int exponent = 0;
+  bool isUpper = std::frexp(value, &exponent) >= 0.75f; // In [0.5, 1).
+  return static_cast<uint8_t>(std::clamp(exponent - (isUpper ? 0 : 1) + format.bias, 0, format.endOfNumbers()));
+}
+
 uint8_t encodeNarrow(const NarrowFormat &format, float value) {
-  int sign = std::signbit(value) ? 0x80 : 0;
+  if (format.special == SpecialCodes::Exponent)
+    return encodeExponent(format, value);
+  if (format.special == SpecialCodes::Finite && std::isnan(value))
+    return static_cast<uint8_t>(format.signBit());
+  int sign = std::signbit(value) ? format.signBit() : 0;
   int code = format.nan();
   if (float size = std::fabs(value); !std::isnan(size)) {
     code = format.endOfNumbers();
@@ -53,6 +68,8 @@ uint8_t encodeNarrow(const NarrowFormat &format, float value) {
     if (std::isfinite(size) && exponent <= 64)
       code = std::min(code, static_cast<int>(units) + ((exponent + format.bias - 1) << format.mantissaBits));
   }
+  if (format.special == SpecialCodes::Finite)
+    code = std::min(code, format.endOfNumbers() - 1);
   if (format.special == SpecialCodes::Fnuz && (code == 0 || code >= format.endOfNumbers()))
     return static_cast<uint8_t>(code);
   return static_cast<uint8_t>(code | sign);

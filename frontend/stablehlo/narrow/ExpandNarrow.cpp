@@ -29,7 +29,7 @@ DenseElementsAttr bytesOf(DenseElementsAttr numbers) {
   if (auto floats = llvm::dyn_cast<DenseFPElementsAttr>(numbers))
     return floats.mapValues(storage, [](const APFloat &value) { return value.bitcastToAPInt(); });
   return llvm::cast<DenseIntElementsAttr>(numbers).mapValues(
-      storage, [&](const APInt &value) { return format.isSigned() ? value.sext(8) : value.zext(8); });
+      storage, [&](const APInt &value) { return format.isSigned() ? value.sext(8) : value.zextOrTrunc(8); });
 }
 
 LogicalResult expand(OpBuilder &b, const Retyping &retyping) {
@@ -37,9 +37,8 @@ LogicalResult expand(OpBuilder &b, const Retyping &retyping) {
   b.setInsertionPoint(op);
   Lanes x(b, op->getLoc(), op->getOperand(0));
   const NarrowFormat *fromFormat = findNarrow(from), *toFormat = findNarrow(to);
-  unsigned fromBits = llvm::cast<RankedTensorType>(from).getElementTypeBitWidth(),
-           toBits = llvm::cast<RankedTensorType>(to).getElementTypeBitWidth();
   Type toElement = llvm::cast<RankedTensorType>(to).getElementType();
+  unsigned fromBits = bitsOf(llvm::cast<RankedTensorType>(from).getElementType()), toBits = bitsOf(toElement);
   std::optional<Lanes> result;
   if (isa<ConvertOp>(op)) {
     if (fromFormat == toFormat) {

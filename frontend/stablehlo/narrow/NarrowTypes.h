@@ -15,12 +15,15 @@ const spmd::NarrowFormat *findNarrow(mlir::Type tensor);
 /// The element type of numbers of a narrow format; null for the other formats.
 mlir::Type narrowElement(mlir::MLIRContext *context, spmd::ElementFormat format);
 
+/// The number of bits of an element, as the program has it.
+unsigned bitsOf(mlir::Type element);
+
 /// The type of the bytes of a format: `ui8`, or `i8` of signed integers.
 mlir::Type storageOf(mlir::MLIRContext *context, const spmd::NarrowFormat &format);
 /// The tensor of the bytes of one of narrow numbers; all other types are unchanged.
 mlir::Type storageOf(mlir::Type tensor);
 
-/// The first element type in the text of a program that StableHLO has, and MLIR 19 has no name for: `f8E3M4`; empty if
+/// The first element type in the text of a program that StableHLO has, and no format here: `f6E2M3FN`; empty if
 /// there is none. A view of the text.
 llvm::StringRef findUnreadElement(llvm::StringRef text);
 

@@ -43,6 +43,8 @@ bool choosesOperand(Operation *op) { return isa<MaximumOp, MinimumOp, SelectOp>(
 Type wideTypeOf(OpBuilder &b, Operation *op, const NarrowFormat &format) {
   if (!format.isFloat())
     return storageOf(b.getContext(), format);
+  if (format.special == spmd::SpecialCodes::Exponent) // Beyond the numbers of f16.
+    return b.getF32Type();
   if (!isa<DotGeneralOp, ConvolutionOp>(op))
     return b.getF16Type();
   // Exact, with sums of f32.
@@ -54,7 +56,8 @@ Type wideTypeOf(OpBuilder &b, Operation *op, const NarrowFormat &format) {
 Type wideTypeOfRegions(OpBuilder &b, Operation *op, const NarrowFormat &format) {
   if (!format.isFloat())
     return storageOf(b.getContext(), format);
-  return isa<SortOp>(op) ? Type(b.getF16Type()) : Type(b.getF32Type());
+  return isa<SortOp>(op) && format.special != spmd::SpecialCodes::Exponent ? Type(b.getF16Type())
+                                                                           : Type(b.getF32Type());
 }
 
 //===- Widening -----------------------------------------------------------===//
@@ -99,6 +102,13 @@ private:
     if (auto floats = llvm::dyn_cast<DenseFPElementsAttr>(narrow))
       return floats.mapValues(element, [&](const APFloat &value) {
         APFloat wide = value;
+        bool losesInfo = false;
+        wide.convert(llvm::cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+        return wide.bitcastToAPInt();
+      });
+    if (const NarrowFormat *format = findNarrow(narrow.getType()); format->isFloat())
+      return llvm::cast<DenseIntElementsAttr>(narrow).mapValues(element, [&](const APInt &code) {
+        APFloat wide(spmd::decodeNarrow(*format, static_cast<uint8_t>(code.zextOrTrunc(8).getZExtValue())));
         bool losesInfo = false;
         wide.convert(llvm::cast<FloatType>(element).getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
         return wide.bitcastToAPInt();

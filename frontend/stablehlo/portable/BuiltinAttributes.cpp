@@ -1,5 +1,6 @@
 //===- BuiltinAttributes.cpp - numbers, texts, constants, locations -------===//
 
+#include "frontend/stablehlo/narrow/NarrowTypes.h"
 #include "frontend/stablehlo/portable/Pool.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -58,6 +59,12 @@ Attribute readTensor(ElementReader &reader, Type type) {
     return makeBools(tensor, *count, data);
   if (auto complex = llvm::dyn_cast<ComplexType>(element))
     element = complex.getElementType();
+  std::string wide; // Of the type that stands for f8E8M0FNU, which has a byte in the artifact and two here.
+  if (element == narrowElement(reader.pool.context, spmd::ElementFormat::F8E8M0FNU)) {
+    for (char byte : data)
+      wide.append({byte, '\0'});
+    data = wide;
+  }
   bool isSplat = false;
   ArrayRef<char> bytes(data.data(), data.size());
   if (!element.isIntOrIndexOrFloat() || !DenseElementsAttr::isValidRawBuffer(tensor, bytes, isSplat))

@@ -1,5 +1,6 @@
 //===- Types.cpp - the types of a portable artifact -----------------------===//
 
+#include "frontend/stablehlo/narrow/NarrowTypes.h"
 #include "frontend/stablehlo/portable/Pool.h"
 
 #include "mlir/IR/TypeRange.h"
@@ -113,8 +114,7 @@ static Type refuseType(ElementReader &reader, uint64_t code) {
   StringRef name = code == 22 || code == 42   ? "a token, the order of effects such as callbacks"
                    : code == 24 || code == 30 ? "quantized numbers"
                    : code == 25               ? "a tensor of unknown rank"
-                   : code >= 36 && code <= 40 ? "floats of 4, 6 or 8 bits of the formats f8E3M4, f4E2M1FN, f6E2M3FN, "
-                                                "f6E3M2FN and f8E8M0FNU"
+                   : code == 38 || code == 39 ? "floats of 6 bits"
                                               : "";
   if (name.empty())
     reader.refuseCode("vhlo", code);
@@ -188,6 +188,13 @@ Type readVhloType(ElementReader &reader) {
     return makeFloat(context, Number::TF32);
   case 35:
     return makeFloat(context, Number::F8E4M3);
+  // Types that MLIR 19 has no name for.
+  case 36:
+    return narrowElement(context, spmd::ElementFormat::F8E3M4);
+  case 37:
+    return narrowElement(context, spmd::ElementFormat::F4E2M1FN);
+  case 40:
+    return narrowElement(context, spmd::ElementFormat::F8E8M0FNU);
   default:
     return refuseType(reader, code);
   }

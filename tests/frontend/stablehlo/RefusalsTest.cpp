@@ -22,10 +22,10 @@ TEST(Refusals, AProgramIsImported) {
 TEST(Refusals, TypesThatNoArrayHas) {
   EXPECT_THAT(
       importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xi3>")),
-      HasSubstr(
-          "'stablehlo.convert' has elements of type 'i3', which is not supported; use one of f64 f32 bf16 "
-          "f16 i64 i32 i16 i8 u64 u32 u16 u8 bool f8E4M3FN f8E5M2 f8E4M3 f8E4M3FNUZ f8E5M2FNUZ f8E4M3B11FNUZ i4 u4 "
-          "i2 u2 complex<f32> complex<f64>"));
+      HasSubstr("'stablehlo.convert' has elements of type 'i3', which is not supported; use one of f64 f32 bf16 "
+                "f16 i64 i32 i16 i8 u64 u32 u16 u8 bool f8E4M3FN f8E5M2 f8E4M3 f8E4M3FNUZ f8E5M2FNUZ f8E4M3B11FNUZ "
+                "f8E3M4 f8E8M0FNU f4E2M1FN i4 u4 "
+                "i2 u2 complex<f32> complex<f64>"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @f(%x) : (tensor<8xf32>) -> vector<8xf32>")),
               HasSubstr("has a value of type 'vector<8xf32>'; only arrays are supported"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f16>>")),
@@ -41,8 +41,8 @@ TEST(Refusals, TypesThatNoArrayHas) {
 }
 
 TEST(Refusals, NarrowNumbers) {
-  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xf8E3M4>")),
-              HasSubstr("the program has elements of type 'f8E3M4', which is not supported; use one of "
+  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xf6E2M3FN>")),
+              HasSubstr("the program has elements of type 'f6E2M3FN', which is not supported; use one of "
                         "f8E4M3FN f8E5M2 "));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<9xf8E5M2>")),
               HasSubstr("'stablehlo.convert' has the result 'tensor<9xf8E5M2>', but its operands give another shape"));

@@ -36,7 +36,7 @@ def encode(x):
     x = np.asarray(x)
     if np.iscomplexobj(x):  # The parts, as NumPy has them in memory.
         x = np.stack([x.real, x.imag], -1)
-    if x.dtype.name.startswith("float8"):  # The bytes.
+    if x.dtype.name.startswith(("float8", "float4")):  # The bytes.
         x = x.view(np.uint8)
     elif x.dtype.name in ("int4", "int2", "uint4", "uint2"):
         x = x.astype(np.uint8 if x.dtype.name.startswith("u") else np.int8)

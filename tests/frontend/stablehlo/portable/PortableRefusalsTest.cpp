@@ -101,8 +101,7 @@ TEST(PortableRefusals, Types) {
   EXPECT_EQ(causeOfType(22), "it has a type that is not supported: a token, the order of effects such as callbacks");
   EXPECT_EQ(causeOfType(24), "it has a type that is not supported: quantized numbers");
   EXPECT_EQ(causeOfType(25), "it has a type that is not supported: a tensor of unknown rank");
-  EXPECT_EQ(causeOfType(36), "it has a type that is not supported: floats of 4, 6 or 8 bits of the formats f8E3M4, "
-                             "f4E2M1FN, f6E2M3FN, f6E3M2FN and f8E8M0FNU");
+  EXPECT_EQ(causeOfType(38), "it has a type that is not supported: floats of 6 bits");
   EXPECT_EQ(causeOfType(41), "it has an attribute or type that is not read: code 41 of the dialect 'vhlo'");
 }
 

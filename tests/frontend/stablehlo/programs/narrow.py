@@ -242,3 +242,24 @@ case("narrow_gathered_weights",
      lambda x, w, v, s: (product(x.astype(F8), w, ((1,), (0,))), x @ (v.astype(np.float32) * s), product(x.astype(GRADIENT), w.astype(GRADIENT), ((1,), (0,)))),
      normal(128, 16), normal(16, 16).astype(F8), integers(-8, 8, 16, 16).astype(jnp.int4), abs(normal(16)),
      in_shardings=(P("a"), P("a"), P("a"), P()), out_shardings=P("a"))
+
+# Types that MLIR 19 has no name for: their constants are codes, and an element of four bits is half of a byte.
+MORE = {"e3m4": jnp.float8_e3m4, "e8m0fnu": jnp.float8_e8m0fnu, "e2m1fn": jnp.float4_e2m1fn}
+for name, dtype in MORE.items():
+    # XLA on a CPU computes the least two powers, 2^-127 and 2^-126, as zero in some operations.
+    own = codes(dtype)[2 if name == "e8m0fnu" else 0:16 if name == "e2m1fn" else 256]
+    finite = own.astype(np.float32)[np.isfinite(own.astype(np.float32))]
+    case(f"codes_{name}",
+         lambda x, c=own, t=dtype: (x.astype(np.float64), x.astype(np.float32), x.astype(np.float16), x.astype(jnp.bfloat16), x.astype(np.bool_), jnp.isnan(x),
+                                    x + jnp.asarray(c), x[::-1], jnp.ones(3, t), jnp.where(x == x, x, jnp.asarray(2, t)), x.astype(F8).astype(np.float32), x.astype(np.float32).astype(jnp.int8),
+                                    lax.bitcast_convert_type(x.reshape(-1, 2) if t == MORE["e2m1fn"] else x, np.int8),
+                                    lax.bitcast_convert_type(lax.bitcast_convert_type(x[:x.size // 8 * 8].reshape(-1, 8 if t == MORE["e2m1fn"] else 4), np.uint32), t)), own, wide=True)
+    sizes = edges(dtype)[~(abs(edges(dtype)) < 2.0**-124)] if name == "e8m0fnu" else edges(dtype) if name != "e2m1fn" else np.concatenate([finite, finite * 1.25, finite * 1.5, np.float32([0.2, 0.25, 0.26, 5, 5.1, 7, 1e30, -1e30, np.inf, -np.inf, 1e-42])])
+    case(f"rounding_{name}",
+         lambda x, n, t=dtype: (x.astype(t).astype(np.float32), x.astype(np.float16).astype(t).astype(np.float32), x.astype(jnp.bfloat16).astype(t).astype(np.float16), n.astype(t),
+                                (n > 3).astype(t), (x.astype(np.float64) * (1 + 2.0**-40)).astype(t).astype(np.float32)),
+         sizes.astype(np.float32), np.array([0, 1, -1, 17, 100, 247, 249, 465, 70000, -2**31, 2**31 - 1], np.int32), wide=True)
+both("scaled_products",
+     lambda x, s, w, t: ((x.astype(np.float32).reshape(16, 4, 8) * s.astype(np.float32)[:, :, None]).reshape(16, 32) @ (w.astype(np.float32) * t.astype(np.float32)), jnp.max(x), jnp.sort(x, axis=1), x.T),
+     normal(16, 32).astype(MORE["e2m1fn"]), (2.0**integers(-3, 4, 16, 4)).astype(np.float32).astype(MORE["e8m0fnu"]), normal(32, 8).astype(MORE["e3m4"]), np.float32([0.5]).astype(MORE["e8m0fnu"]),
+     shardings=(P("a"), P("a"), P(), P()))
