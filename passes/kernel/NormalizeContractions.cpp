@@ -144,9 +144,10 @@ DotGeneralOp exchangeSides(DotGeneralOp op) {
 }
 
 /// Whether a small result has many rows that are read by a view across the lines of memory, as the gradient by a
-/// kernel: such elements are packed as fast as they are copied if they are columns of the right side.
+/// kernel: such elements are packed as fast as they are copied if they are columns of the right side. An outer product
+/// has no columns.
 bool isBetterExchanged(const spmd::OperandView &lhs, int64_t m, int64_t n, int64_t k) {
-  return lhs.columns.back().stride != 1 && m > n && 8 * m * n < (m + n) * k;
+  return !lhs.columns.empty() && lhs.columns.back().stride != 1 && m > n && 8 * m * n < (m + n) * k;
 }
 
 void normalize(DotGeneralOp op, bool readsViews) {

@@ -113,3 +113,14 @@ func.func @nested(%x: !spmd.array<f32[5, 6, 8]>, %w: !spmd.array<f32[2, 2, 8, 9]
   %0 = array.dot_general %p, %v contract [2] x [0] batch [] x [] : <f32[4, 5, 32]>, <f32[32, 9]> -> <f32[4, 5, 9]>
   return %0 : !spmd.array<f32[4, 5, 9]>
 }
+
+// -----
+
+// An outer product contracts nothing: the view of its rows has no columns.
+// CHECK-LABEL: func.func @outer
+// CHECK: plan.matmul %arg0, %arg1 {{.*}}k = 1 : i64{{.*}}
+func.func @outer(%x: !spmd.array<f32[16, 32]>, %y: !spmd.array<f32[8]>) -> !spmd.array<f32[16, 16, 8]> {
+  %s = array.slice %x [0, 8] to [16, 24] step [1, 1] : <f32[16, 32]> -> <f32[16, 16]>
+  %0 = array.dot_general %s, %y contract [] x [] batch [] x [] : <f32[16, 16]>, <f32[8]> -> <f32[16, 16, 8]>
+  return %0 : !spmd.array<f32[16, 16, 8]>
+}
