@@ -1,4 +1,4 @@
-//===- TranslateSpecial.cpp - erfc, lgamma, digamma -----------------------===//
+//===- TranslateSpecial.cpp - erfc, lgamma, digamma, zeta -----------------===//
 //
 // Functions that the array dialect does not have, as polynomials of its operations. 16-bit floats are computed in f32.
 //
@@ -162,38 +162,114 @@ Value sineOfPi(Formula &f, Value x) {
 }
 
 /// For x < 1/2 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x). Infinite at 0, -1, -2, ... and at infinities.
+Value lgammaOf(Formula f, Value x) {
+  Value isSmall = f.isLess(x, 0.5);
+  Value z = f.select(isSmall, f.negate(x), f.subtract(x, f.number(1)));
+  Lanczos parts = lanczos(f, z);
+  Value scale = f.subtract(f.add(z, f.number(0.5)), f.divide(parts.t, parts.logT));
+  Value value =
+      f.add(f.add(f.multiply(scale, parts.logT), f.number(0.5 * std::log(2 * std::numbers::pi))), f.log(parts.sum));
+  Value reflected = f.subtract(f.subtract(f.number(std::log(std::numbers::pi)), f.log(sineOfPi(f, x))), value);
+  Value result = f.select(isSmall, reflected, value);
+  Value isInfinite = f.t.compare(f.t.create<spmdc::AbsOp>(x), spmdc::ComparisonDirection::eq, f.number(INFINITY));
+  return f.select(isInfinite, f.number(INFINITY), result);
+}
+
 FailureOr<Value> lgamma(Translation &t, chlo::LgammaOp op) {
-  return inFloat(t, op, [&](Formula f, Value x, bool) {
-    Value isSmall = f.isLess(x, 0.5);
-    Value z = f.select(isSmall, f.negate(x), f.subtract(x, f.number(1)));
-    Lanczos parts = lanczos(f, z);
-    Value scale = f.subtract(f.add(z, f.number(0.5)), f.divide(parts.t, parts.logT));
-    Value value =
-        f.add(f.add(f.multiply(scale, parts.logT), f.number(0.5 * std::log(2 * std::numbers::pi))), f.log(parts.sum));
-    Value reflected = f.subtract(f.subtract(f.number(std::log(std::numbers::pi)), f.log(sineOfPi(f, x))), value);
-    Value result = f.select(isSmall, reflected, value);
-    Value isInfinite = t.compare(t.create<spmdc::AbsOp>(x), spmdc::ComparisonDirection::eq, f.number(INFINITY));
-    return f.select(isInfinite, f.number(INFINITY), result);
-  });
+  return inFloat(t, op, [](Formula f, Value x, bool) { return lgammaOf(f, x); });
 }
 
 /// For x < 1/2 by reflection: digamma(1 - x) - pi / tan(pi x). NaN at 0, -1, -2, ..., as in SciPy for negative ones.
+Value digammaOf(Formula f, Value x) {
+  Translation &t = f.t;
+  Value isSmall = f.isLess(x, 0.5);
+  Value z = f.select(isSmall, f.negate(x), f.subtract(x, f.number(1)));
+  Lanczos parts = lanczos(f, z);
+  Value value =
+      f.subtract(f.add(parts.logT, f.divide(parts.derivative, parts.sum)), f.divide(f.number(kLanczosG), parts.t));
+  // The tangent of pi times the distance to the nearest integer: near one, pi x itself has no digits left.
+  Value distance = f.subtract(x, t.create<spmdc::RoundNearestEvenOp>(x));
+  Value angle = f.multiply(distance, f.number(std::numbers::pi));
+  Value cotangent = f.divide(f.number(std::numbers::pi), t.create<spmdc::TanOp>(angle));
+  Value isPole = f.t.create<spmdc::AndOp>(t.compare(distance, spmdc::ComparisonDirection::eq, f.number(0)),
+                                          t.compare(x, spmdc::ComparisonDirection::le, f.number(0)));
+  Value reflected = f.select(isPole, f.number(NAN), f.subtract(value, cotangent));
+  return f.select(isSmall, reflected, value);
+}
+
 FailureOr<Value> digamma(Translation &t, chlo::DigammaOp op) {
-  return inFloat(t, op, [&](Formula f, Value x, bool) {
-    Value isSmall = f.isLess(x, 0.5);
-    Value z = f.select(isSmall, f.negate(x), f.subtract(x, f.number(1)));
-    Lanczos parts = lanczos(f, z);
-    Value value =
-        f.subtract(f.add(parts.logT, f.divide(parts.derivative, parts.sum)), f.divide(f.number(kLanczosG), parts.t));
-    // The tangent of pi times the distance to the nearest integer: near one, pi x itself has no digits left.
-    Value distance = f.subtract(x, t.create<spmdc::RoundNearestEvenOp>(x));
-    Value angle = f.multiply(distance, f.number(std::numbers::pi));
-    Value cotangent = f.divide(f.number(std::numbers::pi), t.create<spmdc::TanOp>(angle));
-    Value isPole = f.t.create<spmdc::AndOp>(t.compare(distance, spmdc::ComparisonDirection::eq, f.number(0)),
-                                            t.compare(x, spmdc::ComparisonDirection::le, f.number(0)));
-    Value reflected = f.select(isPole, f.number(NAN), f.subtract(value, cotangent));
-    return f.select(isSmall, reflected, value);
-  });
+  return inFloat(t, op, [](Formula f, Value x, bool) { return digammaOf(f, x); });
+}
+
+//===- zeta, polygamma ----------------------------------------------------===//
+
+/// (2k)! / B_2k for k = 1, 2, ...: the divisors of the terms of the Euler-Maclaurin formula.
+constexpr double kEulerMaclaurin[] = {12.0,
+                                      -720.0,
+                                      30240.0,
+                                      -1209600.0,
+                                      47900160.0,
+                                      -1.8924375803183791606e9,
+                                      7.47242496e10,
+                                      -2.950130727918164224e12,
+                                      1.1646782814350067249e14,
+                                      -4.5979787224074726105e15,
+                                      1.8152105401943546773e17,
+                                      -7.1661652561756670113e18};
+
+/// Hurwitz' zeta function, the sum of (q + k)^-x, as Cephes and XLA have it: ten terms, and the rest by the
+/// Euler-Maclaurin formula. Its domain is theirs: NaN for x < 1, infinity at x = 1 and at poles of even x.
+Value zetaOf(Formula f, Value x, Value q) {
+  Translation &t = f.t;
+  auto isEqual = [&](Value a, Value b) { return t.compare(a, spmdc::ComparisonDirection::eq, b); };
+  auto isInteger = [&](Value a) { return isEqual(a, t.create<spmdc::FloorOp>(a)); };
+  auto both = [&](Value a, Value b) { return t.create<spmdc::AndOp>(a, b).getResult(); };
+  Value exponent = f.negate(x), w = q, power = t.create<spmdc::PowerOp>(q, exponent), sum = power;
+  for (int i = 0; i < 9; ++i) {
+    w = f.add(w, f.number(1));
+    power = t.create<spmdc::PowerOp>(w, exponent);
+    sum = f.add(sum, power);
+  }
+  // x / w (1 / 12 + (x + 1) (x + 2) / w^2 (-1 / 720 + ...)), from the last term on.
+  Value series = f.number(0), square = f.multiply(w, w);
+  for (int k = std::size(kEulerMaclaurin) - 1; k >= 0; --k) {
+    series = f.add(series, f.number(1 / kEulerMaclaurin[k]));
+    if (k > 0)
+      series =
+          f.multiply(series, f.divide(f.multiply(f.add(x, f.number(2 * k - 1)), f.add(x, f.number(2 * k))), square));
+  }
+  series = f.multiply(series, f.divide(x, w));
+  Value rest = f.add(f.subtract(f.divide(w, f.subtract(x, f.number(1))), f.number(0.5)), series);
+  // For a large x the power is 0, and the series may overflow.
+  Value result = f.add(sum, f.select(isEqual(power, f.number(0)), f.number(0), f.multiply(power, rest)));
+  Value isBelow = t.compare(q, spmdc::ComparisonDirection::le, f.number(0)), half = f.multiply(x, f.number(0.5));
+  Value atPole = f.select(both(isInteger(x), isInteger(half)), f.number(INFINITY), f.number(NAN));
+  result = f.select(isBelow, f.select(isInteger(q), atPole, f.select(isInteger(x), result, f.number(NAN))), result);
+  result = f.select(f.isLess(x, 1), f.number(NAN), result);
+  return f.select(isEqual(x, f.number(1)), f.number(INFINITY), result);
+}
+
+/// The derivative of order n of digamma: (-1)^(n + 1) n! zeta(n + 1, x). NaN for an n that is no natural number.
+Value polygammaOf(Formula f, Value n, Value x) {
+  Translation &t = f.t;
+  Value next = f.add(n, f.number(1)), half = f.multiply(n, f.number(0.5));
+  Value isOdd = t.compare(half, spmdc::ComparisonDirection::ne, t.create<spmdc::FloorOp>(half));
+  Value size = f.multiply(f.exp(lgammaOf(f, next)), zetaOf(f, next, x));
+  Value result = f.select(isOdd, size, f.negate(size));
+  result = f.select(t.compare(n, spmdc::ComparisonDirection::eq, f.number(0)), digammaOf(f, x), result);
+  Value isOther =
+      t.create<spmdc::OrOp>(f.isLess(n, 0), t.compare(n, spmdc::ComparisonDirection::ne, t.create<spmdc::FloorOp>(n)));
+  return f.select(isOther, f.number(NAN), result);
+}
+
+template <typename Op, Value (*function)(Formula, Value, Value)> FailureOr<Value> ofTwo(Translation &t, Op op) {
+  Value x = t.get(op.getLhs()), y = t.get(op.getRhs());
+  auto type = llvm::dyn_cast<FloatType>(typeOf(x).getElementType());
+  if (!type || typeOf(y).getElementType() != type)
+    return refuse(op, "takes two floats of one type");
+  Type wide = type.getWidth() < 32 ? Type(t.b.getF32Type()) : type;
+  Value first = t.convert(x, wide);
+  return t.convert(function(Formula(t, first), first, t.convert(y, wide)), type);
 }
 
 } // namespace
@@ -203,6 +279,8 @@ void addSpecialRules(Rules &rules) {
   rules.add<chlo::BesselI1eOp>(besselI1e);
   rules.add<chlo::LgammaOp>(lgamma);
   rules.add<chlo::DigammaOp>(digamma);
+  rules.add<chlo::ZetaOp>(ofTwo<chlo::ZetaOp, zetaOf>);
+  rules.add<chlo::PolygammaOp>(ofTwo<chlo::PolygammaOp, polygammaOf>);
 }
 
 } // namespace spmdc::stablehlo

@@ -51,3 +51,7 @@ case("half_types", lambda x, y: (x + y, x * y, jnp.exp(x), x @ y, x.sum(), jnp.m
      normal(8, 8).astype(jnp.bfloat16), normal(8, 8).astype(jnp.bfloat16), tolerance=0.01)
 case("byte_products", lambda x, y: lax.dot(x, y, preferred_element_type=jnp.int32),
      integers(-128, 128, 16, 32, dtype=np.int8), integers(-128, 128, 32, 8, dtype=np.int8))
+
+zeta_x, zeta_q = (np.ravel(v).astype(np.float32) for v in np.meshgrid([0.5, 1, 1.25, 2, 3, 4.5, 7, 20, 60, np.nan], [-2.5, -2, -0.5, 0, 0.1, 0.5, 1, 3.75, 40, 1e4]))
+case("zeta", lambda x, q: (lax.zeta(x, q), jnp.where(q > 0, lax.polygamma(jnp.floor(x), q), 0), lax.polygamma(jnp.full(4, 0.5), q[:4])), zeta_x, zeta_q, tolerance=5e-6)
+case("zeta_f64", lambda x, q: (lax.zeta(x, q), jax.scipy.special.polygamma(2, q)), np.linspace(1.1, 12, 40), np.linspace(0.3, 9, 40), wide=True, tolerance=1e-13)
