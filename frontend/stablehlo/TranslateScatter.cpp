@@ -170,6 +170,48 @@ Value add(Translation &t, const Windows &windows, Value x, Value indices, Value 
   return restore(t, access, sum);
 }
 
+/// Whether a region computes its results from the elements alone, as `x.at[i].apply(f)` does.
+bool ignoresUpdates(ScatterOp op) {
+  auto arguments = op.getUpdateComputation().getArguments();
+  return llvm::all_of(arguments.drop_front(op.getInputs().size()),
+                      [](BlockArgument update) { return update.use_empty(); });
+}
+
+/// A function of the elements, applied to each of them as often as it is updated.
+FailureOr<Arrays> applyRepeatedly(Translation &t, ScatterOp op, const Update &update, const Windows &windows,
+                                  ArrayRef<Value> x, Value indices, ArrayRef<Value> updates) {
+  Type i32 = t.b.getI32Type();
+  Value none = t.splat(plainTypeOf(x[0]).withElementType(i32), 0);
+  Value counts = add(t, windows, none, indices, t.splat(plainTypeOf(updates[0]).withElementType(i32), 1));
+  // The carries: how often each element is still to be updated, and the elements.
+  SmallVector<Value> initials{counts};
+  llvm::append_range(initials, x);
+  SmallVector<Type> types = llvm::map_to_vector(initials, [](Value value) -> Type { return plainTypeOf(value); });
+  Location loc = t.loc;
+  auto loop = t.create<spmdc::WhileOp>(types, initials);
+  auto isLeft = [&](Value left) { return t.compare(left, spmdc::ComparisonDirection::gt, t.splatLike(left, 0)); };
+  OpBuilder::InsertionGuard guard(t.b);
+  SmallVector<Location> locs(types.size(), loc);
+  Block &condition = loop.getCondition().emplaceBlock(), &body = loop.getBody().emplaceBlock();
+  condition.addArguments(types, locs);
+  t.b.setInsertionPointToStart(&condition);
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(counts).size()));
+  t.create<YieldOp>(t.create<spmdc::ReduceOp>(isLeft(condition.getArgument(0)), ReductionKind::or_, dims).getResult());
+  body.addArguments(types, locs);
+  t.b.setInsertionPointToStart(&body);
+  Value left = body.getArgument(0);
+  SmallVector<Value> elements = llvm::to_vector_of<Value>(body.getArguments().drop_front());
+  FailureOr<Arrays> next = combine(t, op, update, elements, elements);
+  if (failed(next))
+    return failure();
+  t.loc = loc;
+  SmallVector<Value> yielded{t.create<spmdc::SubtractOp>(left, t.splatLike(left, 1))};
+  for (auto [before, after] : llvm::zip_equal(elements, *next))
+    yielded.push_back(t.select(isLeft(left), after, before));
+  t.create<YieldOp>(yielded);
+  return llvm::to_vector_of<Value>(loop.getResults().drop_front());
+}
+
 /// Updates of all of the operand, one of each batch.
 FailureOr<Arrays> updateAll(Translation &t, ScatterOp op, const Update &update, const Windows &windows,
                             ArrayRef<Value> x, ArrayRef<Value> updates) {
@@ -199,6 +241,8 @@ FailureOr<Arrays> scatterTogether(Translation &t, ScatterOp op, const Update &up
         add(t, windows, t.create<spmdc::NotOp>(x[0]), indices, t.create<spmdc::NotOp>(updates[0])))};
   // The elements of one window differ.
   bool isUnique = op.getUniqueIndices() || windows.isSingle();
+  if (!isUnique && !update.isReplacement && !update.kind && ignoresUpdates(op))
+    return applyRepeatedly(t, op, update, windows, x, indices, updates);
   if (!isUnique && !update.isReplacement && !update.kind && !isAssociative(t, op))
     return refuse(op, "changes elements at indices that may repeat, by a region that combines updates to other values "
                       "in another order; if the indices differ, say so by unique_indices=True");

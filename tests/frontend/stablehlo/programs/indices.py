@@ -6,7 +6,7 @@ import jax.ops
 import numpy as np
 from jax import lax
 
-from cases import case
+from cases import P, both, case
 
 rng = np.random.default_rng(0)
 nan = np.float32("nan")
@@ -113,3 +113,6 @@ case('sort_u8',lambda x:jnp.sort(x),I(0,255,9).astype(np.uint8))
 case('sort_searchsorted',lambda x,v:jnp.searchsorted(x,v),np.sort(F(9)),F(4))
 case('sort_searchsorted_right',lambda x,v:jnp.searchsorted(x,v,method='sort'),np.sort(F(9)),F(4))
 case('sort_quantile',lambda x:jnp.quantile(x,0.3),F(9))
+
+both("scatter_apply", lambda x, i, j: (x.at[i].apply(jnp.sin), x.at[i, 1].apply(lambda v: v * v + 1), x.at[j].apply(jnp.exp), x.at[1:3, 2].apply(jnp.negative)),
+     np.linspace(-2, 2, 64, dtype=np.float32).reshape(16, 4), np.array([3, 3, 15, 0, 3, 20, -1], np.int32), np.array([2], np.int32), shardings=(P("a"), P(), P()))
