@@ -4,6 +4,7 @@
 
 #include "frontend/stablehlo/Formula.h"
 #include "frontend/stablehlo/export/Exporter.h"
+#include "frontend/stablehlo/narrow/NarrowText.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 
 #include "ir/spmd/ElementFormats.h"
@@ -69,7 +70,13 @@ Value retype(Exporter &e, Value value, Type type) {
   if (value.getType() == type)
     return value;
   const spmd::NarrowFormat *narrow = findNarrow(value.getType());
-  bool isFloat = (narrow ? narrow : findNarrow(type))->isFloat();
+  const spmd::NarrowFormat *format = narrow ? narrow : findNarrow(type);
+  if (format->isFloat() && format->bits < 8) { // The bits are an unsigned number, and its value is the byte's.
+    Type bits = withElement(type, e.b.getIntegerType(static_cast<unsigned>(format->bits), /*isSigned=*/false));
+    return narrow ? e.create<ConvertOp>(type, e.create<BitcastConvertOp>(bits, value)).getResult()
+                  : e.create<BitcastConvertOp>(type, e.create<ConvertOp>(bits, value)).getResult();
+  }
+  bool isFloat = format->isFloat();
   return isFloat ? e.create<BitcastConvertOp>(type, value).getResult() : e.create<ConvertOp>(type, value).getResult();
 }
 
@@ -135,7 +142,7 @@ FailureOr<std::string> exportStablehlo(ModuleOp module) {
   llvm::raw_string_ostream os(text);
   target->print(os, OpPrintingFlags().enableDebugInfo(/*enable=*/true, /*prettyForm=*/false));
   os << "\n";
-  return text;
+  return stablehlo::withNarrowNames(text);
 }
 
 } // namespace spmdc

@@ -17,12 +17,13 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-/// The product of the sizes of the mesh axes behind this one.
-int64_t strideOf(const spmd::MeshShape &mesh, StringRef axis) {
+/// The difference of the numbers of two neighbours along an axis: the product of the sizes of the mesh axes behind it,
+/// and of what is behind a part of an axis.
+int64_t strideOf(const spmd::MeshShape &mesh, AxisRefAttr axis) {
   int64_t stride = 1;
   for (const spmd::MeshAxis &other : llvm::reverse(mesh.axes)) {
-    if (other.name == axis)
-      return stride;
+    if (other.name == axis.getName())
+      return axis.isFullAxis() ? stride : stride * (other.size / (axis.getPreSize() * axis.getSize()));
     stride *= other.size;
   }
   llvm_unreachable("the verifier has found the axis");
@@ -42,7 +43,7 @@ SmallVector<int64_t> offsetsOf(const spmd::MeshShape &mesh, ArrayRef<AxisRefAttr
     SmallVector<int64_t> next;
     for (int64_t offset : offsets)
       for (int64_t i = 0; i < axis.sizeIn(mesh); ++i)
-        next.push_back(offset + i * strideOf(mesh, axis.getName()));
+        next.push_back(offset + i * strideOf(mesh, axis));
     offsets = std::move(next);
   }
   return offsets;
@@ -50,12 +51,14 @@ SmallVector<int64_t> offsetsOf(const spmd::MeshShape &mesh, ArrayRef<AxisRefAttr
 
 /// The first device of each group over the axes.
 SmallVector<int64_t> firstsOf(const spmd::MeshShape &mesh, AxesAttr axes) {
-  MLIRContext *context = axes.getContext();
-  SmallVector<AxisRefAttr> others;
+  int64_t devices = 1;
   for (const spmd::MeshAxis &axis : mesh.axes)
-    if (llvm::none_of(axes.getAxes(), [&](AxisRefAttr of) { return of.getName() == axis.name; }))
-      others.push_back(AxisRefAttr::get(context, axis.name));
-  return offsetsOf(mesh, others);
+    devices *= axis.size;
+  SmallVector<int64_t> firsts;
+  for (int64_t device = 0; device < devices; ++device)
+    if (spmd::groupOf(mesh, axes.toValues(), device).front() == device)
+      firsts.push_back(device);
+  return firsts;
 }
 
 DenseIntElementsAttr tableOf(Exporter &e, ArrayRef<int64_t> numbers, int64_t columns) {
@@ -137,7 +140,7 @@ Value positionOver(Exporter &e, ArrayRef<AxisRefAttr> axes) {
   Value position;
   for (AxisRefAttr axis : axes) {
     Value device = e.create<PartitionIdOp>(RankedTensorType::get({}, u32));
-    Value quotient = e.create<DivideOp>(device.getType(), device, e.integer(u32, strideOf(mesh, axis.getName())));
+    Value quotient = e.create<DivideOp>(device.getType(), device, e.integer(u32, strideOf(mesh, axis)));
     Value rest = e.create<RemainderOp>(device.getType(), quotient, e.integer(u32, axis.sizeIn(mesh)));
     Value coordinate = e.convert(rest, i32);
     if (position) {

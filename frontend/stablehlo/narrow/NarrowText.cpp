@@ -112,4 +112,20 @@ std::string withReadableNarrowTypes(StringRef text) {
   return result.empty() ? text.str() : result + text.str();
 }
 
+std::string withNarrowNames(StringRef text) {
+  std::string result;
+  while (!text.empty()) {
+    size_t at = text.find("si");
+    result += text.take_front(at);
+    text = text.drop_front(std::min(at, text.size()));
+    const StandIn *standIn = llvm::find_if(kStandIns, [&](const StandIn &each) {
+      return text.starts_with((each.type + ">").str()) && !result.empty() && StringRef("x<").contains(result.back());
+    });
+    bool isType = standIn != std::end(kStandIns);
+    result += isType ? StringRef(spmd::findNarrow(standIn->format)->name()) : text.take_front(2);
+    text = text.drop_front(isType ? standIn->type.size() : std::min<size_t>(2, text.size()));
+  }
+  return result;
+}
+
 } // namespace spmdc::stablehlo

@@ -19,4 +19,7 @@ namespace spmdc::stablehlo {
 /// Lines stay the same, and columns do outside of constants.
 std::string withReadableNarrowTypes(llvm::StringRef text);
 
+/// The text of a module with StableHLO's names of these types again.
+std::string withNarrowNames(llvm::StringRef text);
+
 } // namespace spmdc::stablehlo
