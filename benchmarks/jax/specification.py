@@ -1,6 +1,6 @@
 """Runs the tests of StableHLO's own interpreter here, and compares the results with the values that they expect.
 
-    specification.py SPMDC CHECKOUT [--match TEXT] [--failures] [--keep FOLDER]
+    specification.py SPMDC CHECKOUT [--match TEXT] [--failures]
 
 CHECKOUT is a copy of github.com/openxla/stablehlo. Its `stablehlo/testdata` has programs that JAX exported, with inputs and
 expected results; its `stablehlo/tests/interpret` has the examples of the specification. Each test's checks become results of its
@@ -9,8 +9,7 @@ element (16-bit ones within 2e-2, 8-bit ones within 0.15); NaN equals NaN. Print
 message; --failures prints each test that does not agree.
 
 A test of several processes (`interpreter.run_parallel`) that run the same function is one program for a mesh of devices
-(parallel_tests.py), which runs on a process for each device; --keep writes these programs and what they expect as the tests of
-tests/frontend/stablehlo/data/specification.
+(parallel_tests.py), which runs on a process for each device.
 
 Not run: tests of dynamic shapes; of what the interpreter prints (printing.mlir); processes that run different functions, as
 sends and receives between hosts (send_recv.mlir) do; and infeed and outfeed (infeed.mlir, outfeed.mlir), which read and write
@@ -20,7 +19,6 @@ queues of the interpreter.
 import argparse
 import collections
 import dataclasses
-import json
 import pathlib
 import re
 import subprocess
@@ -181,26 +179,12 @@ def run(spmdc, test, folder):
     return "agrees", ""
 
 
-def keep(folder, path, test):
-    """Writes a test of several processes in the form of tests/frontend/stablehlo/data."""
-    name = re.sub(r"\W", "_", test.name)
-    source = f"// From github.com/openxla/stablehlo, stablehlo/tests/interpret/{path.name} (Apache License 2.0).\n"
-    (folder / f"{name}.mlir").write_text(source + test.text)
-    results = []
-    for tensor, values in zip(test.parallel.types, test.parallel.expected):
-        values = np.array(values)
-        dtype = re.search(r"(u?i\d+)>$", tensor)[1].replace("ui", "u")
-        results.append({"dtype": dtype, "shape": list(values.shape), "values": values.ravel().tolist()})
-    (folder / f"{name}.json").write_text(json.dumps({"arguments": [], "results": results, "tolerance": 0}) + "\n")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("spmdc")
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("--match", default="")
     parser.add_argument("--failures", action="store_true")
-    parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     outcomes = ("agrees", "differs", "refused", "crash", "not run")
     refusals = collections.Counter()
@@ -213,8 +197,6 @@ def main():
                     continue
                 for test in tests_of(path):
                     outcome, detail = run(options.spmdc, test, pathlib.Path(folder)) if test.text else ("not run", "")
-                    if options.keep and test.parallel:
-                        keep(options.keep, path, test)
                     counts[outcome] += 1
                     if outcome == "refused":
                         refusals[detail] += 1
