@@ -1,8 +1,8 @@
-"""Counts the instructions that a call of each program executes, and compares them with those of counts.json.
+"""Counts the instructions that a call of each program executes, and compares them with those of data/counts.json.
 
     count_instructions.py BINARIES [--only NAMES] [--update]
 
-A slower kernel is noticed without a clock. Each function of programs.spmd is compiled for one processor with AVX2, and
+A slower kernel is noticed without a clock. Each function of data/programs.spmd is compiled for one processor with AVX2, and
 counted-calls runs it on one thread in callgrind. A count that is more than 5 % above the kept one fails: the runtime's own work
 for a call makes differences of up to 2 %. Counts say nothing of caches or of instructions that wait: tools/bench measures time.
 
@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).parent / "data"
 CALLS = 4
 TOLERANCE = 0.05
 SKIPPED = 77
