@@ -126,7 +126,7 @@ TEST(AnyText, GivesAModuleOrErrors) {
     std::mt19937 random(seed);
     std::string text = changed(tokens[random() % tokens.size()], tokens[random() % tokens.size()], random);
     if (seedText)
-      std::ofstream("any-text.mlir") << text; // The last one is the one that crashed.
+      std::ofstream(testing::TempDir() + "any-text.mlir") << text; // The last one is the one that crashed.
     imported += isImported(text);
   }
   EXPECT_GT(imported, count / 50); // Changes of names and locations leave a program.

@@ -69,7 +69,8 @@ TEST(AnyBytes, GiveATextOrACause) {
     std::mt19937 random(seed);
     std::string bytes = changed(programs[random() % programs.size()], programs[random() % programs.size()], random);
     if (std::getenv("SPMD_SEED"))
-      std::ofstream("any-bytes.bin", std::ios::binary) << bytes; // The last one is the one that crashed.
+      std::ofstream(testing::TempDir() + "any-bytes.bin", std::ios::binary)
+          << bytes; // The last one is the one that crashed.
     std::string text = textOrCause(bytes);
     ASSERT_NE(text, "");
     if (text.starts_with("error: "))
