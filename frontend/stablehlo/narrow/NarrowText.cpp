@@ -33,16 +33,19 @@ struct Mention {
   StringRef type;
 };
 
+/// The first one. It reads no further, so that all of them are found in one pass over the text.
 std::optional<Mention> findNext(StringRef text) {
-  std::optional<Mention> first;
-  for (const StandIn &standIn : kStandIns) {
-    const NarrowFormat *format = spmd::findNarrow(standIn.format);
-    for (StringRef before : {"x", "<"})
-      if (size_t at = text.find((before + StringRef(format->name()) + ">").str());
-          at != StringRef::npos && (!first || at + 1 < first->at))
-        first = Mention{at + 1, format, standIn.type};
+  for (size_t at = text.find('f', 1); at != StringRef::npos; at = text.find('f', at + 1)) {
+    if (text[at - 1] != 'x' && text[at - 1] != '<')
+      continue;
+    for (const StandIn &standIn : kStandIns) {
+      const NarrowFormat *format = spmd::findNarrow(standIn.format);
+      StringRef name = format->name(), rest = text.drop_front(at);
+      if (rest.starts_with(name) && rest.drop_front(name.size()).starts_with(">"))
+        return Mention{at, format, standIn.type};
+    }
   }
-  return first;
+  return std::nullopt;
 }
 
 /// The code of a number as MLIR writes it: in decimals, or its bits in hexadecimal.
@@ -95,7 +98,8 @@ void replaceElements(std::string &text, const NarrowFormat &format) {
   if (begin == StringRef::npos)
     return;
   begin += StringRef("dense<").size();
-  text = text.substr(0, begin) + codesOf(StringRef(text).slice(begin, end), format) + text.substr(end);
+  std::string codes = codesOf(StringRef(text).slice(begin, end), format);
+  text.replace(begin, end - begin, codes);
 }
 
 } // namespace
