@@ -62,6 +62,9 @@ public:
   /// Queues work for the device's thread: one thread per device, first in, first out. `work` must not throw. An idle
   /// thread spins briefly, then sleeps.
   virtual void enqueue(std::function<void()> work) = 0;
+  /// For a thread that waits for queued work: may run it in the place of the device's thread, in order, until `isOver`
+  /// returns true or no work is left. Returns at once if the backend or the device's thread does that itself.
+  virtual void runQueued([[maybe_unused]] const std::function<bool()> &isOver) {}
 
   /// Bytes that are allocated now, and their maximum so far.
   virtual int64_t bytesInUse() const = 0;

@@ -83,10 +83,14 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
 
 class LaunchState final : public Launch {
 public:
-  explicit LaunchState(size_t devices) : remaining(static_cast<uint32_t>(devices)) {}
+  /// The first thread that waits may run the work of `first` itself.
+  explicit LaunchState(size_t devices, DeviceRef first = nullptr)
+      : remaining(static_cast<uint32_t>(devices)), first(std::move(first)) {}
 
   void wait() override {
-    auto isOver = [&] { return remaining.load(std::memory_order_acquire) == 0; };
+    auto isOver = [&] { return isDone(); };
+    if (first && !isWaitedFor.exchange(true, std::memory_order_relaxed))
+      first->runQueued(isOver);
     if (!spinUntil(isOver, spinTime)) {
       sleepers.fetch_add(1);
       while (uint32_t left = remaining.load())
@@ -133,6 +137,8 @@ private:
   }
 
   std::atomic<uint32_t> remaining;
+  const DeviceRef first;
+  std::atomic<bool> isWaitedFor{false};
   std::atomic<uint32_t> sleepers{0}; ///< Threads in wait() that sleep, or are about to.
   bool hasFailed = false, isNan = false, hasNoMemory = false;
   std::string cause;
@@ -289,7 +295,7 @@ std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBuffe
                                              std::vector<ProfileEvent> *profile) {
   checkBuffers("argument", context.artifact->plan.params, arguments);
   checkBuffers("result", context.artifact->plan.results, results);
-  auto state = std::make_shared<LaunchState>(devices.size());
+  auto state = std::make_shared<LaunchState>(devices.size(), devices.front());
   state->arguments = std::move(arguments);
   state->results = std::move(results);
   state->profile = profile;

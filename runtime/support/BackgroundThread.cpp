@@ -2,6 +2,7 @@
 
 #include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/FloatEnvironment.h"
 
 #include <csignal>
 #include <pthread.h>
@@ -39,6 +40,7 @@ BackgroundThread::BackgroundThread(const std::string &name, std::function<void()
   try {
     thread = std::thread([shown = name.substr(0, kMaxName), body = std::move(body)] {
       pthread_setname_np(pthread_self(), shown.c_str());
+      DefaultFloatEnvironment environment; // A thread inherits the environment of the one that starts it.
       body();
     });
   } catch (const std::system_error &error) {

@@ -4,6 +4,7 @@
 #include "runtime/collective/CollectiveIdentity.h"
 #include "runtime/collective/shm/ShmCall.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/LeaveCore.h"
 
 #include <algorithm>
 #include <cstring>
@@ -219,13 +220,24 @@ void ShmEndpoint::arrive(GroupState &group, uint32_t barrier) {
   uint32_t arrived = group.shared->arrived[barrier % barrierRing].fetch_add(1) + 1;
   if (arrived != targetOf(group, barrier))
     return;
+  group.shared->last.store(static_cast<int32_t>(position), std::memory_order_relaxed);
+  group.shared->core.store(sched_getcpu(), std::memory_order_relaxed);
   group.shared->wake.fetch_add(1);
   if (group.shared->sleepers.load() != 0)
     futexWakeAll(group.shared->wake);
 }
 
 void ShmEndpoint::wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t number) {
-  waitOn(group.shared->wake, group.shared->sleepers, &group, call, number, [&] { return isComplete(group, barrier); });
+  auto isReady = [&] { return isComplete(group, barrier); };
+  if (isReady())
+    return;
+  waitOn(group.shared->wake, group.shared->sleepers, &group, call, number, isReady);
+  // This thread gave its core away to the device that it waited for, if they share one. Devices of one process part
+  // when work is queued; if both threads moved, they would meet again.
+  int32_t last = group.shared->last.load(std::memory_order_relaxed);
+  bool isPeer = last >= 0 && static_cast<size_t>(last) < communicator.getDevices().size();
+  if (device.hasOwnCore() && isPeer && communicator.processOf(last) != communicator.processOf(position))
+    leaveCore(group.shared->core.load(std::memory_order_relaxed));
 }
 
 void ShmEndpoint::checkWait(const GroupState *group, const AnnouncedCall &call, uint64_t number,

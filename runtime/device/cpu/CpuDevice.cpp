@@ -39,18 +39,15 @@ int threadsPerCpuDevice(const CpuDeviceOptions &options) {
 }
 
 CpuDevice::CpuDevice(int64_t id, const CpuDeviceOptions &options)
-    : Device(id), memory(std::make_shared<CpuMemory>(id, options.isShared)),
-      parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spinTime)) {
-  thread = BackgroundThread("spmd-" + str(), [worker = worker] { worker->run(); });
+    : Device(id), ownsCore(options.hostDeviceCount <= availableCores()),
+      memory(std::make_shared<CpuMemory>(id, options.isShared)),
+      parallelFor(std::make_unique<ParallelFor>(threadsPerCpuDevice(options), spinTime)),
+      work(std::make_shared<WorkQueue>(ownsCore)) {
+  thread = BackgroundThread("spmd-" + str(), [work = work] { work->runUntilStopped(); });
 }
 
 CpuDevice::~CpuDevice() {
-  {
-    std::lock_guard lock(worker->mutex);
-    worker->stopping = true;
-  }
-  worker->queued.fetch_add(1);
-  futexWakeAll(worker->queued);
+  work->stop();
   if (thread.isCurrent())
     thread.detach();
   else
@@ -75,41 +72,9 @@ void CpuDevice::copyToHost(void *target, const DeviceBuffer &source, int64_t byt
     std::memcpy(target, static_cast<const char *>(source.data()) + sourceOffset, bytes);
 }
 
-void CpuDevice::enqueue(std::function<void()> work) {
-  {
-    std::lock_guard lock(worker->mutex);
-    worker->queue.push_back(std::move(work));
-  }
-  worker->queued.fetch_add(1);
-  if (worker->isAsleep.load())
-    futexWakeAll(worker->queued);
-}
-
-void CpuDevice::Worker::run() {
-  for (;;) {
-    uint32_t seen = queued.load();
-    std::function<void()> work;
-    {
-      std::lock_guard lock(mutex);
-      if (!queue.empty()) {
-        work = std::move(queue.front());
-        queue.pop_front();
-      } else if (stopping) {
-        return;
-      }
-    }
-    if (work) {
-      work();
-      continue;
-    }
-    auto isMore = [&] { return queued.load(std::memory_order_acquire) != seen; };
-    if (spinUntil(isMore, spinTime))
-      continue;
-    isAsleep.store(true);
-    while (queued.load() == seen)
-      futexWait(queued, seen, std::chrono::seconds(1));
-    isAsleep.store(false);
-  }
+void CpuDevice::runQueued(const std::function<bool()> &isOver) {
+  std::shared_ptr<WorkQueue> kept = work; // The work may drop the last reference to this device.
+  kept->runHere(isOver);
 }
 
 std::vector<DeviceRef> createCpuDevices(const std::vector<int64_t> &ids, const CpuDeviceOptions &options) {

@@ -9,10 +9,9 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/cpu/CpuMemory.h"
 #include "runtime/device/cpu/ParallelFor.h"
+#include "runtime/device/cpu/WorkQueue.h"
 #include "runtime/support/BackgroundThread.h"
 
-#include <deque>
-#include <mutex>
 #include <vector>
 
 namespace spmd {
@@ -42,30 +41,24 @@ public:
   DeviceBufferRef adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) override;
   void copyFromHost(DeviceBuffer &target, const void *source, int64_t bytes, int64_t targetOffset) override;
   void copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) override;
-  void enqueue(std::function<void()> work) override;
+  void enqueue(std::function<void()> task) override { work->push(std::move(task)); }
+  void runQueued(const std::function<bool()> &isOver) override;
   int64_t bytesInUse() const override { return memory->bytesInUse(); }
   int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
 
   CpuMemory &getMemory() { return *memory; }
-  /// For the device's own thread only.
+  /// For the work of the device only.
   ParallelFor &getParallelFor() { return *parallelFor; }
+  /// Whether there is a core for each device of this host.
+  bool hasOwnCore() const { return ownsCore; }
   int getThreadCount() const { return parallelFor->getThreadCount(); }
 
 private:
-  /// The queue and the thread that executes it. The thread keeps it alive, because the last reference to a device may
-  /// be dropped on that very thread.
-  struct Worker {
-    std::mutex mutex;
-    std::deque<std::function<void()>> queue;
-    bool stopping = false;
-    std::atomic<uint32_t> queued{0}; ///< Counts calls of enqueue.
-    std::atomic<bool> isAsleep{false};
-    void run();
-  };
-
+  const bool ownsCore;
   std::shared_ptr<CpuMemory> memory; ///< Buffers share the ownership.
   std::unique_ptr<ParallelFor> parallelFor;
-  std::shared_ptr<Worker> worker = std::make_shared<Worker>();
+  /// The thread keeps it alive, because the last reference to a device may be dropped on that very thread.
+  std::shared_ptr<WorkQueue> work;
   BackgroundThread thread;
 };
 

@@ -1,6 +1,7 @@
 //===- ParallelFor.cpp - one device's parallel loops ----------------------===//
 
 #include "runtime/device/cpu/ParallelFor.h"
+#include "runtime/support/LeaveCore.h"
 
 namespace spmd {
 
@@ -36,6 +37,7 @@ void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, con
   thunk = newThunk;
   context = newContext;
   extent = newExtent;
+  callersCore.store(sched_getcpu(), std::memory_order_relaxed);
   // A few chunks per thread balance the load on cores that other processes use, too.
   int64_t chunks = 4 * int64_t(getThreadCount());
   chunk = std::max<int64_t>({grain, (newExtent + chunks - 1) / chunks, 1});
@@ -59,6 +61,7 @@ void ParallelFor::helperMain(int thread) {
   uint32_t seen = 0;
   for (;;) {
     auto isNew = [&] { return generation.load(std::memory_order_acquire) != seen; };
+    leaveCore(callersCore.load(std::memory_order_relaxed));
     if (!spinUntil(isNew, spin)) {
       sleepers.fetch_add(1);
       while (!isNew())
@@ -68,6 +71,7 @@ void ParallelFor::helperMain(int thread) {
     ++seen;
     if (stopping.load())
       return;
+    leaveCore(callersCore.load(std::memory_order_relaxed));
     takeChunks(thread);
     if (working.fetch_sub(1) == 1 && callerSleeps.load())
       futexWakeAll(working);

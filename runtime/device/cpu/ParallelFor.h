@@ -90,6 +90,7 @@ private:
   Thunk thunk = nullptr;
   const void *context = nullptr;
   int64_t extent = 0, chunk = 0;
+  std::atomic<int> callersCore{-1}; ///< The core that began the last loop.
   alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<uint32_t> generation{0};
   std::atomic<uint32_t> sleepers{0};
