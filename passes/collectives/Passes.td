@@ -56,6 +56,33 @@ def AccumulateHalos : Pass<"spmdc-accumulate-halos", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def SplitHalos : Pass<"spmdc-split-halos", "mlir::ModuleOp"> {
+  let summary = "Receives the halos of windows alone, next to the own shard";
+  let description = [{
+    Before: one device's program; collectives are explicit.
+
+    An spmd.exchange whose target shards are parts of the own shards with elements of the neighbours before and after
+    them becomes one exchange for each halo, along one dimension after the other, and a concatenation, which kernels
+    read in place. This is done where the copy of the own elements takes more time than the waits of the exchanges,
+    by the cost model. Along a second dimension the edges of the concatenation are stored and sent.
+
+    After: the same values; each device receives the same elements.
+    ```
+    %1 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[12@a]>
+             moves [#spmd.move<shift = -1, length = 6, step = 1, base = 8>] : <f32[4]> -> <f32[6]>
+    ```
+    becomes
+    ```
+    %2 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[2@a]>
+             moves [#spmd.move<shift = -1, length = 1, step = 1, base = 8>] : <f32[4]> -> <f32[1]>
+    %3 = spmd.exchange %x over <a> from <f32[8@a]> to <f32[2@a]>
+             moves [#spmd.move<shift = 4, length = 1, step = 1, base = 8>] : <f32[4]> -> <f32[1]>
+    %1 = array.concatenate %2, %x, %3 dim 0 : ...
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def FoldCollectives : Pass<"spmdc-fold-collectives", "mlir::ModuleOp"> {
   let summary = "Folds two collectives in sequence into one";
   let description = [{

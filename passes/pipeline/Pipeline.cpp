@@ -72,6 +72,7 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
   if (passesThrough(Stage::Kernels)) {
     passes.addPass(createCollectiveMatmuls());
     passes.addPass(createCombineCollectives());
+    passes.addPass(createSplitHalos());
     bool isGpu = options.backend == KernelTarget::Gpu;
     bool warpgroups = options.gpu.matrixUnit == MatrixUnit::Warpgroup;
     if (!isGpu)
