@@ -42,17 +42,8 @@ public:
   /// Runs body(begin, end, thread) over [0, extent), in chunks of at least `grain` iterations except the last. `thread`
   /// counts from 0 and selects scratch memory. One thread calls it at a time. `body` must not throw.
   template <typename Body> void run(int64_t extent, int64_t grain, const Body &body) {
-    if (helpers.empty() || extent <= grain) {
-      if (!stop.function) {
-        if (extent > 0)
-          body(int64_t(0), extent, 0);
-        return;
-      }
-      int64_t chunkSize = std::max({(extent + soloChunks - 1) / soloChunks, grain, int64_t(1)});
-      for (int64_t begin = 0; begin < extent && !stop(); begin += chunkSize)
-        body(begin, std::min(begin + chunkSize, extent), 0);
-      return;
-    }
+    if (helpers.empty() || extent <= grain)
+      return runAlone(extent, std::max((extent + aloneChunks - 1) / aloneChunks, grain), body);
     runOnAll(
         extent, grain,
         [](const void *context, int64_t begin, int64_t end, int thread) {
@@ -66,9 +57,14 @@ public:
   void setStopCheck(StopCheck check) { stop = check; }
   bool shouldStop() const { return stop(); }
 
+  /// `grain` is the number of iterations that take some 5 us. On one thread a kernel stops only after 256 times as
+  /// many: in short ranges of a sum over rows it would read a few lines from each page.
   void runKernel(KernelFunction kernel, int64_t extent, int64_t grain, void *const *buffers,
                  const int64_t *coordinates) {
-    run(extent, grain, [=](int64_t begin, int64_t end, int) { kernel(begin, end, buffers, coordinates); });
+    auto body = [=](int64_t begin, int64_t end, int) { kernel(begin, end, buffers, coordinates); };
+    if (helpers.empty())
+      return runAlone(extent, grain > extent / 256 ? extent : 256 * grain, body);
+    run(extent, grain, body);
   }
 
 private:
@@ -79,8 +75,15 @@ private:
   void helperMain(int thread);
   void stopHelpers();
 
-  /// Chunks of a loop on one thread, which can stop between them.
-  static constexpr int64_t soloChunks = 64;
+  /// Runs a loop on the calling thread. It can stop after every `chunk` iterations.
+  template <typename Body> void runAlone(int64_t extent, int64_t chunk, const Body &body) {
+    chunk = stop.function ? std::max<int64_t>(chunk, 1) : extent;
+    for (int64_t begin = 0; begin < extent && !stop(); begin += chunk)
+      body(begin, std::min(begin + chunk, extent), 0);
+  }
+
+  /// Parts of a loop on one thread, which can stop between them.
+  static constexpr int64_t aloneChunks = 64;
 
   const std::chrono::nanoseconds spin;
   StopCheck stop;
