@@ -37,7 +37,9 @@ public:
 
   /// The constant that a value of a region has in each iteration.
   std::optional<int64_t> constantIn(Value value) {
-    if (auto argument = llvm::dyn_cast<BlockArgument>(value); argument && isPassedOn(argument.getArgNumber()))
+    auto argument = llvm::dyn_cast<BlockArgument>(value);
+    bool isCarry = argument && (argument.getOwner() == &condition || argument.getOwner() == &body);
+    if (isCarry && isPassedOn(argument.getArgNumber()))
       return integerOf(op.getOperand(argument.getArgNumber()));
     return integerOf(value);
   }

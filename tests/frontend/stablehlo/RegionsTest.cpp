@@ -69,6 +69,22 @@ const std::string kCounted = R"(
   }
 )";
 
+/// a + b as %t#2, counting up to an element. A carry of the number of %a has a constant.
+const std::string kCountedByElement = R"(
+  %five = stablehlo.constant dense<5> : tensor<i32>
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %t:3 = stablehlo.while(%other = %five, %i = %first, %s = %b) : tensor<i32>, tensor<i32>, tensor<i32>
+  cond {
+    %more = stablehlo.compare LT, %i, %a : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %sum = stablehlo.add %s, %one : tensor<i32>
+    stablehlo.return %other, %next, %sum : tensor<i32>, tensor<i32>, tensor<i32>
+  }
+)";
+
 std::string regionOf(const std::string &code, const std::string &result) {
   return "({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):" + code + "  stablehlo.return " + result + " : tensor<i32>\n})";
 }
@@ -145,6 +161,17 @@ TEST_P(Regions, MapsByCountedLoops) {
   for (int64_t value : values)
     expected.push_back(4 * value);
   EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCounted, "%c#1") +
+                    " : (tensor<11xi32>, tensor<11xi32>) -> tensor<11xi32>",
+                {11}, values, {11}, expected, GetParam()),
+            "");
+}
+
+// The end of the loop is an argument of the region around it, not a carry of the same number.
+TEST_P(Regions, MapsByLoopsThatCountToAnElement) {
+  Numbers values = {0, 1, 2, 3, 5, 8, 13, 21, 4, 6, 7}, expected;
+  for (int64_t value : values)
+    expected.push_back(2 * value);
+  EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCountedByElement, "%t#2") +
                     " : (tensor<11xi32>, tensor<11xi32>) -> tensor<11xi32>",
                 {11}, values, {11}, expected, GetParam()),
             "");
