@@ -4,6 +4,7 @@
 
 #include "frontend/stablehlo/Evaluation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -172,9 +173,15 @@ std::optional<SmallVector<Key>> guessKeys(Comparator &comparator, ArrayRef<Type>
   return llvm::map_to_vector(ranked, [](const auto &pair) { return pair.second; });
 }
 
-/// Tuples for each pair of values of each key: two keys of floats have 4096 pairs of pairs, and each meets twice on
-/// average (64 pairs by 128 tuples).
-constexpr int kFills = 128;
+/// How many tuples each pair of values of a key has: each pair of values of another array meets it twice on average, so
+/// a key beside another array of floats, with 64 pairs, has 128. A single array has nothing else to differ in.
+size_t countFills(ArrayRef<std::vector<Scalar>> values, size_t key) {
+  size_t fills = 1;
+  for (size_t other = 0; other < values.size(); ++other)
+    if (other != key)
+      fills = std::max(fills, 2 * values[other].size() * values[other].size());
+  return fills;
+}
 
 /// Whether the comparator is the lexicographic order by the keys: for each key that decides, all pairs of its values,
 /// with equal ones for the keys before it and any values for all other arrays.
@@ -193,8 +200,9 @@ bool isLexicographic(Comparator &comparator, ArrayRef<Type> types, ArrayRef<Key>
   std::vector<std::optional<int>> expected;
   for (size_t level = 0; level < keys.size(); ++level) {
     const std::vector<Scalar> &deciding = values[keys[level].input];
+    size_t fills = countFills(values, keys[level].input);
     for (size_t pair = 0; pair < deciding.size() * deciding.size(); ++pair)
-      for (int fill = 0; fill < kFills; ++fill) {
+      for (size_t fill = 0; fill < fills; ++fill) {
         SmallVector<Scalar> left = llvm::map_to_vector(values, choose), right = llvm::map_to_vector(values, choose);
         // Equal values are mostly the same one, and sometimes zeros or NaN of both signs.
         for (const Key &key : keys.take_front(level))
