@@ -19,6 +19,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
@@ -81,10 +82,33 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTarget &target, unsi
       kTriple, target.cpu, joinFeatures(target), options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level));
 }
 
-int64_t getVectorBytes(const CpuTarget &target) {
+/// Returns which of `kExtensions` the target has, in their order.
+std::vector<std::string> listExtensions(const CpuTarget &target) {
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
-  return subtarget->checkFeatures("+avx512f") ? 64 : subtarget->checkFeatures("+avx") ? 32 : 16;
+  // Asked for one name at a time, LLVM collects the features that each name implies.
+  llvm::StringSet<> all;
+  for (const llvm::SubtargetFeatureKV &feature : subtarget->getAllProcessorFeatures())
+    if (subtarget->getFeatureBits().test(feature.Value))
+      all.insert(feature.Key);
+  std::vector<std::string> extensions;
+  for (llvm::StringRef name : kExtensions)
+    if (all.contains(name))
+      extensions.push_back(name.str());
+  return extensions;
 }
+
+/// The properties of a target on which the code of kernels depends before LLVM has it.
+struct TargetTraits {
+  bool hasFma = false, isWide = false;
+  int64_t vectorBytes = 16;
+
+  explicit TargetTraits(const CpuTarget &target) {
+    std::vector<std::string> extensions = listExtensions(target);
+    hasFma = llvm::is_contained(extensions, "fma");
+    isWide = llvm::is_contained(extensions, "avx512f");
+    vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
+  }
+};
 
 /// Converts arith and math to the llvm dialect; loops and memory accesses are in it already.
 LogicalResult convertToLlvmDialect(ModuleOp module) {
@@ -105,7 +129,8 @@ LogicalResult convertToLlvmDialect(ModuleOp module) {
 /// One LLVM module with some kernels, for the target.
 class Code {
 public:
-  Code(const CpuTarget &target, bool isLight) : target(target), isLight(isLight) {}
+  Code(const CpuTarget &target, const TargetTraits &traits, bool isLight)
+      : target(target), traits(traits), isLight(isLight) {}
 
   /// Translates these functions, which stay in the module.
   LogicalResult translate(MLIRContext *mlirContext, MutableArrayRef<KernelLoops> chosen) {
@@ -113,9 +138,8 @@ public:
     for (KernelLoops &loops : chosen)
       for (LLVM::LLVMFuncOp function : {loops.entry, loops.body})
         function->moveBefore(kernels->getBody(), kernels->getBody()->end());
-    std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(target);
     MathOptions math;
-    math.hasFma = subtarget->checkFeatures("+fma");
+    math.hasFma = traits.hasFma;
     expandMath(*kernels, math);
     if (failed(convertToLlvmDialect(*kernels)))
       return failure();
@@ -124,14 +148,13 @@ public:
     for (KernelLoops &loops : chosen)
       for (StringAttr name : loops.otherNames)
         llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(loops.entry.getName()));
-    isWide = subtarget->checkFeatures("+avx512f");
     for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
         continue;
       function.addFnAttr("target-cpu", target.cpu);
       if (!target.features.empty())
         function.addFnAttr("target-features", joinFeatures(target));
-      if (isWide)
+      if (traits.isWide)
         function.addFnAttr("prefer-vector-width", "512");
     }
     return success();
@@ -143,7 +166,7 @@ public:
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
     if (isLight && target.optimizationLevel > 0)
-      code.optimizeLightly(tuning, isWide ? 16 : 8);
+      code.optimizeLightly(tuning, traits.isWide ? 16 : 8);
     else
       code.optimize(target.optimizationLevel, tuning);
   }
@@ -158,13 +181,30 @@ public:
 
 private:
   const CpuTarget &target;
-  bool isLight, isWide = false;
+  TargetTraits traits;
+  bool isLight;
   LlvmCode code;
 };
 
-/// The number of loops in one object file. It does not depend on the machine, so that every machine produces the same
-/// bytes.
-constexpr size_t kLoopsPerObject = 6;
+/// The operations of the loops in one object file: an object takes about as long as 50 operations before it has any.
+/// It does not depend on the machine, so that every machine produces the same bytes.
+constexpr size_t kOperationsPerObject = 150;
+
+/// The operations of a kernel as LLVM sees them: a function of `math` is a polynomial.
+size_t countOperations(KernelLoops loops) {
+  size_t count = 0;
+  loops.body.walk([&](Operation *op) { count += isa<math::MathDialect>(op->getDialect()) ? 20 : 1; });
+  return count;
+}
+
+/// Returns how many of these loops, which are not empty, one object has.
+size_t countForObject(ArrayRef<KernelLoops> loops, size_t mostOperations) {
+  size_t count = 0, operations = 0;
+  do
+    operations += countOperations(loops[count++]);
+  while (count < loops.size() && operations + countOperations(loops[count]) <= mostOperations);
+  return count;
+}
 
 /// Calls `work` with 0 to count - 1, on one thread for each core, or fewer if the system refuses more.
 void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
@@ -184,22 +224,24 @@ void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
   run();
 }
 
-/// Translates all kernels into parts of at most `most` loops; the parts that are fully optimised come first.
-FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const CpuTarget &target, size_t most) {
+/// Translates all kernels into parts of at most this many operations, if it is more than one kernel; the parts that are
+/// fully optimised come first.
+FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const CpuTarget &target,
+                                                               size_t mostOperations) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
   KernelGroups groups = groupKernels(module);
-  int64_t vectorBytes = getVectorBytes(target);
+  TargetTraits traits(target);
   std::vector<std::unique_ptr<Code>> parts;
   for (bool isLight : {false, true}) {
     OwningOpRef<ModuleOp> functions = ModuleOp::create(UnknownLoc::get(context));
     FailureOr<std::vector<KernelLoops>> loops =
-        emitDistinctLoops(isLight ? groups.light : groups.full, *functions, vectorBytes);
+        emitDistinctLoops(isLight ? groups.light : groups.full, *functions, traits.vectorBytes);
     if (failed(loops))
       return failure();
     for (MutableArrayRef<KernelLoops> rest = *loops; !rest.empty() || parts.empty();) {
-      size_t count = std::min(rest.size(), most);
-      parts.push_back(std::make_unique<Code>(target, isLight));
+      size_t count = rest.empty() ? 0 : countForObject(rest, mostOperations);
+      parts.push_back(std::make_unique<Code>(target, traits, isLight));
       if (failed(parts.back()->translate(context, rest.take_front(count))))
         return failure();
       rest = rest.drop_front(count);
@@ -252,15 +294,14 @@ spmd::TargetInfo CpuTarget::getInfo() const {
   spmd::TargetInfo info;
   info.backend = "cpu";
   info.cpu = cpu;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget = getSubtarget(*this);
-  for (llvm::StringRef name : kExtensions)
-    if (subtarget->checkFeatures(("+" + name).str()))
-      info.features.push_back(name.str());
+  info.features = listExtensions(*this);
   return info;
 }
 
 FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
-  FailureOr<std::vector<std::unique_ptr<Code>>> translated = translateKernels(module, target, kLoopsPerObject);
+  if (module.getOps<plan::KernelOp>().empty())
+    return std::string();
+  FailureOr<std::vector<std::unique_ptr<Code>>> translated = translateKernels(module, target, kOperationsPerObject);
   if (failed(translated))
     return failure();
   std::vector<std::unique_ptr<Code>> &parts = *translated;

@@ -30,7 +30,8 @@ struct CpuTarget {
   spmd::TargetInfo getInfo() const;
 };
 
-/// Returns the shared object (ELF) of all plan.kernel symbols of the module, which does not change.
+/// Returns the shared object (ELF) of all plan.kernel symbols of the module, which does not change; nothing if there
+/// are none.
 mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const CpuTarget &target);
 /// For --emit=llvm (optimised) and --emit=asm: one module, one file, with the code of all kernels.
 mlir::FailureOr<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);

@@ -74,7 +74,9 @@ void setVectorWidth(llvm::Module &module, unsigned width) {
 class PassesWithoutStrengthReduction : public llvm::legacy::PassManager {
 public:
   void add(llvm::Pass *pass) override {
-    if (pass->getPassName() == "Loop Strength Reduction")
+    llvm::StringRef name = pass->getPassName();
+    // The second pass prepares the code for the first.
+    if (name == "Loop Strength Reduction" || name == "Canonicalize Freeze Instructions in Loops")
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
