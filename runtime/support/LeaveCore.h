@@ -1,6 +1,7 @@
 //===- LeaveCore.h - two threads that compute together on two cores -------===//
 #pragma once
 
+#include <chrono>
 #include <sched.h>
 
 namespace spmd {
@@ -10,8 +11,16 @@ namespace spmd {
 /// cores it does not look for an idle one while they are busy (`nr_idle_scan` in Linux). A thread that may use no other
 /// core stays.
 inline void leaveCore(int core) {
+  if (core < 0 || core != sched_getcpu())
+    return;
+  using Clock = std::chrono::steady_clock;
+  thread_local Clock::time_point next;
+  Clock::time_point now = Clock::now();
+  if (now < next)
+    return;
+  next = now + std::chrono::milliseconds(10);
   cpu_set_t allowed, others;
-  if (core < 0 || core != sched_getcpu() || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
     return;
   others = allowed;
   CPU_CLR(core, &others);
