@@ -33,4 +33,18 @@ Value createReduce(OpBuilder &b, Location loc, Value operand, ReductionKind kind
   return b.create<ReduceOp>(loc, type.withShape(shape), operand, kind, dims);
 }
 
+Value createSlice(OpBuilder &b, Location loc, Value operand, int64_t dim, int64_t begin, int64_t count,
+                  int64_t stride) {
+  auto type = cast<ArrayType>(operand.getType());
+  if (begin == 0 && count == type.getDimSize(dim) && stride == 1)
+    return operand;
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
+  starts[dim] = begin;
+  limits[dim] = begin + (count - 1) * stride + 1;
+  strides[dim] = count == 1 ? 1 : stride;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = count;
+  return b.create<SliceOp>(loc, type.withShape(shape), operand, starts, limits, strides);
+}
+
 } // namespace spmdc

@@ -18,6 +18,10 @@ mlir::Value createCombination(mlir::OpBuilder &b, mlir::Location loc, ReductionK
 mlir::Value createReduce(mlir::OpBuilder &b, mlir::Location loc, mlir::Value operand, ReductionKind kind,
                          llvm::ArrayRef<int64_t> dims);
 
+/// `count` elements `begin`, `begin` + `stride`, ... of a dimension; the operand itself if these are all of them.
+mlir::Value createSlice(mlir::OpBuilder &b, mlir::Location loc, mlir::Value operand, int64_t dim, int64_t begin,
+                        int64_t count, int64_t stride = 1);
+
 /// Builds the local code of operations on sharded dimensions: positions, masks of the positions that a device owns.
 /// Positions are i32 or i64 (Positions.h); if two operands differ in that, the narrower one is widened.
 class LocalBuilder {

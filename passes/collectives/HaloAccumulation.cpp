@@ -186,16 +186,7 @@ private:
   }
 
   Value slice(Value x, int64_t d, Range range) {
-    ArrayType from = typeOf(x);
-    if (range == Range{0, from.getDimSize(d)})
-      return x;
-    SmallVector<int64_t> starts(from.getRank()), limits(from.getShape()), strides(from.getRank(), 1);
-    starts[d] = range.begin;
-    limits[d] = range.end;
-    strides[d] = range.step;
-    SmallVector<int64_t> shape(from.getShape());
-    shape[d] = (range.end - range.begin - 1) / range.step + 1;
-    return builder.create<SliceOp>(loc, from.withShape(shape), x, starts, limits, strides);
+    return createSlice(builder, loc, x, d, range.begin, (range.end - range.begin - 1) / range.step + 1, range.step);
   }
 
   /// An array of zeros of this shape with `x` in it, its first element at `low` (before the array where negative).

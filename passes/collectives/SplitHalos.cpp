@@ -166,7 +166,7 @@ private:
       SmallVector<Value> parts;
       if (halo.low > 0)
         parts.push_back(receive(builder, exchange, value, global, halo, /*isLow=*/true));
-      parts.push_back(slice(builder, exchange.getLoc(), value, halo.dim, halo.begin, halo.own));
+      parts.push_back(createSlice(builder, exchange.getLoc(), value, halo.dim, halo.begin, halo.own));
       if (halo.high > 0)
         parts.push_back(receive(builder, exchange, value, global, halo, /*isLow=*/false));
       value = concatenate(builder, exchange.getLoc(), parts, halo.dim);
@@ -190,7 +190,7 @@ private:
     // An array that no operation stores is read where it is; only its edges are stored.
     std::optional<spmd::DimMove> edges = halo.getEdges(isLow);
     if (value != exchange.getOperand() && edges) {
-      value = slice(builder, exchange.getLoc(), value, halo.dim, isLow ? halo.shard - length : 0, length);
+      value = createSlice(builder, exchange.getLoc(), value, halo.dim, isLow ? halo.shard - length : 0, length);
       part.dims[halo.dim] = *edges;
       from = to;
     }
@@ -201,16 +201,6 @@ private:
     SmallVector<int64_t> shape(type.getShape());
     shape[dim] = size;
     return type.withShape(shape).withSharding(type.getSharding());
-  }
-
-  static Value slice(OpBuilder &builder, Location loc, Value x, int64_t dim, int64_t begin, int64_t size) {
-    ArrayType type = typeOf(x);
-    if (size == type.getDimSize(dim))
-      return x;
-    SmallVector<int64_t> starts(type.getRank()), limits(type.getShape()), strides(type.getRank(), 1);
-    starts[dim] = begin;
-    limits[dim] = begin + size;
-    return builder.create<SliceOp>(loc, withSize(type, dim, size), x, starts, limits, strides);
   }
 
   static Value concatenate(OpBuilder &builder, Location loc, ArrayRef<Value> parts, int64_t dim) {

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/array/LocalBuilder.h"
 #include "ir/spmd/ValueNames.h"
 #include "passes/simplify/KnownIntegers.h"
 #include "passes/simplify/Passes.h"
@@ -94,19 +95,6 @@ private:
                                          : builder.create<ReshapeOp>(loc, typeOf(x).withShape(shape), x).getResult();
   }
 
-  /// `count` elements begin, begin + stride, ... of a dimension.
-  Value slice(Value x, int64_t along, int64_t begin, int64_t count, int64_t stride) {
-    ArrayType type = typeOf(x);
-    if (begin == 0 && count == type.getDimSize(along) && stride == 1)
-      return x;
-    Shape starts(type.getRank(), 0), limits(type.getShape()), strides(type.getRank(), 1);
-    starts[along] = begin;
-    limits[along] = begin + (count - 1) * stride + 1;
-    strides[along] = count == 1 ? 1 : stride;
-    return builder.create<SliceOp>(loc, type.withShape(replaceDims(type.getShape(), along, 1, count)), x, starts,
-                                   limits, strides);
-  }
-
   /// `nested`: counters with descending strides other than 0.
   Value buildNested(Value x, int64_t base, SmallVector<Counter> nested) {
     Shape sizes;
@@ -124,7 +112,8 @@ private:
 
   Value buildRows(Value x, int64_t base, ArrayRef<Counter> nested) {
     if (nested.size() <= 1) {
-      Value taken = nested.empty() ? slice(x, dim, base, 1, 1) : slice(x, dim, base, nested[0].size, nested[0].stride);
+      Value taken = nested.empty() ? createSlice(builder, loc, x, dim, base, 1)
+                                   : createSlice(builder, loc, x, dim, base, nested[0].size, nested[0].stride);
       return nested.empty() ? reshape(taken, replaceDims(typeOf(x).getShape(), dim, 1, {})) : taken;
     }
     Counter outer = nested.front();
@@ -141,7 +130,7 @@ private:
       return nullptr;
     if (missing > 0)
       x = padBehind(x, missing);
-    Value rows = slice(x, dim, base - inRow, outer.size * outer.stride, 1);
+    Value rows = createSlice(builder, loc, x, dim, base - inRow, outer.size * outer.stride);
     rows = reshape(rows, replaceDims(typeOf(x).getShape(), dim, 1, {outer.size, outer.stride}));
     AffineLookup inner(builder, loc, dim + 1);
     return inner.buildRows(rows, inRow, nested.drop_front());

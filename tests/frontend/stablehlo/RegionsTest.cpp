@@ -53,37 +53,31 @@ const std::string kMax = R"(
   }) : (tensor<i1>) -> tensor<i32>
 )";
 
-/// 3 a + b as %c#1, by a loop of a constant count: not associative.
-const std::string kCounted = R"(
-  %first = stablehlo.constant dense<0> : tensor<i32>
-  %c:2 = stablehlo.while(%i = %first, %s = %b) : tensor<i32>, tensor<i32>
-  cond {
-    %limit = stablehlo.constant dense<3> : tensor<i32>
-    %more = stablehlo.compare LT, %i, %limit : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %more : tensor<i1>
-  } do {
-    %one = stablehlo.constant dense<1> : tensor<i32>
-    %next = stablehlo.add %i, %one : tensor<i32>
-    %sum = stablehlo.add %s, %a : tensor<i32>
-    stablehlo.return %next, %sum : tensor<i32>, tensor<i32>
-  }
-)";
-
-/// a + b as %t#2, counting up to an element. A carry of the number of %a has a constant.
-const std::string kCountedByElement = R"(
+/// b + n * `addend` as %c#2, by a loop that counts to n = `limit`, which `define` defines in the condition. A carry of
+/// the number of the region's argument %a has a constant.
+std::string counted(const std::string &define, const std::string &limit, const std::string &addend) {
+  return R"(
   %five = stablehlo.constant dense<5> : tensor<i32>
   %first = stablehlo.constant dense<0> : tensor<i32>
-  %t:3 = stablehlo.while(%other = %five, %i = %first, %s = %b) : tensor<i32>, tensor<i32>, tensor<i32>
+  %c:3 = stablehlo.while(%other = %five, %i = %first, %s = %b) : tensor<i32>, tensor<i32>, tensor<i32>
   cond {
-    %more = stablehlo.compare LT, %i, %a : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    )" + define +
+         "\n    %more = stablehlo.compare LT, %i, " + limit + R"( : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %more : tensor<i1>
   } do {
     %one = stablehlo.constant dense<1> : tensor<i32>
     %next = stablehlo.add %i, %one : tensor<i32>
-    %sum = stablehlo.add %s, %one : tensor<i32>
+    %sum = stablehlo.add %s, )" +
+         addend + R"( : tensor<i32>
     stablehlo.return %other, %next, %sum : tensor<i32>, tensor<i32>, tensor<i32>
   }
 )";
+}
+
+/// 3 a + b, by a constant count: not associative.
+const std::string kCounted = counted("%limit = stablehlo.constant dense<3> : tensor<i32>", "%limit", "%a");
+/// a + b, counting up to an element.
+const std::string kCountedByElement = counted("", "%a", "%one");
 
 std::string regionOf(const std::string &code, const std::string &result) {
   return "({\n^bb0(%a: tensor<i32>, %b: tensor<i32>):" + code + "  stablehlo.return " + result + " : tensor<i32>\n})";
@@ -160,7 +154,7 @@ TEST_P(Regions, MapsByCountedLoops) {
   Numbers values = randomNumbers(11, 4), expected;
   for (int64_t value : values)
     expected.push_back(4 * value);
-  EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCounted, "%c#1") +
+  EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCounted, "%c#2") +
                     " : (tensor<11xi32>, tensor<11xi32>) -> tensor<11xi32>",
                 {11}, values, {11}, expected, GetParam()),
             "");
@@ -171,7 +165,7 @@ TEST_P(Regions, MapsByLoopsThatCountToAnElement) {
   Numbers values = {0, 1, 2, 3, 5, 8, 13, 21, 4, 6, 7}, expected;
   for (int64_t value : values)
     expected.push_back(2 * value);
-  EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCountedByElement, "%t#2") +
+  EXPECT_EQ(run("%0 = \"stablehlo.map\"(%x, %x) <{dimensions = array<i64: 0>}> " + regionOf(kCountedByElement, "%c#2") +
                     " : (tensor<11xi32>, tensor<11xi32>) -> tensor<11xi32>",
                 {11}, values, {11}, expected, GetParam()),
             "");
