@@ -11,8 +11,6 @@ using namespace mlir;
 namespace spmdc {
 namespace {
 
-constexpr unsigned kGlobalSpace = 1;
-
 KernelSchedule withIndexing(const StreamedProducts &products) {
   KernelSchedule schedule;
   schedule.indexing = products.indexing;
@@ -73,9 +71,8 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   if (tiles.unit == MatrixUnit::Warpgroup)
     groupRow = code.mul(code.divRem(warp, kWarpgroupWarps, tiles.warps).first, tiles.getGroupRows());
   pairColumn = code.mul(lanePair, 2);
-  auto [batch, rowBlock] = code.divRem(blockNumber, tiles.rowBlocks, tiles.gridBlocks);
-  // With a causal mask the last rows take longest, so they begin first.
-  rowBlock = b.create<arith::SubIOp>(loc, emitter.emitConstant(tiles.rowBlocks - 1), rowBlock);
+  isFirstLane = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, emitter.emitConstant(0));
+  auto [batch, rowBlock] = placeBlock(blockNumber);
   if (Value last = code.bindOuter(batch, products.batchVars, products.batchShape))
     emitter.bind(products.batchVars.back(), last);
   Value firstRow = code.mul(rowBlock, tiles.getBlockRows());
@@ -99,11 +96,15 @@ void StreamedKernel::emitBlock(Value blockNumber) {
       set(maxima, i, f32(-std::numeric_limits<double>::infinity()));
       set(sums, i, f32(0));
     }
+  if (tiles.unit == MatrixUnit::Warpgroup)
+    startRings();
   if (tiles.overlaps) {
     emitOverlapped();
     return storeResults();
   }
-  copyStreamed(keptTiles.begin);
+  if (tiles.unit == MatrixUnit::Warp)
+    for (const StreamTiles::Tile &streamed : tiles.streamed)
+      copyStreamed(streamed, keptTiles.begin);
   // Separate loops: branches around products in one loop would move accumulators between registers.
   if (mask) {
     emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);
@@ -115,22 +116,46 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   storeResults();
 }
 
+std::pair<Value, Value> StreamedKernel::placeBlock(Value number) {
+  int64_t batches = tiles.gridBlocks / tiles.rowBlocks, together = std::min(tiles.batchesTogether, batches);
+  if (!mask)
+    return code.divRem(number, tiles.rowBlocks, tiles.gridBlocks);
+  // All long blocks of a group begin before its short ones, which end at about the same time.
+  auto [group, rest] = code.divRem(number, together * tiles.rowBlocks, tiles.gridBlocks);
+  Value first = code.mul(group, together), count = emitter.emitConstant(together);
+  if (batches % together != 0) // The last group has fewer.
+    count = b.create<arith::MinSIOp>(loc, count, b.create<arith::SubIOp>(loc, emitter.emitConstant(batches), first));
+  Value rowBlock = b.create<arith::DivUIOp>(loc, rest, count);
+  Value batch = code.add(first, b.create<arith::RemUIOp>(loc, rest, count));
+  // With a causal mask the last rows have the most columns. LLVM computes both conditions.
+  Value zero = emitter.emitConstant(0), last = emitter.emitConstant(tiles.rowBlocks - 1);
+  Value lastTile = emitter.emitConstant(llvm::divideCeil(products.columns, tiles.columns) - 1);
+  Value isFirstLong = boundMask(zero, tiles.getBlockRows(), lastTile).high;
+  Value isLastLong = boundMask(code.mul(last, tiles.getBlockRows()), tiles.getBlockRows(), zero).high;
+  Value isReversed = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::ult, isFirstLong, isLastLong);
+  Value fromLast = b.create<arith::SubIOp>(loc, last, rowBlock);
+  return {batch, b.create<arith::SelectOp>(loc, isReversed, fromLast, rowBlock)};
+}
+
 void StreamedKernel::emitTiles(Value begin, Value end, bool keepsAll) {
   Value one = emitter.emitConstant(1);
   code.loop(begin, end, one, [&](Value tile) {
+    isKept = keepsAll;
+    if (tiles.unit == MatrixUnit::Warpgroup) {
+      Stream &all = streams.front();
+      waitForCopies(all, tile);
+      fillAhead(all, tile);
+      emitTile(tile);
+      return release(all, tile);
+    }
     arrive();
     Value next = code.add(tile, one);
-    code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(next); });
-    isKept = keepsAll;
+    code.ifThen(code.isLess(next, keptTiles.end), [&] {
+      for (const StreamTiles::Tile &streamed : tiles.streamed)
+        copyStreamed(streamed, next);
+    });
     emitTile(tile);
   });
-}
-
-void StreamedKernel::arrive() {
-  cores->finishCopies();
-  if (tiles.unit == MatrixUnit::Warpgroup)
-    warpgroups.publishCopies();
-  code.barrier();
 }
 
 PositionBounds::Bounds StreamedKernel::boundMask(Value firstRow, int64_t rows, Value tile) {
@@ -182,84 +207,10 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
   fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
   // With no tile at all, the copy that begins before the loops still is one of the array.
   keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
-}
-
-//===----------------------------------------------------------------------===//
-// Copies
-//===----------------------------------------------------------------------===//
-
-Value StreamedKernel::bufferOf(const StreamTiles::Tile &tile, Value number) {
-  Value start = code.getLaunchShared(tile.offset);
-  Value parity = code.divRem(number, 2, INT32_MAX).second;
-  return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,
-                               ArrayRef<LLVM::GEPArg>{code.mul(parity, tile.getBytes())}, /*inbounds=*/true);
-}
-
-/// The position of a unit of 16 bytes among the elements of a tile.
-Value StreamedKernel::positionOf(const StreamTiles::Tile &tile, Value row, Value unit) {
-  if (tiles.unit == MatrixUnit::Warp)
-    return code.add(code.mul(row, tile.pitch), code.mul(unit, kStreamedUnit));
-  int64_t units = kPanelWidth / kStreamedUnit, all = tile.panels * units;
-  auto [panel, unitInPanel] = code.divRem(unit, units, all);
-  Value swizzled = b.create<arith::XOrIOp>(loc, unitInPanel, code.divRem(row, 8, tile.rows).second);
-  Value position = code.add(code.mul(row, tile.pitch), code.mul(swizzled, kStreamedUnit));
-  return code.add(position, code.mul(panel, tile.rows * tile.pitch));
-}
-
-void StreamedKernel::copyStreamed(Value tile) {
-  for (const StreamTiles::Tile &streamed : tiles.streamed)
-    copyStreamed(streamed, tile);
-}
-
-void StreamedKernel::copyStreamed(const StreamTiles::Tile &streamed, Value tile) {
-  copy(streamed, bufferOf(streamed, tile), products.columnVar, code.mul(tile, tiles.columns), products.columns);
-}
-
-void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const IndexExpr &variable, Value firstRow,
-                          int64_t limit) {
-  int64_t units = tile.getWidth() / kStreamedUnit, total = tile.rows * units;
-  int64_t threads = tiles.getBlockThreads();
-  auto *context = b.getContext();
-  auto globalPointer = LLVM::LLVMPointerType::get(context, kGlobalSpace);
-  Type element = b.getI16Type();
-  auto copyUnit = [&](Value number) {
-    auto [row, unit] = code.divRem(number, units, total);
-    Value feature = code.mul(unit, kStreamedUnit), here = code.add(firstRow, row);
-    Value isInside;
-    auto require = [&](Value position, int64_t bound) {
-      Value holds = code.isLess(position, bound);
-      isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, holds).getResult() : holds;
-    };
-    if (limit % tile.rows != 0)
-      require(here, limit);
-    if (tile.getWidth() != tile.factor.width)
-      require(feature, tile.factor.width);
-    Value bytes;
-    Value source = here, column = feature;
-    if (isInside) {
-      // Nothing is read behind the array: such units are zero.
-      Value zero = emitter.emitConstant(0);
-      bytes = b.create<arith::SelectOp>(loc, isInside, b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(16)),
-                                        b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0)));
-      source = b.create<arith::SelectOp>(loc, isInside, here, zero);
-      column = b.create<arith::SelectOp>(loc, isInside, feature, zero);
-    }
-    emitter.bind(variable, source);
-    emitter.bind(products.featureVars.at(tile.factor.width), column);
-    Value position = emitter.emitIndex(tile.factor.position);
-    Value array = b.create<LLVM::AddrSpaceCastOp>(loc, globalPointer, pointers.lookup(tile.factor.array));
-    Value from = b.create<LLVM::GEPOp>(loc, globalPointer, element, array, ArrayRef<LLVM::GEPArg>{position},
-                                       /*inbounds=*/true);
-    Value target = b.create<LLVM::GEPOp>(loc, memory.getType(), element, memory,
-                                         ArrayRef<LLVM::GEPArg>{positionOf(tile, row, unit)}, /*inbounds=*/true);
-    cores->startCopy(target, from, bytes);
-  };
-  for (int64_t first = 0; first < total; first += threads) {
-    Value number = code.add(thread, emitter.emitConstant(first));
-    if (first + threads <= total)
-      code.inScope([&] { copyUnit(number); });
-    else
-      code.ifThen(code.isLess(number, total), [&] { copyUnit(number); });
+  // ptxas keeps what is read from one lane, and all that follows from it, once for the warp.
+  for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end}) {
+    Value narrow = b.create<arith::TruncIOp>(loc, b.getI32Type(), *position);
+    *position = b.create<arith::ExtUIOp>(loc, i64, code.shuffle(narrow, gpu::ShuffleMode::IDX, 0));
   }
 }
 

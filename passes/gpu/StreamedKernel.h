@@ -1,10 +1,10 @@
 //===- StreamedKernel.h - the code of a streamed kernel ---------*- C++ -*-===//
 //
-// A block holds the rows of its first factors in shared memory (StreamTiles.h) and streams tiles of columns through two
-// buffers: copies fill one while matrix units read the other. Each warp has 16 or 32 rows: it multiplies their scores
-// with all columns of a tile, computes weights in registers, and multiplies these with the tile's other factors. The
-// registers that hold results of a product are those that hold left factors of the next one, so weights move between
-// no threads.
+// A block holds the rows of its first factors in shared memory (StreamTiles.h) and streams tiles of columns through
+// buffers: copies fill some while matrix units read another (StreamedCopies.cpp). Each warp has 16 or 32 rows: it
+// multiplies their scores with all columns of a tile, computes weights in registers, and multiplies these with the
+// tile's other factors. The registers that hold results of a product are those that hold left factors of the next one,
+// so weights move between no threads.
 //
 // Warpgroups multiply without waiting: the scores of a tile and the products of the tile before run at the same time,
 // and the softmax of the tile is computed beside these products (StreamedOverlap.cpp; Shah et al., FlashAttention-3,
@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "passes/gpu/GpuCode.h"
+#include "passes/gpu/CopyRing.h"
 #include "passes/gpu/Warpgroups.h"
 #include "passes/kernel/PositionMask.h"
 #include "passes/kernel/StreamTiles.h"
@@ -38,36 +38,57 @@ private:
   //===--- The function (StreamedKernel.cpp) -------------------------------===//
 
   void emitBlock(mlir::Value blockNumber);
+  /// The position in the batch, and the number of the rows, of the block that begins as number `number`.
+  std::pair<mlir::Value, mlir::Value> placeBlock(mlir::Value number);
   /// The bounds of the mask's condition in a tile, from row `firstRow` on.
   PositionBounds::Bounds boundMask(mlir::Value firstRow, int64_t rows, mlir::Value tile);
   /// Finds the tiles of which the mask keeps a weight, and those of which it keeps all.
   void findTiles(mlir::Value lane, mlir::Value firstRow);
   /// Emits the loop over the tiles from `begin` to `end`, of which the mask keeps all weights if `keepsAll`.
   void emitTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
-  /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; zeros behind the last
-  /// row.
-  void copy(const StreamTiles::Tile &tile, mlir::Value memory, const IndexExpr &variable, mlir::Value firstRow,
-            int64_t limit);
-  mlir::Value positionOf(const StreamTiles::Tile &tile, mlir::Value row, mlir::Value unit);
-  void copyStreamed(mlir::Value tile);
-  void copyStreamed(const StreamTiles::Tile &streamed, mlir::Value tile);
-  /// Waits until all threads' copies have arrived, and no warp reads a buffer of an earlier tile any more.
-  void arrive();
-  /// Adds `number` buffers' bytes of shared memory to its address.
-  mlir::Value bufferOf(const StreamTiles::Tile &tile, mlir::Value number);
   void storeResults();
   void storeProduct(const StreamedProducts::Result &result, unsigned number);
   void storeRows(const StreamedProducts::Result &result, unsigned number);
   /// Runs the code with a row of this thread bound, where the array has one.
   void atRow(int64_t rowNumber, llvm::function_ref<void()> emitBody);
 
+  //===--- Copies (StreamedCopies.cpp) -------------------------------------===//
+
+  /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; zeros behind the last
+  /// row.
+  void copy(const StreamTiles::Tile &tile, mlir::Value memory, const IndexExpr &variable, mlir::Value firstRow,
+            int64_t limit);
+  mlir::Value positionOf(const StreamTiles::Tile &tile, mlir::Value row, mlir::Value unit);
+  void copyStreamed(const StreamTiles::Tile &streamed, mlir::Value tile);
+  /// Waits until all threads' copies have arrived, and no warp reads a buffer of an earlier tile any more.
+  void arrive();
+  /// The buffer of a streamed factor that has this tile.
+  mlir::Value bufferOf(const StreamTiles::Tile &streamed, mlir::Value tile);
+  /// Prepares the rings, whose barriers count from the first tile on, and starts the first copies.
+  void startRings();
+  /// Copies of streamed factors that are read at the same time.
+  struct Stream {
+    CopyRing ring;
+    llvm::SmallVector<const StreamTiles::Tile *> tiles;
+    int64_t ahead = 0; ///< How many tiles' copies begin before a tile is read.
+  };
+  mlir::Value getUse(mlir::Value tile);
+  /// Starts the copies of a tile, if there is one.
+  void fill(Stream &stream, mlir::Value tile);
+  /// Starts the copies of the tile that is `ahead` of this one.
+  void fillAhead(Stream &stream, mlir::Value tile);
+  /// Waits for the copies of a tile, and if given, of another stream's.
+  void waitForCopies(Stream &stream, mlir::Value tile, Stream *other = nullptr, mlir::Value otherTile = {});
+  void release(Stream &stream, mlir::Value tile);
+
   //===--- Overlapped products (StreamedOverlap.cpp) -----------------------===//
 
   /// Emits the code for all tiles, with products that run beside the softmax of the next tile.
   void emitOverlapped();
   void emitOverlappedTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
-  /// Starts the copies that are needed after `tile`'s softmax: its factors of products, and the next scores' factors.
-  void copyBehind(mlir::Value tile);
+  /// Releases the tile after its exponentials: the address depends on their sums, in a way that never changes it. ptxas
+  /// moves a wait for products over arithmetic, but not over this instruction, so the products run beside the softmax.
+  void releaseBehindSums(Stream &stream, mlir::Value tile);
   /// Loads the left factors of scores into registers.
   void loadHeld();
   /// Keeps a tile's weights for its products, which the next tile starts.
@@ -86,6 +107,8 @@ private:
   /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
   Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  /// An array and a positive number whose product the array is, in a tile that the mask keeps if `isKept`.
+  std::pair<mlir::Value, double> findFactor(mlir::Value value) const;
   /// The exponentials of a tile relative to the largest exponent so far, and by row of the thread the factor for sums
   /// of earlier tiles.
   Elements emitSoftmax(mlir::Value firstColumn, llvm::SmallVectorImpl<mlir::Value> &scales);
@@ -146,6 +169,9 @@ private:
   /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
   llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;
   mlir::Value keptWeights;
+  /// Of warpgroups: if products are overlapped, the scores' factors and those of the products, else all.
+  llvm::SmallVector<Stream> streams;
+  mlir::Value isFirstLane;
   int64_t element = 0; ///< Whose code is emitted.
 };
 

@@ -7,9 +7,9 @@
 //   finish  the scores; their softmax, while the products run
 //   finish  the products; scale them to the new maximum
 //
-// Left factors of scores are in registers, because reading them from shared memory for each tile would take as long as
-// the products themselves. Buffers: when a tile begins, one buffer of each factor has its data, and the other one is
-// free: the scores' factors of the tile before have been multiplied, and the products' factors of the tile before that.
+// Tiles of 128 columns read the left factors of scores from shared memory. For narrower ones, that would take as long
+// as the products themselves, so the factors are in registers. The first wait is for scores alone and the second one
+// for products, so the softmax must stay between them, which `releaseBehindSums` ensures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,15 @@ namespace spmdc {
 
 void StreamedKernel::emitOverlapped() {
   Value one = emitter.emitConstant(1), first = keptTiles.begin, second = code.add(first, one);
-  for (const StreamTiles::Tile &streamed : tiles.streamed)
-    if (streamed.isOfScores)
-      copyStreamed(streamed, first);
-  arrive();
-  loadHeld();
-  copyBehind(first);
+  Stream &ofScores = streams[0], &ofProducts = streams[1];
+  waitForCopies(ofScores, first);
+  if (tiles.keepsHeld)
+    loadHeld();
+  fillAhead(ofScores, first);
   // The mask may keep a part of the first tile. If it keeps no tile at all, all weights of this one are zero.
   isKept = !mask;
   multiplyScores(first);
+  release(ofScores, first);
   SmallVector<Value> scales; // There is nothing yet to scale.
   keepWeights(emitSoftmax(code.mul(first, tiles.columns), scales));
   if (mask) {
@@ -42,8 +42,8 @@ void StreamedKernel::emitOverlapped() {
   } else {
     emitOverlappedTiles(second, keptTiles.end, /*keepsAll=*/true);
   }
-  arrive();
-  Value last = b.create<arith::MaxSIOp>(loc, first, b.create<arith::SubIOp>(loc, keptTiles.end, one));
+  Value last = b.create<arith::SubIOp>(loc, keptTiles.end, one);
+  waitForCopies(ofProducts, last);
   for (auto [number, result] : llvm::enumerate(products.results)) {
     if (!result.streamed)
       continue;
@@ -54,11 +54,11 @@ void StreamedKernel::emitOverlapped() {
 
 void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) {
   Value one = emitter.emitConstant(1);
+  Stream &ofScores = streams[0], &ofProducts = streams[1];
   code.loop(begin, end, one, [&](Value tile) {
-    arrive();
-    copyBehind(tile);
     isKept = keepsAll;
     Value before = b.create<arith::SubIOp>(loc, tile, one);
+    waitForCopies(ofScores, tile, &ofProducts, before);
     SmallVector<Elements> startedScores, startedProducts;
     for (const StreamedProducts::Score &score : products.scores)
       startedScores.push_back(warpgroups.start(describeScore(score, tile), {}, tiles.columns));
@@ -68,31 +68,31 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
         startedProducts.push_back(warpgroups.start(describeProduct(result, getKeptWeights(), before), sums,
                                                    static_cast<int64_t>(sums.size()) * 2));
       }
+    fillAhead(ofScores, tile);
+    fillAhead(ofProducts, before);
     auto running = static_cast<int64_t>(startedScores.size() + startedProducts.size());
     scores.clear();
     for (const Elements &started : startedScores)
       scores.push_back(warpgroups.finish(started, --running));
     SmallVector<Value> scales;
     Elements exponentials = emitSoftmax(code.mul(tile, tiles.columns), scales);
+    releaseBehindSums(ofScores, tile);
     auto next = startedProducts.begin();
     for (auto [number, result] : llvm::enumerate(products.results))
       if (result.streamed)
         setAll(accumulators[number], warpgroups.finish(*next++, --running));
+    release(ofProducts, before);
     scaleProducts(scales);
     keepWeights(exponentials);
   });
 }
 
-void StreamedKernel::copyBehind(Value tile) {
-  for (const StreamTiles::Tile &streamed : tiles.streamed)
-    if (!streamed.isOfScores)
-      copyStreamed(streamed, tile);
-  Value next = code.add(tile, emitter.emitConstant(1));
-  code.ifThen(code.isLess(next, keptTiles.end), [&] {
-    for (const StreamTiles::Tile &streamed : tiles.streamed)
-      if (streamed.isOfScores)
-        copyStreamed(streamed, next);
-  });
+void StreamedKernel::releaseBehindSums(Stream &stream, Value tile) {
+  Value sum = get(sums, 0);
+  for (int64_t row = 1; row < getThreadRows(); ++row)
+    sum = b.create<arith::MinNumFOp>(loc, sum, get(sums, row));
+  Value never = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, sum, f32(0));
+  release(stream, code.add(tile, b.create<arith::ExtUIOp>(loc, b.getI64Type(), never)));
 }
 
 void StreamedKernel::loadHeld() {

@@ -69,7 +69,7 @@ Warpgroups::Product StreamedKernel::describeScore(const StreamedProducts::Score 
   const StreamTiles::Tile &held = tiles.findHeld(score.held), &streamed = tiles.findStreamed(score.streamed);
   Warpgroups::Product product;
   product.elementType = elementTypeOf(score.held.array);
-  if (tiles.overlaps) {
+  if (tiles.keepsHeld) {
     product.leftRows = heldRows[&held - tiles.held.begin()];
   } else {
     Value start = code.getLaunchShared(held.offset);
@@ -147,9 +147,45 @@ StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstCo
   return values;
 }
 
+std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
+  double factor = 1;
+  auto constantOf = [&](Value operand) -> std::optional<double> {
+    while (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>())
+      operand = broadcast.getOperand();
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    auto all = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+    if (!all || !isa<FloatType>(all.getElementType()))
+      return std::nullopt;
+    return all.getSplatValue<APFloat>().convertToDouble();
+  };
+  while (Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr) {
+    Value inner;
+    std::optional<double> constant;
+    if (isKept && mask && op == mask->select)
+      inner = op->getOperand(mask->keeps ? 1 : 2);
+    else if (auto product = dyn_cast<MultiplyOp>(op)) {
+      for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()), {product.getRhs(), product.getLhs()}})
+        if (!inner && (constant = constantOf(y)))
+          inner = x;
+    } else if (auto quotient = dyn_cast<DivideOp>(op)) {
+      if ((constant = constantOf(quotient.getRhs())))
+        inner = quotient.getLhs(), constant = 1 / *constant;
+    }
+    double next = factor * constant.value_or(1);
+    // A negative factor would make a minimum of the maximum.
+    if (!inner || !(next > 0) || !std::isfinite(next) || !registerType(elementTypeOf(value)).isF32())
+      break;
+    value = inner, factor = next;
+  }
+  return {value, factor};
+}
+
 StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVectorImpl<Value> &scales) {
   double infinity = std::numeric_limits<double>::infinity();
-  Elements values = emitElements(products.softmax->exponent, firstColumn, -infinity);
+  // The largest product is the product of the largest, so one multiplication a row gives the maximum, and the factor
+  // is a part of the exponentials' multiplication.
+  auto [exponent, factor] = findFactor(products.softmax->exponent);
+  Elements values = emitElements(exponent, firstColumn, -infinity);
   for (int64_t row = 0; row < getThreadRows(); ++row) {
     SmallVector<int64_t> mine;
     for (int64_t g = 0; g < getGroups(); ++g)
@@ -161,6 +197,8 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
       max = b.create<arith::MaxNumFOp>(loc, max, values[i]);
     for (int64_t offset : {2, 1})
       max = b.create<arith::MaxNumFOp>(loc, max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
+    if (factor != 1)
+      max = b.create<arith::MulFOp>(loc, max, f32(factor));
     Value before = get(maxima, row);
     Value after = b.create<arith::MaxNumFOp>(loc, before, max);
     set(maxima, row, after);
@@ -168,12 +206,12 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
     Value isEmpty = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, after, f32(-infinity));
     Value base = b.create<arith::SelectOp>(loc, isEmpty, f32(0), after);
     Value offset = b.create<arith::MulFOp>(loc, base, f32(-kLog2E));
-    auto exponential = [&](Value exponent) {
-      return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E), offset));
+    auto exponential = [&](Value exponent, double multiple) {
+      return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offset));
     };
-    Value scale = exponential(before), sum = b.create<arith::MulFOp>(loc, get(sums, row), scale);
+    Value scale = exponential(before, 1), sum = b.create<arith::MulFOp>(loc, get(sums, row), scale);
     for (int64_t i : mine) {
-      values[i] = exponential(values[i]);
+      values[i] = exponential(values[i], factor);
       sum = b.create<arith::AddFOp>(loc, sum, values[i]);
     }
     set(sums, row, sum);

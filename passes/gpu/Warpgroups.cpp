@@ -93,7 +93,8 @@ SmallVector<Value> Warpgroups::finish(ArrayRef<Value> started, int64_t running) 
 }
 
 void Warpgroups::publishCopies() {
-  b.create<LLVM::InlineAsmOp>(loc, TypeRange(), ValueRange(), "fence.proxy.async.shared::cta;", "",
+  // Copies write as other instructions do, and products read by another way ("async proxy").
+  b.create<LLVM::InlineAsmOp>(loc, TypeRange(), ValueRange(), "fence.proxy.async.shared::cta;", "~{memory}",
                               /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 

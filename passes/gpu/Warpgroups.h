@@ -48,7 +48,7 @@ public:
   /// Waits until at most `running` of the products that were started last are running; returns the results, which
   /// `start` returned, of the product that was started before these.
   llvm::SmallVector<mlir::Value> finish(llvm::ArrayRef<mlir::Value> started, int64_t running);
-  /// Lets products read what this thread has copied, after a barrier.
+  /// Lets this thread's products read copies for which it has waited.
   void publishCopies();
 
 private:

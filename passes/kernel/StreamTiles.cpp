@@ -2,8 +2,6 @@
 
 #include "passes/kernel/StreamTiles.h"
 
-#include "passes/kernel/PositionMask.h"
-
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -17,26 +15,22 @@ constexpr int64_t kMaxRegisters = 255, kRegistersOfMultiprocessor = 65536;
 /// Elements between the end of a row in shared memory and the begin of the next: rows of a multiple of 32 bytes, 16
 /// bytes apart from such a multiple, begin in different banks.
 constexpr int64_t kRowPadding = 8;
-/// Blocks below which smaller tiles occupy more multiprocessors: two for each of an H100's.
-constexpr int64_t kManyBlocks = 264;
+/// An H100's multiprocessors; with fewer large blocks, smaller ones occupy more of them.
+constexpr int64_t kMultiprocessors = 132;
+/// Streamed factors of this size stay in an L2 cache of 50 MB while blocks of several batches read them by turns.
+constexpr int64_t kBytesTogether = 16 << 20;
 /// wgmma needs swizzled panels to begin at multiples of 8 rows of 128 bytes.
 constexpr int64_t kPanelAlignment = 1024;
 
 struct Shape {
-  int64_t warps, rowTiles, columns;
+  int64_t warps, rowTiles, columns, stages;
 };
-/// Large tiles first: each factor in shared memory is read once for all rows of a warp, or of all warpgroups. With a
-/// mask, code for tiles that it keeps in part and entirely takes registers, so that blocks of one warpgroup are faster;
-/// their products overlap with the softmax. Microseconds on an H200 (64 heads of 128 features, T = 2048; in brackets 16
-/// heads, T = 8192), by warps of a block:
-///
-///                                     mask         no mask
-///   4, one product after the other    202 (670)    323
-///   4, overlapped                     189 (603)    301
-///   8, one product after the other    237          284
-///   8, overlapped                     229 (714)    338
-constexpr Shape kWarpShapes[] = {{4, 2, 64}, {4, 2, 32}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
-constexpr Shape kWarpgroupShapes[] = {{8, 1, 64}, {4, 1, 64}, {4, 1, 32}, {4, 1, 16}};
+/// Large tiles first: each factor in shared memory is read once for all rows of a warp, or of all warpgroups. Of 64
+/// rows a block reads streamed factors at the rate of the L2 cache (64 heads of 128 features, T = 2048, causal: 1.11 GB
+/// in 189 us on an H200), of 128 rows at half of it. Two warpgroups go their own ways with three buffers and more.
+constexpr Shape kWarpShapes[] = {{4, 2, 64, 2}, {4, 2, 32, 2}, {4, 1, 64, 2}, {4, 1, 32, 2}, {4, 1, 16, 2}};
+constexpr Shape kWarpgroupShapes[] = {{8, 1, 128, 3}, {8, 1, 64, 4}, {8, 1, 64, 3}, {8, 1, 64, 2},
+                                      {4, 1, 64, 2},  {4, 1, 32, 2}, {4, 1, 16, 2}};
 
 const StreamTiles::Tile &findTile(ArrayRef<StreamTiles::Tile> tiles, const StreamedProducts::Factor &factor) {
   return *llvm::find_if(tiles, [&](const StreamTiles::Tile &tile) { return tile.factor == factor; });
@@ -47,16 +41,14 @@ void add(SmallVectorImpl<StreamTiles::Tile> &tiles, const StreamedProducts::Fact
     tiles.push_back({factor});
 }
 
-/// Registers of 16 x 8 elements for each of a warp's 32 threads. Overlapped products keep one tile's weights, and the
-/// left factors of scores.
+/// Registers of 16 x 8 elements for each of a warp's 32 threads. One product's weights are needed at a time; overlapped
+/// products keep one tile's, and the left factors of scores if `keepsHeld`.
 int64_t countRegisters(const StreamedProducts &products, const StreamTiles &tiles) {
-  int64_t accumulators = 0, weights = tiles.overlaps ? tiles.columns / 4 : 0, held = 0;
-  for (const StreamedProducts::Result &result : products.results) {
+  int64_t accumulators = 0, weights = tiles.columns / 4, held = 0;
+  for (const StreamedProducts::Result &result : products.results)
     accumulators += llvm::alignTo(result.width, kMmaDepth) / 2;
-    weights += result.streamed && !tiles.overlaps ? tiles.columns / 4 : 0;
-  }
   for (const StreamTiles::Tile &tile : tiles.held)
-    held += tiles.overlaps ? tile.getWidth() / 4 : 0;
+    held += tiles.keepsHeld ? tile.getWidth() / 4 : 0;
   auto scores = static_cast<int64_t>(products.scores.size()) * tiles.columns / 2;
   return tiles.rowTiles * (accumulators + weights + scores + held);
 }
@@ -122,7 +114,6 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
   for (int64_t size : products.batchShape)
     batch *= size;
   ArrayRef<Shape> shapes = unit == MatrixUnit::Warpgroup ? ArrayRef<Shape>(kWarpgroupShapes) : kWarpShapes;
-  bool hasMask = PositionMask::find(products).has_value();
   for (const Shape &shape : shapes) {
     tiles.unit = unit;
     tiles.warps = shape.warps;
@@ -130,28 +121,40 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
     tiles.columns = shape.columns;
     tiles.rowBlocks = llvm::divideCeil(products.rows, tiles.getBlockRows());
     tiles.gridBlocks = batch * tiles.rowBlocks;
+    tiles.stages = shape.stages;
+    auto fits = [&] {
+      int64_t registers = countRegisters(products, tiles) + kOtherRegisters;
+      for (const Tile &tile : tiles.streamed)
+        registers += countAddressRegisters(tile, tiles.getBlockThreads());
+      return registers <= kMaxRegisters;
+    };
+    tiles.overlaps = tiles.keepsHeld = canOverlap(products, unit);
+    if (!fits())
+      tiles.keepsHeld = false;
+    if (!fits())
+      tiles.overlaps = false;
     tiles.sharedBytes = 0;
     for (Tile &tile : tiles.held)
       tiles.place(tile, tiles.getBlockRows(), 1);
     for (Tile &tile : tiles.streamed)
-      tiles.place(tile, shape.columns, 2);
-    auto countAll = [&] {
-      int64_t registers = countRegisters(products, tiles) + kOtherRegisters;
-      for (const Tile &tile : tiles.streamed)
-        registers += countAddressRegisters(tile, tiles.getBlockThreads());
-      return registers;
-    };
-    tiles.overlaps = canOverlap(products, unit) && shape.warps == kWarpgroupWarps;
-    tiles.overlaps = tiles.overlaps && countAll() <= kMaxRegisters;
-    int64_t registers = countAll();
-    bool isLast = &shape == &shapes.back();
-    bool isSmallest = tiles.getBlockRows() == shapes.back().warps * kMmaRows;
-    if (tiles.sharedBytes > sharedLimit || (!isLast && registers > kMaxRegisters) ||
-        (!isSmallest && tiles.gridBlocks < kManyBlocks) || (hasMask && shape.warps > kWarpgroupWarps))
-      continue;
+      tiles.place(tile, shape.columns, shape.stages);
+    tiles.barrierOffset = tiles.sharedBytes;
+    if (unit == MatrixUnit::Warpgroup)
+      tiles.sharedBytes += tiles.getRingCount() * kBarriersOfStage * kBarrierBytes * tiles.stages;
     // A thread may have all registers that it can have; their number decides how many blocks are resident.
     tiles.residentBlocks =
         std::max<int64_t>(1, kRegistersOfMultiprocessor / ((kMaxRegisters + 1) * tiles.getBlockThreads()));
+    bool isLast = &shape == &shapes.back();
+    bool isSmallest = tiles.getBlockRows() == shapes.back().warps * kMmaRows;
+    // Columns of a tile beyond 64 make the wait for its scores rarer, which pays where products run meanwhile.
+    bool isUseful = unit == MatrixUnit::Warp || tiles.overlaps || shape.columns <= kPanelWidth;
+    if (tiles.sharedBytes > sharedLimit || (!isLast && !fits()) || !isUseful ||
+        (!isSmallest && tiles.gridBlocks < kMultiprocessors * tiles.residentBlocks))
+      continue;
+    int64_t batchBytes = 0;
+    for (const Tile &tile : tiles.streamed)
+      batchBytes += products.columns * tile.factor.width * 2;
+    tiles.batchesTogether = std::max<int64_t>(1, kBytesTogether / batchBytes);
     return tiles;
   }
   return std::nullopt;

@@ -22,6 +22,10 @@ inline constexpr int64_t kWarpgroupWarps = 4;
 /// so that the units of a column are in different banks ("128-byte swizzle").
 inline constexpr int64_t kPanelWidth = 64;
 
+/// Of each buffer in shared memory that several warpgroups read: an mbarrier for its copies, and one for its readers
+/// (CopyRing.h).
+inline constexpr int64_t kBarriersOfStage = 2, kBarrierBytes = 8;
+
 /// Attribute of mapped streamed kernels: whether warpgroups multiply.
 inline constexpr llvm::StringLiteral kWarpgroupsAttrName = "warpgroups";
 
@@ -42,19 +46,27 @@ struct StreamTiles {
   int64_t warps = 4;
   int64_t rowTiles = 1;                      ///< Groups of kMmaRows rows that a warp holds.
   int64_t columns = 0;                       ///< Of a tile.
-  llvm::SmallVector<Tile, 2> held, streamed; ///< The latter in two buffers: one is filled while the other is read.
-  /// The products of a tile run beside the softmax of the next one; left factors of scores are in registers. Warpgroups
-  /// alone, if there is a softmax, and no factor is one of scores and of products.
+  llvm::SmallVector<Tile, 2> held, streamed; ///< The latter in `stages` buffers.
+  /// The products of a tile run beside the softmax of the next one. Warpgroups alone, if there is a softmax, and no
+  /// factor is one of scores and of products.
   bool overlaps = false;
+  bool keepsHeld = false; ///< Overlapped products have the left factors of scores in registers.
+  int64_t stages = 2;     ///< Buffers of a streamed factor: some are filled while another one is read.
   int64_t sharedBytes = 0;
+  int64_t barrierOffset = 0; ///< In shared memory: of the barriers of all rings of buffers (CopyRing.h).
   int64_t rowBlocks = 0, gridBlocks = 0;
-  int64_t residentBlocks = 1; ///< For which a multiprocessor has registers and shared memory.
+  int64_t batchesTogether = 1; ///< Their blocks run by turns, where a mask makes some of them longer than others.
+  int64_t residentBlocks = 1;  ///< For which a multiprocessor has registers and shared memory.
 
   int64_t getBlockThreads() const { return warps * 32; }
   int64_t getWarpRows() const { return rowTiles * kMmaRows; }
   /// Rows of the warps that execute a product together.
   int64_t getGroupRows() const { return unit == MatrixUnit::Warpgroup ? kWarpgroupWarps * kMmaRows : getWarpRows(); }
   int64_t getBlockRows() const { return warps * getWarpRows(); }
+  /// Rings of buffers: overlapped products read theirs later than their scores.
+  int64_t getRingCount() const { return overlaps ? 2 : 1; }
+  /// How many tiles before it is read a tile of this ring is copied.
+  int64_t getAhead(int64_t ring) const { return std::max<int64_t>(1, stages - (overlaps && ring == 0 ? 1 : 2)); }
   const Tile &findHeld(const StreamedProducts::Factor &factor) const;
   const Tile &findStreamed(const StreamedProducts::Factor &factor) const;
 

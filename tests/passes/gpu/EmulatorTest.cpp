@@ -235,6 +235,87 @@ TEST(GpuEmulator, MistakesAtABarrierOfACluster) {
 }
 
 //===----------------------------------------------------------------------===//
+// Barriers with phases (mbarrier)
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Statements on the barrier at %barrier, which the first thread prepares for `expected` arrivals before all go on.
+std::string withPhases(int expected, const std::string &body) {
+  return R"(
+      %barrier = getelementptr i32, ptr addrspace(3) @shared, i32 128
+      %slot = getelementptr i32, ptr addrspace(3) @shared, i32 0
+      %address = ptrtoint ptr addrspace(3) %barrier to i64
+      br i1 %first, label %prepare, label %ready
+    prepare:
+      call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) %barrier, i32 )" +
+         std::to_string(expected) + R"()
+      br label %ready
+    ready:
+      call void @llvm.nvvm.barrier0()
+)" + body +
+         R"(
+      ret void
+    }
+    declare void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3), i32)
+    declare i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3))
+    declare void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3))
+    declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))
+    define internal void @g() {
+      ret void)";
+}
+
+const std::string kArriveAtPhase = "%a = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) %barrier)\n";
+const std::string kCopyNumbers = R"(
+      %global = addrspacecast ptr %p to ptr addrspace(1)
+      br i1 %first, label %copy, label %copied
+    copy:
+      call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %slot, ptr addrspace(1) %global)
+      br label %copied
+    copied:
+      call void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3) %barrier)
+)";
+/// Reads the number that the first thread's copy brings, the same for all, and stores 10 more.
+const std::string kReadCopy = R"(
+      %place = getelementptr i32, ptr addrspace(3) %slot, i32 3
+      %v = load volatile i32, ptr addrspace(3) %place
+      %more = add i32 %v, 10
+      store i32 %more, ptr %mine
+)";
+
+std::string waitForPhase(int parity) {
+  return R"(call void asm sideeffect "{\0A.reg .pred done;\0Aagain:\0Ambarrier.try_wait.parity.shared.b64 done, [$0], $1;\0A@!done bra again;\0A}", "l,r,~{memory}"(i64 %address, i32 )" +
+         std::to_string(parity) + ")\n";
+}
+
+} // namespace
+
+TEST(GpuEmulator, CopiesArriveAtAPhase) {
+  std::vector<int32_t> numbers(64, 13);
+  for (ThreadOrder order : {ThreadOrder::forward(), ThreadOrder::backward(), ThreadOrder::shuffled(1)}) {
+    std::string problem;
+    EXPECT_EQ(run(kernel(withPhases(64, kCopyNumbers + waitForPhase(0) + kReadCopy)), 64, order, problem), numbers);
+    EXPECT_EQ(problem, "");
+    // Without the wait, nothing has arrived.
+    for (int32_t number : run(kernel(withPhases(64, kCopyNumbers + kReadCopy)), 64, order, problem))
+      EXPECT_NE(number, 13);
+  }
+}
+
+TEST(GpuEmulator, MistakesAtAPhase) {
+  EXPECT_EQ(problemOf(withPhases(65, kArriveAtPhase + waitForPhase(0)), 64),
+            "f: block 0: thread 0 waits for a phase of a barrier at which too few threads arrive");
+  // The phase before the first one counts as complete, and the first one is not the second.
+  EXPECT_EQ(problemOf(withPhases(64, waitForPhase(1)), 64), "");
+  EXPECT_EQ(problemOf(withPhases(64, kArriveAtPhase + waitForPhase(0) + waitForPhase(1)), 64),
+            "f: block 0: thread 0 waits for a phase of a barrier at which too few threads arrive");
+  std::string unprepared = withPhases(64, kArriveAtPhase);
+  size_t at = unprepared.find("br i1 %first, label %prepare");
+  unprepared.replace(at, std::string("br i1 %first, label %prepare").size(), "br i1 false, label %prepare");
+  EXPECT_EQ(problemOf(unprepared, 64), "f: block 0: thread 0: uses a barrier that no thread has prepared");
+}
+
+//===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
 

@@ -24,8 +24,10 @@ public:
   std::string findFault() const override { return findFault(artifact.code); }
   static std::string findFault(const std::string &ptx);
   /// The exit status and output of `ptxas -v`; empty if there is no ptxas.
-  static std::pair<int, std::string> assemble(const std::string &ptx);
+  static std::pair<int, std::string> assemble(const std::string &ptx, const std::string &binary = "/dev/null");
   static bool hasPtxas();
+  /// The instructions of the chip that ptxas chooses; nullopt without ptxas and nvdisasm.
+  static std::optional<std::string> disassemble(const std::string &ptx);
 
 private:
   std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,

@@ -103,7 +103,7 @@ const AttentionShape kShapes[] = {
 
 TEST_F(Streamed, Attention) {
   for (AttentionShape shape : kShapes)
-    for (Mask mask : {Mask::None, Mask::Causal})
+    for (Mask mask : {Mask::None, Mask::All, Mask::Causal})
       for (const char *type : {"bf16", "f16"}) {
         shape.type = type;
         shape.mask = mask;
@@ -136,6 +136,37 @@ TEST_F(Streamed, AttentionByWarpgroups) {
       check(attentionProgram, shape, 1, 1, "sm_90a");
     }
   check(attentionProgram, {1, 64, 64, 128, 136}, 1, 1, "sm_90a");
+}
+
+// Enough rows for blocks of two warpgroups: three tiles of 128 columns and three buffers; of 24 features, whose buffers
+// wgmma pads; and columns that one of two groups of batches sees, in the order in which their blocks begin.
+TEST_F(Streamed, BlocksOfTwoWarpgroups) {
+  AttentionShape shape = {66, 140, 260, 16, 24};
+  for (Mask mask : {Mask::None, Mask::Causal}) {
+    shape.mask = mask;
+    check(attentionProgram, shape, 1, 1, "sm_90a");
+  }
+  shape = {17, 20, 4096, 64, 64};
+  shape.mask = Mask::Causal;
+  check(attentionProgram, shape, 1, 1, "sm_90a");
+}
+
+// Three tiles of 64 columns in four buffers.
+TEST_F(Streamed, GradientsOfTwoWarpgroups) {
+  AttentionShape shape = {66, 140, 150, 16, 16};
+  shape.mask = Mask::Causal;
+  check(attentionGradientProgram, shape, 3, 4, "sm_90a");
+}
+
+// A positive factor of all scores is a part of the exponentials; 0 and negative ones are not.
+TEST_F(Streamed, DivisorsOfScores) {
+  AttentionShape shape = {1, 40, 150, 16, 16};
+  for (double divisor : {0.5, 1.0, -2.0})
+    for (Mask mask : {Mask::None, Mask::Causal}) {
+      shape.divisor = divisor;
+      shape.mask = mask;
+      check(attentionProgram, shape, 1, 1, "sm_90a");
+    }
 }
 
 TEST_F(Streamed, GradientsByWarpgroups) {
@@ -174,6 +205,31 @@ TEST_F(Streamed, GradientsOfTransposedResult) {
   AttentionShape shape = {2, 40, 56, 32, 32};
   shape.transposesResult = true;
   check(attentionGradientProgram, shape, 3, 4, "sm_90a");
+}
+
+// ptxas may move the wait for a tile's products before the softmax that is to run beside them: it did, until the
+// release of the scores' buffer depended on the exponentials (StreamedOverlap.cpp).
+TEST_F(Streamed, ExponentialsAreComputedWhileProductsRun) {
+  for (Mask mask : {Mask::None, Mask::Causal}) {
+    AttentionShape shape = {16, 2048, 2048, 128, 128};
+    shape.mask = mask;
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(attentionProgram(shape), context.get());
+    ASSERT_TRUE(module);
+    GpuProgram compiled(*module, "sm_90a");
+    ASSERT_TRUE(compiled.isGood());
+    ASSERT_EQ(compiled.artifact.plan.kernels.size(), 1u);
+    EXPECT_EQ(compiled.artifact.plan.kernels[0].blockThreads, 256); // Tiles of 128 rows and columns.
+    std::optional<std::string> code = GpuProgram::disassemble(compiled.artifact.code);
+    if (!code)
+      GTEST_SKIP() << "no nvdisasm, or no ptxas: the CUDA toolkit is not installed";
+    size_t loops = 0;
+    const std::string forScores = "WARPGROUP.DEPBAR.LE gsb0, 0x1", forProducts = "WARPGROUP.DEPBAR.LE gsb0, 0x0";
+    for (size_t at = code->find(forScores); at != std::string::npos; at = code->find(forScores, at + 1), ++loops) {
+      StringRef between = StringRef(*code).substr(at).split(forProducts).first;
+      EXPECT_GE(between.count("MUFU.EX2"), 64u) << between.str(); // A thread's share of a warpgroup's 64 x 128 scores.
+    }
+    EXPECT_EQ(loops, mask == Mask::None ? 1u : 3u);
+  }
 }
 
 // The check of registers itself: a result that is moved, and a factor that is written, before the wait.

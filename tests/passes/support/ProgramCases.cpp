@@ -249,9 +249,9 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
       result += (result.empty() ? "" : ", ") + std::to_string(size);
     return "<" + type + "[" + result + "]>";
   };
-  const auto &[batch, rows, columns, depth, width, type, mask, transposesResult] = shape;
+  const auto &[batch, rows, columns, depth, width, type, mask, transposesResult, divisor] = shape;
   using Mask = AttentionShape::Mask;
-  // The condition of the mask, and which operands it selects. Without a mask every position is seen.
+  // The condition of the mask, and which operands it selects.
   std::string condition = "%seen = array.compare ge %column, %least : $i, $i -> $b", seen = "%scaled, %low",
               seenGradient = "%de, %zero";
   if (mask == Mask::Causal)
@@ -271,15 +271,15 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
   }
   return fill(
       fill(text, {{"$scores", R"(%s = array.dot_general %q, %k contract [2] x [2] batch [0] x [0] : $q, $k -> $t
-    %two = array.constant dense<2.0> : tensor<$sizes> -> $t
+    %divisor = array.constant dense<$divisor> : tensor<$sizes> -> $t
     %low = array.constant dense<$infinity> : tensor<$sizes> -> $t
-    %scaled = array.divide %s, %two : $t
+    %scaled = array.divide %s, %divisor : $t
     %row = array.iota dim 0 : $i
     %column = array.iota dim 1 : $i
     %least = array.constant dense<0> : tensor<$positions> -> $i
     $condition
     %mask = array.broadcast_in_dim %seen dims [1, 2] : $b -> $m
-    %x = array.select %mask, $seen : $m, $t, $t -> $t
+    $masked
     %max = array.reduce max %x dims [2] : $t -> $r
     %maxima = array.broadcast_in_dim %max dims [0, 1] : $r -> $t
     %difference = array.subtract %x, %maxima : $t
@@ -293,6 +293,11 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
        {"$result", transposesResult ? "%o = array.transpose %product perm [1, 0, 2] : $o -> $returned" : ""},
        {"$returned", transposesResult ? array(type, {rows, batch, width}) : "$o"},
        {"$condition", condition},
+       {"$maskedGradient", mask == Mask::None ? "%dx = array.multiply %both, %e : $t"
+                                              : "%dx = array.select %mask, $seenGradient : $m, $t, $t -> $t"},
+       {"$masked", mask == Mask::None ? "%x = array.divide %s, %divisor : $t"
+                                      : "%x = array.select %mask, $seen : $m, $t, $t -> $t"},
+       {"$divisor", std::to_string(divisor)},
        {"$seenGradient", seenGradient},
        {"$seen", seen},
        {"$infinity", type == "bf16"  ? "0xFF80"
@@ -336,8 +341,8 @@ std::string attentionGradientProgram(const AttentionShape &shape) {
     %inners = array.broadcast_in_dim %inner dims [0, 1] : $r -> $t
     %both = array.add %scaledP, %inners : $t
     %de = array.multiply %both, %e : $t
-    %dx = array.select %mask, $seenGradient : $m, $t, $t -> $t
-    %ds = array.divide %dx, %two : $t
+    $maskedGradient
+    %ds = array.divide %dx, %divisor : $t
     %dq = array.dot_general %ds, %k contract [2] x [1] batch [0] x [0] : $t, $k -> $q
     %dkt = array.dot_general %q, %ds contract [1] x [1] batch [0] x [0] : $q, $t -> $u
     %dk = array.transpose %dkt perm [0, 2, 1] : $u -> $k

@@ -50,15 +50,16 @@ std::vector<OverwriteCase> getOverwriteCases();
 
 /// Attention of 16-bit floats: rows of queries, columns of keys and values.
 struct AttentionShape {
-  /// The columns that a row sees: all; those up to it; the 20 before it; all after it (so the last row sees none);
-  /// those up to it, where the mask says what is hidden.
-  enum class Mask { None, Causal, Window, Behind, Hidden };
+  /// The columns that a row sees: all, without a mask or with one that always holds; those up to it; the 20 before it;
+  /// all after it (so the last row sees none); those up to it, where the mask says what is hidden.
+  enum class Mask { None, All, Causal, Window, Behind, Hidden };
   int64_t batch, rows, columns, depth, width;
   std::string type = "bf16";
   Mask mask = Mask::None;
   bool transposesResult = false; ///< The result's rows come before its batch.
+  double divisor = 2;            ///< Of the scores.
 };
-/// softmax(q k^T / 2) v.
+/// softmax(q k^T / divisor) v.
 std::string attentionProgram(const AttentionShape &shape);
 /// The same, and its gradients by q, k and v, for the cotangent w.
 std::string attentionGradientProgram(const AttentionShape &shape);

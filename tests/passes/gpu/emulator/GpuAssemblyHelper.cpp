@@ -114,6 +114,10 @@ private:
     opcode.split(parts, '.');
     if (parts[0] == "fence" || (parts[0] == "wgmma" && parts[1] == "fence"))
       return true; // Copies are there once they are finished.
+    if (opcode.ends_with(":\nmbarrier.try_wait.parity.shared.b64"))
+      return waitForPhase(operands);
+    if (opcode == "@!done")
+      return true;
     if (parts[0] == "wgmma")
       return parts[1] == "commit_group" ? commitProducts()
              : parts[1] == "wait_group" ? finishProducts(operands)
@@ -221,6 +225,16 @@ private:
                  {read(operands[0], i32), sums, b.getInt32(results)});
     for (unsigned i = 0; i < results; ++i)
       write("$" + std::to_string(i), b.CreateLoad(f32, b.CreateConstGEP1_32(f32, sums, i)));
+    return true;
+  }
+
+  /// A loop of three statements until mbarrier.try_wait.parity holds.
+  bool waitForPhase(llvm::ArrayRef<StringRef> operands) {
+    Value *address = read(operands[1].drop_front().drop_back(), b.getInt64Ty()),
+          *parity = read(operands[2], b.getInt32Ty());
+    if (!address || !parity)
+      return false;
+    b.CreateCall(getFunction("mbarrier.wait", {b.getInt64Ty(), b.getInt32Ty()}), {address, parity});
     return true;
   }
 

@@ -80,6 +80,7 @@ void GpuBlock::start(Fiber &fiber) {
   fiber.context = top;
   fiber.wait = Fiber::Ready;
   fiber.copies.clear();
+  fiber.arrivals.clear();
   fiber.products.assign(1, {});
   fiber.matrices = MatrixKind::None;
   fiber.hasArrived = false;
@@ -152,29 +153,54 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
   }
 }
 
+void GpuBlock::finishCopies(PhaseBarrier *barrier) {
+  for (Fiber &fiber : fibers) {
+    auto isWaited = [&](const auto &arrival) { return arrival.first == barrier; };
+    while (std::any_of(fiber.arrivals.begin(), fiber.arrivals.end(), isWaited)) {
+      // An arrival is that of all copies before it.
+      auto [reached, count] = fiber.arrivals.front();
+      fiber.arrivals.pop_front();
+      for (size_t i = 0; i < count; ++i)
+        fiber.copies[i].finish();
+      fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(count));
+      reached->arrive();
+    }
+  }
+}
+
+bool GpuBlock::isReady(Fiber &fiber) {
+  if (fiber.wait == Fiber::AtPhase) {
+    finishCopies(fiber.phaseBarrier);
+    if (fiber.phaseBarrier->hasCompleted(fiber.phaseParity))
+      fiber.wait = Fiber::Ready;
+  }
+  return fiber.wait == Fiber::Ready;
+}
+
 bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
   int32_t first = static_cast<int32_t>(warp) * kWarp;
   int32_t last = std::min<int32_t>(first + kWarp, static_cast<int32_t>(fibers.size()));
   bool hasRun = false;
   for (int64_t lane : order.permute(last - first)) {
     Fiber &fiber = fibers[first + lane];
-    if (fiber.wait != Fiber::Ready)
+    if (!isReady(fiber))
       continue;
     current = &fiber;
     switchStack(&scheduler, fiber.context);
     hasRun = true;
   }
-  int32_t shuffles = 0, syncs = 0;
+  int32_t shuffles = 0, syncs = 0, phases = 0;
   for (int32_t t = first; t < last; ++t) {
     shuffles += fibers[t].wait == Fiber::AtShuffle;
     syncs += fibers[t].wait == Fiber::AtWarpSync;
+    phases += fibers[t].wait == Fiber::AtPhase;
   }
   if (shuffles == last - first)
     resolveShuffle(first, last);
   else if (syncs == last - first)
     for (int32_t t = first; t < last; ++t)
       fibers[t].wait = Fiber::Ready;
-  else if (shuffles || syncs)
+  else if ((shuffles || syncs) && !phases)
     problem = "block " + std::to_string(number) + ": only " + std::to_string(std::max(shuffles, syncs)) + " of the " +
               std::to_string(last - first) + " threads from " + std::to_string(first) + " on reach a warp operation";
   return hasRun && problem.empty();
@@ -209,6 +235,9 @@ void GpuBlock::report(const std::string &what) {
 std::string GpuBlock::passBarrier(bool &isPaused) {
   size_t finished = 0, atBarrier = 0, atCluster = 0;
   for (Fiber &fiber : fibers) {
+    if (fiber.wait == Fiber::AtPhase)
+      return "block " + std::to_string(number) + ": thread " + std::to_string(fiber.thread) +
+             " waits for a phase of a barrier at which too few threads arrive";
     finished += fiber.wait == Fiber::Finished;
     atBarrier += fiber.wait == Fiber::AtBarrier;
     atCluster += fiber.wait == Fiber::AtCluster;
@@ -237,9 +266,8 @@ std::string GpuBlock::run(ThreadOrder &order) {
       while (moved && !order.takesTurns())
         moved = stepWarp(warp, order);
     }
-    bool isReady =
-        std::any_of(fibers.begin(), fibers.end(), [](const Fiber &fiber) { return fiber.wait == Fiber::Ready; });
-    if (problem.empty() && !(hasRun && isReady))
+    bool canGoOn = std::any_of(fibers.begin(), fibers.end(), [this](Fiber &fiber) { return isReady(fiber); });
+    if (problem.empty() && !(hasRun && canGoOn))
       problem = passBarrier(isPaused);
   }
   active = outer;
@@ -307,6 +335,34 @@ struct GpuThreadIntrinsics {
   }
   static void startCopy(void *target, const void *source) { startPart(target, source, GpuCopy::kBytes); }
   static void commitCopies() {}
+  static void prepareBarrier(PhaseBarrier *barrier, uint32_t expected) {
+    *barrier = {expected, PhaseBarrier::kPrepared, expected, 0};
+  }
+  static bool isPrepared(PhaseBarrier *barrier) {
+    if (barrier->isPrepared != PhaseBarrier::kPrepared)
+      GpuBlock::active->report("uses a barrier that no thread has prepared");
+    return barrier->isPrepared == PhaseBarrier::kPrepared;
+  }
+  static uint64_t arriveAtBarrier(PhaseBarrier *barrier) {
+    if (isPrepared(barrier))
+      barrier->arrive();
+    return 0;
+  }
+  static void arriveWithCopies(PhaseBarrier *barrier) {
+    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
+    size_t before = 0;
+    for (const auto &[other, count] : fiber.arrivals)
+      before += count;
+    if (isPrepared(barrier))
+      fiber.arrivals.emplace_back(barrier, fiber.copies.size() - before);
+  }
+  static void waitForPhase(uint64_t address, uint32_t parity) {
+    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
+    fiber.phaseBarrier = reinterpret_cast<PhaseBarrier *>(address);
+    fiber.phaseParity = parity;
+    if (isPrepared(fiber.phaseBarrier))
+      GpuBlock::active->wait(GpuBlock::Fiber::AtPhase);
+  }
   static void finishCopies(int32_t pending) {
     GpuBlock &block = *GpuBlock::active;
     if (pending != 0 && block.problem.empty())
@@ -314,6 +370,8 @@ struct GpuThreadIntrinsics {
     for (const GpuCopy &copy : block.current->copies)
       copy.finish();
     block.current->copies.clear();
+    if (!block.current->arrivals.empty())
+      block.report("waits for copies in groups, and for the same ones at a barrier");
   }
   static uint32_t shuffle(int32_t kind, uint32_t value, uint32_t offset, uint32_t clamp) {
     GpuBlock::Fiber &fiber = *GpuBlock::active->current;
@@ -344,6 +402,10 @@ std::vector<GpuIntrinsic> getThreadIntrinsics() {
           {"cp.async.cg.shared.global.16", reinterpret_cast<void *>(&All::startCopy)},
           {"cp.async.cg.shared.global.16.s", reinterpret_cast<void *>(&All::startPart)},
           {"cp.async.commit.group", reinterpret_cast<void *>(&All::commitCopies)},
+          {"mbarrier.init.shared", reinterpret_cast<void *>(&All::prepareBarrier)},
+          {"mbarrier.arrive.shared", reinterpret_cast<void *>(&All::arriveAtBarrier)},
+          {"cp.async.mbarrier.arrive.noinc.shared", reinterpret_cast<void *>(&All::arriveWithCopies)},
+          {"mbarrier.wait", reinterpret_cast<void *>(&All::waitForPhase)},
           {"cp.async.wait.group", reinterpret_cast<void *>(&All::finishCopies)}};
 }
 

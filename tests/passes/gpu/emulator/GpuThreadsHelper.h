@@ -42,6 +42,22 @@ private:
 
 class GpuCluster;
 
+/// The 8 bytes in shared memory of an mbarrier.
+struct PhaseBarrier {
+  uint32_t expected : 20, isPrepared : 12; ///< The latter has a pattern that other memory hardly has.
+  uint32_t pending : 20, completed : 12;   ///< Arrivals that the current phase still needs; phases before it.
+
+  static constexpr uint32_t kPrepared = 0xb5a;
+  void arrive() {
+    if (--pending == 0) {
+      pending = expected;
+      ++completed;
+    }
+  }
+  /// Whether the last phase of this parity is complete; the one before the first counts as such.
+  bool hasCompleted(uint32_t parity) const { return (completed & 1) != parity; }
+};
+
 class GpuBlock {
 public:
   GpuBlock(int32_t threads, GpuCluster &cluster);
@@ -71,7 +87,7 @@ private:
     std::vector<uint32_t> words; ///< As those of Fiber.
   };
   struct Fiber {
-    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, Finished } wait = Ready;
+    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, AtPhase, Finished } wait = Ready;
     bool hasArrived = false; ///< At the barrier of the cluster, for which it has not waited yet.
     std::unique_ptr<char[]> stack;
     void *context = nullptr; ///< Its stack pointer while it is suspended.
@@ -82,6 +98,10 @@ private:
     uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
     std::vector<GpuCopy> copies;            ///< Started and not finished.
+    /// Barriers (mbarrier) at which this thread arrives when its first copies are finished, and how many these are.
+    std::deque<std::pair<PhaseBarrier *, size_t>> arrivals;
+    PhaseBarrier *phaseBarrier = nullptr; ///< AtPhase: waits for the phase of this parity to complete.
+    uint32_t phaseParity = 0;
     /// Products of warpgroups that are started and not finished: groups of instructions, the last one not committed.
     std::deque<std::vector<StartedProduct>> products{{}};
   };
@@ -95,6 +115,10 @@ private:
   bool stepWarp(int64_t warp, ThreadOrder &order);
   void resolveShuffle(int32_t first, int32_t last);
   void resolveMatrices(int32_t first, int32_t last);
+  /// Lets a thread go on whose phase of a barrier is complete.
+  bool isReady(Fiber &fiber);
+  /// Finishes the copies for which a barrier waits, as late as the kernel allows.
+  void finishCopies(PhaseBarrier *barrier);
 
   /// An error if the threads cannot go on together; lets them pass a barrier that all have reached. Sets `isPaused` if
   /// all wait for the cluster.
