@@ -104,19 +104,28 @@ private:
   Warpgroups::Product describeScore(const StreamedProducts::Score &score, mlir::Value buffer);
   Warpgroups::Product describeProduct(const StreamedProducts::Result &result,
                                       llvm::SmallVector<TensorCores::Left> weights, mlir::Value buffer);
+  void scaleProducts(llvm::ArrayRef<mlir::Value> scales);
+  /// The left factor that the weights of 16 columns, from `firstColumn` of the tile on, are.
+  TensorCores::Left packWeights(mlir::Type type, const Elements &weights, int64_t rowTile, int64_t firstColumn);
+  /// Starts a warpgroup's product of weights with the tile in a buffer; returns what `Warpgroups::finish` needs.
+  Elements startProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights,
+                        mlir::Value buffer);
+  void addInWarp(const StreamedProducts::Result &result, unsigned number, const Elements &weights, mlir::Value buffer);
+  void addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights);
+
+  //===--- Weights (StreamedWeights.cpp) -----------------------------------===//
+
   /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
   Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  /// The operand that a selection by the mask's condition takes in a tile that the mask keeps; null if it may be
+  /// either.
+  mlir::Value findKept(mlir::Value value) const;
   /// An array and a positive number whose product the array is, in a tile that the mask keeps if `isKept`.
   std::pair<mlir::Value, double> findFactor(mlir::Value value) const;
   /// The exponentials of a tile relative to the largest exponent so far, and by row of the thread the factor for sums
   /// of earlier tiles.
   Elements emitSoftmax(mlir::Value firstColumn, llvm::SmallVectorImpl<mlir::Value> &scales);
-  void scaleProducts(llvm::ArrayRef<mlir::Value> scales);
-  /// The left factor that the weights of 16 columns, from `firstColumn` of the tile on, are.
-  TensorCores::Left packWeights(mlir::Type type, const Elements &weights, int64_t rowTile, int64_t firstColumn);
-  void addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights, mlir::Value buffer);
-  void addToRows(const StreamedProducts::Result &result, unsigned number, const Elements &weights);
 
   //===--- Registers --------------------------------------------------------===//
 

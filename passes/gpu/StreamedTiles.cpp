@@ -17,7 +17,9 @@ void StreamedKernel::emitTile(Value tile) {
     exponentials = emitSoftmax(firstColumn, scales);
     scaleProducts(scales);
   }
-  // Results with the same weights, such as two gradients, compute them once: LLVM joins equal code.
+  // Results with the same weights, such as two gradients, compute them once: LLVM joins equal code. A warpgroup
+  // computes those of a result while the products of the result before run.
+  SmallVector<std::pair<Value, Elements>> started;
   for (auto [number, result] : llvm::enumerate(products.results)) {
     if (products.softmax && !result.streamed)
       continue; // A maximum or a sum of the softmax itself.
@@ -25,19 +27,31 @@ void StreamedKernel::emitTile(Value tile) {
     Elements weights =
         exponentials ? *exponentials
                      : emitElements(result.weight, firstColumn, isMax ? -std::numeric_limits<double>::infinity() : 0);
-    if (result.streamed)
-      addProduct(result, number, weights, tile);
-    else
+    if (!result.streamed)
       addToRows(result, number, weights);
+    else if (tiles.unit == MatrixUnit::Warp)
+      addInWarp(result, number, weights, tile);
+    else
+      started.emplace_back(accumulators[number], startProduct(result, number, weights, tile));
   }
+  auto running = static_cast<int64_t>(started.size());
+  for (const auto &[sums, product] : started)
+    setAll(sums, warpgroups.finish(product, --running));
 }
 
 void StreamedKernel::multiplyScores(Value buffer) {
   scores.clear();
+  if (tiles.unit == MatrixUnit::Warp) {
+    for (const StreamedProducts::Score &score : products.scores)
+      scores.push_back(multiplyInWarp(score, buffer));
+    return;
+  }
+  SmallVector<Elements> started;
   for (const StreamedProducts::Score &score : products.scores)
-    scores.push_back(tiles.unit == MatrixUnit::Warpgroup
-                         ? warpgroups.multiply(describeScore(score, buffer), tiles.columns)
-                         : multiplyInWarp(score, buffer));
+    started.push_back(warpgroups.start(describeScore(score, buffer), {}, tiles.columns));
+  auto running = static_cast<int64_t>(started.size());
+  for (const Elements &product : started)
+    scores.push_back(warpgroups.finish(product, --running));
 }
 
 StreamedKernel::Elements StreamedKernel::multiplyInWarp(const StreamedProducts::Score &score, Value buffer) {
@@ -99,127 +113,6 @@ Warpgroups::Product StreamedKernel::describeProduct(const StreamedProducts::Resu
   return product;
 }
 
-std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
-  for (auto [number, score] : llvm::enumerate(products.scores))
-    if (score.op.getResult() == value && ArrayRef<IndexExpr>(score.index) == index)
-      return Emitted{scores[number][element], emitter.getDepth()};
-  if (isKept && mask && value == mask->select.getResult())
-    return Emitted{emitter.emit(mask->select->getOperand(mask->keeps ? 1 : 2), index), emitter.getDepth()};
-  // Values stay in f32, which is more precise than their types ask for, so these may be approximate in its last bits.
-  Operation *op = value.getDefiningOp();
-  if (!op || !body.contains(value) || !registerType(elementTypeOf(value)).isF32())
-    return std::nullopt;
-  if (auto quotient = dyn_cast<DivideOp>(op)) {
-    Value dividend = emitter.emit(quotient.getLhs(), index), divisor = emitter.emit(quotient.getRhs(), index);
-    // Of a constant LLVM computes the exact inverse.
-    auto constant = quotient.getRhs().getDefiningOp<ConstantOp>();
-    Value inverse = constant ? b.create<arith::DivFOp>(loc, f32(1), divisor).getResult() : cores->invert(divisor);
-    return Emitted{b.create<arith::MulFOp>(loc, dividend, inverse), emitter.getDepth()};
-  }
-  if (auto exponential = dyn_cast<ExpOp>(op)) {
-    Value exponent = emitter.emit(exponential.getOperand(), index);
-    return Emitted{cores->exp2(b.create<arith::MulFOp>(loc, exponent, f32(kLog2E))), emitter.getDepth()};
-  }
-  return std::nullopt;
-}
-
-StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstColumn, double padding) {
-  Elements values(scores.front().size());
-  bool hasTail = products.columns % tiles.columns != 0, hasRowTail = products.rows % tiles.getBlockRows() != 0;
-  for (int64_t r = 0; r < tiles.rowTiles; ++r)
-    for (int64_t g = 0; g < getGroups(); ++g)
-      for (int64_t e = 0; e < 4; ++e)
-        code.inScope([&] {
-          element = at(r, g, e);
-          Value row = threadRows[2 * r + e / 2];
-          Value column = code.add(code.add(firstColumn, pairColumn), emitter.emitConstant(g * kMmaColumns + e % 2));
-          // Arrays are read inside their bounds: the last row and column stand for those behind.
-          auto clamp = [&](Value position, int64_t size) -> Value {
-            return b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(size - 1));
-          };
-          emitter.bind(products.rowVar, hasRowTail ? clamp(row, products.rows) : row);
-          emitter.bind(products.columnVar, hasTail ? clamp(column, products.columns) : column);
-          Value result = emitter.emit(value, products.weightIndex);
-          if (hasTail)
-            result = b.create<arith::SelectOp>(loc, code.isLess(column, products.columns), result, f32(padding));
-          values[element] = result;
-        });
-  return values;
-}
-
-std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
-  double factor = 1;
-  auto constantOf = [&](Value operand) -> std::optional<double> {
-    while (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>())
-      operand = broadcast.getOperand();
-    auto constant = operand.getDefiningOp<ConstantOp>();
-    auto all = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-    if (!all || !isa<FloatType>(all.getElementType()))
-      return std::nullopt;
-    return all.getSplatValue<APFloat>().convertToDouble();
-  };
-  while (Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr) {
-    Value inner;
-    std::optional<double> constant;
-    if (isKept && mask && op == mask->select)
-      inner = op->getOperand(mask->keeps ? 1 : 2);
-    else if (auto product = dyn_cast<MultiplyOp>(op)) {
-      for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()), {product.getRhs(), product.getLhs()}})
-        if (!inner && (constant = constantOf(y)))
-          inner = x;
-    } else if (auto quotient = dyn_cast<DivideOp>(op)) {
-      if ((constant = constantOf(quotient.getRhs())))
-        inner = quotient.getLhs(), constant = 1 / *constant;
-    }
-    double next = factor * constant.value_or(1);
-    // A negative factor would make a minimum of the maximum.
-    if (!inner || !(next > 0) || !std::isfinite(next) || !registerType(elementTypeOf(value)).isF32())
-      break;
-    value = inner, factor = next;
-  }
-  return {value, factor};
-}
-
-StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVectorImpl<Value> &scales) {
-  double infinity = std::numeric_limits<double>::infinity();
-  // The largest product is the product of the largest, so one multiplication a row gives the maximum, and the factor
-  // is a part of the exponentials' multiplication.
-  auto [exponent, factor] = findFactor(products.softmax->exponent);
-  Elements values = emitElements(exponent, firstColumn, -infinity);
-  for (int64_t row = 0; row < getThreadRows(); ++row) {
-    SmallVector<int64_t> mine;
-    for (int64_t g = 0; g < getGroups(); ++g)
-      for (int64_t e = 0; e < 2; ++e)
-        mine.push_back(at(row / 2, g, (row % 2) * 2 + e));
-    // A NaN is no maximum here, but its exponential is NaN, and so is the row.
-    Value max = values[mine[0]];
-    for (int64_t i : ArrayRef<int64_t>(mine).drop_front())
-      max = b.create<arith::MaxNumFOp>(loc, max, values[i]);
-    for (int64_t offset : {2, 1})
-      max = b.create<arith::MaxNumFOp>(loc, max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
-    if (factor != 1)
-      max = b.create<arith::MulFOp>(loc, max, f32(factor));
-    Value before = get(maxima, row);
-    Value after = b.create<arith::MaxNumFOp>(loc, before, max);
-    set(maxima, row, after);
-    // Rows that have seen only -inf: every exponential is 0, not NaN.
-    Value isEmpty = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, after, f32(-infinity));
-    Value base = b.create<arith::SelectOp>(loc, isEmpty, f32(0), after);
-    Value offset = b.create<arith::MulFOp>(loc, base, f32(-kLog2E));
-    auto exponential = [&](Value exponent, double multiple) {
-      return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offset));
-    };
-    Value scale = exponential(before, 1), sum = b.create<arith::MulFOp>(loc, get(sums, row), scale);
-    for (int64_t i : mine) {
-      values[i] = exponential(values[i], factor);
-      sum = b.create<arith::AddFOp>(loc, sum, values[i]);
-    }
-    set(sums, row, sum);
-    scales.push_back(scale);
-  }
-  return values;
-}
-
 /// Scales what the products have so far; mostly a row's maximum is what it was, in all rows of the warp.
 void StreamedKernel::scaleProducts(ArrayRef<Value> scales) {
   for (auto [number, factor] : llvm::enumerate(scales)) {
@@ -251,31 +144,35 @@ TensorCores::Left StreamedKernel::packWeights(Type type, const Elements &weights
   return {pack(g, 0), pack(g, 2), pack(g + 1, 0), pack(g + 1, 2)};
 }
 
-void StreamedKernel::addProduct(const StreamedProducts::Result &result, unsigned number, const Elements &weights,
-                                Value buffer) {
+StreamedKernel::Elements StreamedKernel::startProduct(const StreamedProducts::Result &result, unsigned number,
+                                                      const Elements &weights, Value buffer) {
+  Type type = elementTypeOf(result.streamed->array);
+  SmallVector<TensorCores::Left> rows;
+  for (int64_t first = 0; first < tiles.columns; first += kMmaDepth)
+    rows.push_back(packWeights(type, weights, 0, first));
+  Elements sums = getAll(accumulators[number], getSumCount(result));
+  return warpgroups.start(describeProduct(result, std::move(rows), buffer), sums,
+                          static_cast<int64_t>(sums.size()) * 2);
+}
+
+void StreamedKernel::addInWarp(const StreamedProducts::Result &result, unsigned number, const Elements &weights,
+                               Value buffer) {
   const StreamTiles::Tile &tile = tiles.findStreamed(*result.streamed);
   Type type = elementTypeOf(result.streamed->array);
   int64_t groups = tile.getWidth() / kMmaColumns;
   Elements sums = getAll(accumulators[number], getSumCount(result));
-  if (tiles.unit == MatrixUnit::Warpgroup) {
+  SharedTile right{bufferOf(tile, buffer), tile.pitch};
+  for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
     SmallVector<TensorCores::Left> rows;
-    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth)
-      rows.push_back(packWeights(type, weights, 0, first));
-    sums = warpgroups.multiplyAdd(describeProduct(result, std::move(rows), buffer), sums);
-  } else {
-    SharedTile right{bufferOf(tile, buffer), tile.pitch};
-    for (int64_t first = 0; first < tiles.columns; first += kMmaDepth) {
-      SmallVector<TensorCores::Left> rows;
+    for (int64_t r = 0; r < tiles.rowTiles; ++r)
+      rows.push_back(packWeights(type, weights, r, first));
+    for (int64_t n = 0; n < groups; n += 2) {
+      auto columns = cores->loadRight(right, n * kMmaColumns, first, /*isTransposed=*/true);
       for (int64_t r = 0; r < tiles.rowTiles; ++r)
-        rows.push_back(packWeights(type, weights, r, first));
-      for (int64_t n = 0; n < groups; n += 2) {
-        auto columns = cores->loadRight(right, n * kMmaColumns, first, /*isTransposed=*/true);
-        for (int64_t r = 0; r < tiles.rowTiles; ++r)
-          for (int64_t i = 0; i < 2; ++i) {
-            Value *sum = &sums[(r * groups + n + i) * 4];
-            llvm::copy(cores->multiply(type, rows[r], columns[i], {sum[0], sum[1], sum[2], sum[3]}), sum);
-          }
-      }
+        for (int64_t i = 0; i < 2; ++i) {
+          Value *sum = &sums[(r * groups + n + i) * 4];
+          llvm::copy(cores->multiply(type, rows[r], columns[i], {sum[0], sum[1], sum[2], sum[3]}), sum);
+        }
     }
   }
   setAll(accumulators[number], sums);

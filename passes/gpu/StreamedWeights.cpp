@@ -1,0 +1,152 @@
+//===- StreamedWeights.cpp - the weights of a tile, from its scores -------===//
+//
+// Element-wise functions of scores, and the softmax of a tile, in a thread's registers. exp and division are
+// approximate in the last bits of f32; a mask that keeps a tile entirely is no part of its code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/gpu/StreamedKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace spmdc {
+
+std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
+  for (auto [number, score] : llvm::enumerate(products.scores))
+    if (score.op.getResult() == value && ArrayRef<IndexExpr>(score.index) == index)
+      return Emitted{scores[number][element], emitter.getDepth()};
+  if (Value kept = findKept(value))
+    return Emitted{emitter.emit(kept, index), emitter.getDepth()};
+  // Values stay in f32, which is more precise than their types ask for, so these may be approximate in its last bits.
+  Operation *op = value.getDefiningOp();
+  if (!op || !body.contains(value) || !registerType(elementTypeOf(value)).isF32())
+    return std::nullopt;
+  if (auto quotient = dyn_cast<DivideOp>(op)) {
+    Value dividend = emitter.emit(quotient.getLhs(), index), divisor = emitter.emit(quotient.getRhs(), index);
+    // Of a constant LLVM computes the exact inverse.
+    auto constant = quotient.getRhs().getDefiningOp<ConstantOp>();
+    Value inverse = constant ? b.create<arith::DivFOp>(loc, f32(1), divisor).getResult() : cores->invert(divisor);
+    return Emitted{b.create<arith::MulFOp>(loc, dividend, inverse), emitter.getDepth()};
+  }
+  if (auto exponential = dyn_cast<ExpOp>(op)) {
+    // Of the difference to a row's maximum: one multiplication and addition, as in the softmax.
+    auto difference = exponential.getOperand().getDefiningOp<SubtractOp>();
+    bool isInside = difference && body.contains(difference.getResult());
+    auto [exponent, factor] = findFactor(isInside ? difference.getLhs() : exponential.getOperand());
+    Value x = emitter.emit(exponent, index), multiple = f32(kLog2E * factor);
+    if (!isInside)
+      return Emitted{cores->exp2(b.create<arith::MulFOp>(loc, x, multiple)), emitter.getDepth()};
+    Value offset = b.create<arith::MulFOp>(loc, emitter.emit(difference.getRhs(), index), f32(-kLog2E));
+    return Emitted{cores->exp2(b.create<LLVM::FMAOp>(loc, x, multiple, offset)), emitter.getDepth()};
+  }
+  return std::nullopt;
+}
+
+Value StreamedKernel::findKept(Value value) const {
+  // A gradient selects by the same condition as its softmax.
+  auto select = isKept && mask && body.contains(value) ? value.getDefiningOp<SelectOp>() : SelectOp();
+  if (!select || select->getOperand(0) != mask->select->getOperand(0))
+    return {};
+  return select->getOperand(mask->keeps ? 1 : 2);
+}
+
+StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstColumn, double padding) {
+  Elements values(scores.front().size());
+  bool hasTail = products.columns % tiles.columns != 0, hasRowTail = products.rows % tiles.getBlockRows() != 0;
+  for (int64_t r = 0; r < tiles.rowTiles; ++r)
+    for (int64_t g = 0; g < getGroups(); ++g)
+      for (int64_t e = 0; e < 4; ++e)
+        code.inScope([&] {
+          element = at(r, g, e);
+          Value row = threadRows[2 * r + e / 2];
+          Value column = code.add(code.add(firstColumn, pairColumn), emitter.emitConstant(g * kMmaColumns + e % 2));
+          // Arrays are read inside their bounds: the last row and column stand for those behind.
+          auto clamp = [&](Value position, int64_t size) -> Value {
+            return b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(size - 1));
+          };
+          emitter.bind(products.rowVar, hasRowTail ? clamp(row, products.rows) : row);
+          emitter.bind(products.columnVar, hasTail ? clamp(column, products.columns) : column);
+          Value result = emitter.emit(value, products.weightIndex);
+          if (hasTail)
+            result = b.create<arith::SelectOp>(loc, code.isLess(column, products.columns), result, f32(padding));
+          values[element] = result;
+        });
+  return values;
+}
+
+std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
+  double factor = 1;
+  auto constantOf = [&](Value operand) -> std::optional<double> {
+    while (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>())
+      operand = broadcast.getOperand();
+    auto constant = operand.getDefiningOp<ConstantOp>();
+    auto all = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
+    if (!all || !isa<FloatType>(all.getElementType()))
+      return std::nullopt;
+    return all.getSplatValue<APFloat>().convertToDouble();
+  };
+  while (Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr) {
+    Value inner;
+    std::optional<double> constant;
+    if (Value kept = findKept(value))
+      inner = kept;
+    else if (auto product = dyn_cast<MultiplyOp>(op)) {
+      for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()), {product.getRhs(), product.getLhs()}})
+        if (!inner && (constant = constantOf(y)))
+          inner = x;
+    } else if (auto quotient = dyn_cast<DivideOp>(op)) {
+      if ((constant = constantOf(quotient.getRhs())))
+        inner = quotient.getLhs(), constant = 1 / *constant;
+    }
+    double next = factor * constant.value_or(1);
+    // A negative factor would make a minimum of the maximum.
+    if (!inner || !(next > 0) || !std::isfinite(next) || !registerType(elementTypeOf(value)).isF32())
+      break;
+    value = inner, factor = next;
+  }
+  return {value, factor};
+}
+
+StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVectorImpl<Value> &scales) {
+  double infinity = std::numeric_limits<double>::infinity();
+  // The largest product is the product of the largest, so one multiplication a row gives the maximum, and the factor
+  // is a part of the exponentials' multiplication.
+  auto [exponent, factor] = findFactor(products.softmax->exponent);
+  Elements values = emitElements(exponent, firstColumn, -infinity);
+  for (int64_t row = 0; row < getThreadRows(); ++row) {
+    SmallVector<int64_t> mine;
+    for (int64_t g = 0; g < getGroups(); ++g)
+      for (int64_t e = 0; e < 2; ++e)
+        mine.push_back(at(row / 2, g, (row % 2) * 2 + e));
+    // A NaN is no maximum here, but its exponential is NaN, and so is the row.
+    Value max = values[mine[0]];
+    for (int64_t i : ArrayRef<int64_t>(mine).drop_front())
+      max = b.create<arith::MaxNumFOp>(loc, max, values[i]);
+    for (int64_t offset : {2, 1})
+      max = b.create<arith::MaxNumFOp>(loc, max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
+    if (factor != 1)
+      max = b.create<arith::MulFOp>(loc, max, f32(factor));
+    Value before = get(maxima, row);
+    Value after = b.create<arith::MaxNumFOp>(loc, before, max);
+    set(maxima, row, after);
+    // Rows that have seen only -inf: every exponential is 0, not NaN.
+    Value isEmpty = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, after, f32(-infinity));
+    Value base = b.create<arith::SelectOp>(loc, isEmpty, f32(0), after);
+    Value offset = b.create<arith::MulFOp>(loc, base, f32(-kLog2E));
+    auto exponential = [&](Value exponent, double multiple) {
+      return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offset));
+    };
+    Value scale = exponential(before, 1), sum = b.create<arith::MulFOp>(loc, get(sums, row), scale);
+    for (int64_t i : mine) {
+      values[i] = exponential(values[i], factor);
+      sum = b.create<arith::AddFOp>(loc, sum, values[i]);
+    }
+    set(sums, row, sum);
+    scales.push_back(scale);
+  }
+  return values;
+}
+
+} // namespace spmdc
