@@ -65,6 +65,9 @@ public:
   /// For a thread that waits for queued work: may run it in the place of the device's thread, in order, until `isOver`
   /// returns true or no work is left. Returns at once if the backend or the device's thread does that itself.
   virtual void runQueued([[maybe_unused]] const std::function<bool()> &isOver) {}
+  /// Whether the host has fewer cores than devices of this kind, so that one thread had better run short work of
+  /// several.
+  virtual bool sharesCores() const { return false; }
 
   /// Bytes that are allocated now, and their maximum so far.
   virtual int64_t bytesInUse() const = 0;

@@ -83,14 +83,15 @@ void describeSteps(const Plan &plan, const std::vector<Step> &steps, std::vector
 
 class LaunchState final : public Launch {
 public:
-  /// The first thread that waits may run the work of `first` itself.
-  explicit LaunchState(size_t devices, DeviceRef first = nullptr)
-      : remaining(static_cast<uint32_t>(devices)), first(std::move(first)) {}
+  /// The first thread that waits may run the work of the devices `helped` itself.
+  explicit LaunchState(size_t devices, std::shared_ptr<const std::vector<DeviceRef>> helped = nullptr)
+      : remaining(static_cast<uint32_t>(devices)), helped(std::move(helped)) {}
 
   void wait() override {
     auto isOver = [&] { return isDone(); };
-    if (first && !isWaitedFor.exchange(true, std::memory_order_relaxed))
-      first->runQueued(isOver);
+    if (helped && !isWaitedFor.exchange(true, std::memory_order_relaxed))
+      for (const DeviceRef &device : *helped)
+        device->runQueued(isOver);
     if (!spinUntil(isOver, spinTime)) {
       sleepers.fetch_add(1);
       while (uint32_t left = remaining.load())
@@ -137,7 +138,7 @@ private:
   }
 
   std::atomic<uint32_t> remaining;
-  const DeviceRef first;
+  const std::shared_ptr<const std::vector<DeviceRef>> helped;
   std::atomic<bool> isWaitedFor{false};
   std::atomic<uint32_t> sleepers{0}; ///< Threads in wait() that sleep, or are about to.
   bool hasFailed = false, isNan = false, hasNoMemory = false;
@@ -183,6 +184,7 @@ private:
   std::unique_ptr<ExecutionBackend> backend; ///< Outlives the programs.
   std::vector<int64_t> positions;
   std::vector<DeviceRef> devices;
+  std::shared_ptr<const std::vector<DeviceRef>> helped; ///< Whose work a thread that waits for a launch may run.
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<StepInfo> stepInfo;
   uint64_t launches = 0; ///< Guarded by launchOrder().
@@ -232,6 +234,9 @@ PlanExecutor::PlanExecutor(std::shared_ptr<const Artifact> artifact, ExecutorOpt
   context.fingerprint = options.fingerprint;
   if (context.fingerprint == 0)
     context.fingerprint = hashText(fingerprint(*artifact));
+  // With collectives the work of a device waits for that of the others, which other threads must run meanwhile.
+  bool mayRunAll = !communicator && devices.front()->sharesCores();
+  helped = std::make_shared<std::vector<DeviceRef>>(devices.begin(), mayRunAll ? devices.end() : devices.begin() + 1);
   prepareDevices();
 }
 
@@ -295,7 +300,7 @@ std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBuffe
                                              std::vector<ProfileEvent> *profile) {
   checkBuffers("argument", context.artifact->plan.params, arguments);
   checkBuffers("result", context.artifact->plan.results, results);
-  auto state = std::make_shared<LaunchState>(devices.size(), devices.front());
+  auto state = std::make_shared<LaunchState>(devices.size(), helped);
   state->arguments = std::move(arguments);
   state->results = std::move(results);
   state->profile = profile;

@@ -43,6 +43,7 @@ public:
   void copyToHost(void *target, const DeviceBuffer &source, int64_t bytes, int64_t sourceOffset) override;
   void enqueue(std::function<void()> task) override { work->push(std::move(task)); }
   void runQueued(const std::function<bool()> &isOver) override;
+  bool sharesCores() const override { return !ownsCore; }
   int64_t bytesInUse() const override { return memory->bytesInUse(); }
   int64_t peakBytesInUse() const override { return memory->peakBytesInUse(); }
 

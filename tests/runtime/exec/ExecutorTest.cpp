@@ -14,6 +14,8 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <random>
+#include <thread>
 
 using namespace spmd;
 using spmd::test::messageOf;
@@ -300,6 +302,63 @@ TEST(Executor, QueuesRunsInOrder) {
     launch->wait();
   EXPECT_TRUE(launches[0]->isDone());
   EXPECT_EQ(download<int32_t>(*local.devices[0], value)[0], 100);
+}
+
+// More devices than cores: a thread that waits runs the work of all of them, unless they wait for each other. Threads
+// launch programs with and without collectives, and wait at once, later, or in another order.
+TEST(Executor, SharesTheThreadsOfCallers) {
+  constexpr int kThreads = 3, kRounds = 60;
+  int count = 4 * availableCores();
+  Local local(count);
+  ASSERT_TRUE(local.devices.front()->sharesCores());
+  auto makeProgram = [&](bool hasCollective) {
+    PlanBuilder builder({{{"a", count}}});
+    std::vector<float> ones(64, 1.0f);
+    BufferId x = builder.parameter(DType::F32, {64}), y = builder.result(DType::F32, {64});
+    BufferId t = hasCollective ? builder.arena(DType::F32, {64}) : y;
+    builder.add(builder.launch("add_f32", {x, builder.constant(DType::F32, {64}, ones.data()), t}, 64, 64));
+    if (hasCollective)
+      builder.add(builder.collective(builder.sumOver({{"a"}}, DType::F32, {64}), t, y));
+    return local.load(builder);
+  };
+  auto call = [&](int seed) {
+    std::mt19937 random(seed);
+    std::unique_ptr<Executor> programs[] = {makeProgram(false), makeProgram(true)};
+    struct Running {
+      std::shared_ptr<Launch> launch;
+      std::vector<std::vector<DeviceBufferRef>> results;
+      float expected;
+    };
+    std::vector<Running> running;
+    auto endOne = [&] {
+      size_t which = random() % running.size();
+      running[which].launch->wait();
+      for (int device = 0; device < count; ++device)
+        for (float value : download<float>(*local.devices[device], running[which].results[device][0]))
+          ASSERT_EQ(value, running[which].expected);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+    };
+    for (int round = 0; round < kRounds; ++round) {
+      bool hasCollective = random() % 4 == 0;
+      std::vector<std::vector<DeviceBufferRef>> arguments, results;
+      for (const DeviceRef &device : local.devices) {
+        arguments.push_back({upload(*device, std::vector<float>(64, float(round)))});
+        results.push_back({device->allocate(256)});
+      }
+      float sum = float(round) + 1;
+      running.push_back({programs[hasCollective]->launch(arguments, results, nullptr), results,
+                         hasCollective ? sum * float(count) : sum});
+      while (!running.empty() && (running.size() == 4 || random() % 4 != 0))
+        endOne();
+    }
+    while (!running.empty())
+      endOne();
+  };
+  std::vector<std::thread> callers;
+  for (int seed = 0; seed < kThreads; ++seed)
+    callers.emplace_back(call, seed);
+  for (std::thread &caller : callers)
+    caller.join();
 }
 
 TEST(Executor, ProfilesEveryStep) {
