@@ -18,6 +18,11 @@ public:
   /// Records which step this process executes; each heartbeat sends it. `location` must stay alive until the next call.
   virtual void atStep(uint64_t launch, int32_t step, const SourceLocation &location) = 0;
 
+  /// Called when a launch is queued, and when all devices of this process have ended it: a process without launches
+  /// does not stand still.
+  virtual void onLaunch() {}
+  virtual void onLaunchEnd() {}
+
   /// True once the job has a verdict (or the process was told to stop). Waiting loops poll it at least each 20 ms.
   virtual bool isOver() const = 0;
 

@@ -46,6 +46,8 @@ public:
   void removePrefix(const std::string &prefix) override;
 
   void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override;
+  void onLaunch() override { launches.fetch_add(1, std::memory_order_relaxed); }
+  void onLaunchEnd() override { launches.fetch_sub(1, std::memory_order_relaxed); }
   bool isOver() const override { return over.load(std::memory_order_acquire); }
   [[noreturn]] void throwVerdict() override;
   void reportFailure(const std::string &message) override;
@@ -95,6 +97,7 @@ private:
   bool hasLauncher = false;
   Topology places; ///< Written before join returns.
   PositionCell position;
+  std::atomic<int64_t> launches{0};  ///< That are queued or running.
   std::atomic<bool> hasBegun{false}; ///< Whether this process has begun a first step.
 
   asio::io_context io;

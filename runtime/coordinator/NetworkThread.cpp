@@ -187,6 +187,8 @@ void NetworkClient::listenToLauncher() {
 
 Position NetworkClient::currentPosition() const {
   Position current = position.read();
+  if (current.state == Position::State::Running && launches.load(std::memory_order_relaxed) == 0)
+    current.state = Position::State::Idle;
   std::lock_guard lock(mutex);
   if (waiting > 0) {
     current.state = Position::State::Waiting;

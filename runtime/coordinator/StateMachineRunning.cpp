@@ -135,14 +135,15 @@ void StateMachine::checkHeartbeats(TimePoint now) {
   conclude(std::move(hung));
 }
 
-/// The job is stuck if no process moves and not all are at the same position. Processes that are all at one position
+/// The job is stuck if no process moves and not all are at the same position, unless no process has anything to do:
+/// then positions are those at which the last launches ended, which may differ. Processes that are all at one position
 /// may be computing; a process that has said goodbye has nothing left to do. If all stay before their first step, a
 /// warning says so after a while, but none is behind the others, so there is no culprit.
 void StateMachine::checkStuck(TimePoint now) {
   std::map<std::string, std::vector<int32_t>> places;
   const Member *behind = nullptr;
   TimePoint moved = start;
-  bool waiting = false;
+  bool waiting = false, isBusy = false, hasRun = false;
   for (const auto &[process, member] : members) {
     const Position &position = member.position;
     if (position.state == Position::State::Leaving)
@@ -150,18 +151,21 @@ void StateMachine::checkStuck(TimePoint now) {
     moved = std::max(moved, member.positionSince);
     bool waits = position.state == Position::State::Waiting;
     waiting |= waits;
+    isBusy |= waits || position.state == Position::State::Running;
+    hasRun |= position.state == Position::State::Idle;
     places[(waits ? "waiting, " : "") + position.str()].push_back(process);
     auto key = [](const Position &p) { return std::tuple(p.state == Position::State::Waiting, p.launch, p.step); };
     if (!behind || key(position) < key(behind->position))
       behind = &member;
   }
   bool areTogether = places.size() < 2;
+  bool isIdle = hasRun && !isBusy;
   bool mayCompute = areTogether && (!behind || behind->position.state != Position::State::Joining);
   // Barriers and the store have time limits of their own. A limit shorter than that of the warning would be
   // meaningless: positions are only known from heartbeats.
-  bool isLimited = !areTogether && !waiting && options.collectiveTimeout.count() > 0;
+  bool isLimited = !areTogether && !isIdle && !waiting && options.collectiveTimeout.count() > 0;
   nextStuck = isLimited ? after(moved + stuckSettle, std::max(options.collectiveTimeout, stuckWarning).count()) : never;
-  if (mayCompute || now - moved < (areTogether ? startWarning : stuckWarning)) {
+  if (isIdle || mayCompute || now - moved < (areTogether ? startWarning : stuckWarning)) {
     nextStuckWarning = never;
     return;
   }

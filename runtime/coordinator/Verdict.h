@@ -16,7 +16,8 @@ namespace spmd {
 struct Position {
   enum class State : uint8_t {
     Joining, ///< Has not run anything yet.
-    Running, ///< In a launch, or between two launches.
+    Running, ///< In a launch.
+    Idle,    ///< Between two launches: `step` is the last one's.
     Waiting, ///< In a barrier or in Store::wait; `location` has its name.
     Leaving, ///< Has said goodbye.
   };

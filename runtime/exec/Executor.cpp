@@ -113,9 +113,12 @@ public:
   void fail(std::string_view message, Error::Kind errorKind) noexcept { fail(message, errorKind, /*metNan=*/false); }
   /// Like fail, for a NaN: all devices fail with it.
   void failForNan(std::string_view message) noexcept { fail(message, Error::Kind::Failed, /*metNan=*/true); }
-  void finishDevice() {
-    if (remaining.fetch_sub(1) == 1 && sleepers.load() != 0)
+  /// Returns whether it was the last device.
+  bool finishDevice() {
+    bool isLast = remaining.fetch_sub(1) == 1;
+    if (isLast && sleepers.load() != 0)
       futexWakeAll(remaining);
+    return isLast;
   }
 
   std::vector<std::vector<DeviceBufferRef>> arguments, results;
@@ -308,6 +311,8 @@ std::shared_ptr<Launch> PlanExecutor::launch(std::vector<std::vector<DeviceBuffe
   // different orders would wait forever.
   std::lock_guard lock(launchOrder());
   uint64_t number = ++launches;
+  if (context.health)
+    context.health->onLaunch();
   for (size_t i = 0; i < devices.size(); ++i)
     devices[i]->enqueue([this, state, i, number] { runDevice(i, number, *state); });
   return state;
@@ -384,7 +389,8 @@ void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) 
   // The buffers are released before the run counts as done, so that their memory can be reused at once.
   state.arguments[local].clear();
   state.results[local].clear();
-  state.finishDevice();
+  if (state.finishDevice() && context.health)
+    context.health->onLaunchEnd();
 }
 
 } // namespace

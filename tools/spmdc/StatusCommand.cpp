@@ -27,7 +27,7 @@ const char *stageName(spmd::JobStatus::Stage stage) {
 const char *stateName(const spmd::JobStatus &status, spmd::Position::State state) {
   if (state == spmd::Position::State::Joining && status.stage != spmd::JobStatus::Stage::RollCall)
     return "starting";
-  constexpr const char *names[] = {"joining", "running", "waiting", "leaving"};
+  constexpr const char *names[] = {"joining", "running", "running", "waiting", "leaving"};
   return names[static_cast<int>(state)];
 }
 

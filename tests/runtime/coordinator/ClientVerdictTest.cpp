@@ -115,6 +115,8 @@ TEST(ClientVerdict, StandingStillIsWarnedOfThenEnded) {
       };
   });
   SourceLocation ahead{"mlp.spmd", 9, 1}, behind{"mlp.spmd", 4, 2};
+  for (auto &client : clients)
+    client->onLaunch();
   clients[0]->atStep(7, 5, ahead);
   clients[1]->atStep(7, 2, behind);
   clients[2]->atStep(7, 5, ahead);

@@ -181,6 +181,22 @@ TEST(StateMachine, StandingStillBeforeTheFirstStepIsWarnedOf) {
   EXPECT_EQ(bench.all<NoticeMessage>(bench.memberConnections[0]).size(), 2u);
 }
 
+// Launches may end at different steps, in different branches or on the device that was last; an application may then do
+// something else for hours. A process that does, while another one waits for it in a launch, is behind.
+TEST(StateMachine, ProcessesBetweenLaunchesDoNotStandStill) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.positions[0] = {5, 1, Position::State::Idle, "f:1:1"};
+  bench.positions[1] = {5, 7, Position::State::Idle, "f:7:7"};
+  bench.pass(3600s); // Process 2 has run nothing yet.
+  EXPECT_TRUE(bench.all<NoticeMessage>(bench.memberConnections[0]).empty());
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.positions[2] = {6, 0, Position::State::Running, "f:0:1"};
+  bench.pass(31s);
+  EXPECT_THAT(bench.verdict(), HasSubstr("process 0 (h0, pid 100) is stuck: for 30.5 s it has been at launch 5, step 1 "
+                                         "(f:1:1), while others are elsewhere"));
+}
+
 TEST(StateMachine, WhoIsBehindIsToBlameForStandingStill) {
   Bench bench(3);
   bench.joinAll();
