@@ -85,7 +85,7 @@ class LaunchState final : public Launch {
 public:
   /// The first thread that waits may run the work of the devices `helped` itself.
   explicit LaunchState(size_t devices, std::shared_ptr<const std::vector<DeviceRef>> helped = nullptr)
-      : remaining(static_cast<uint32_t>(devices)), helped(std::move(helped)) {}
+      : remaining(static_cast<uint32_t>(devices)), running(static_cast<uint32_t>(devices)), helped(std::move(helped)) {}
 
   void wait() override {
     auto isOver = [&] { return isDone(); };
@@ -113,12 +113,11 @@ public:
   void fail(std::string_view message, Error::Kind errorKind) noexcept { fail(message, errorKind, /*metNan=*/false); }
   /// Like fail, for a NaN: all devices fail with it.
   void failForNan(std::string_view message) noexcept { fail(message, Error::Kind::Failed, /*metNan=*/true); }
-  /// Returns whether it was the last device.
-  bool finishDevice() {
-    bool isLast = remaining.fetch_sub(1) == 1;
-    if (isLast && sleepers.load() != 0)
+  /// Called before finishDevice; returns whether this is the last device.
+  bool isLastDevice() { return running.fetch_sub(1) == 1; }
+  void finishDevice() {
+    if (remaining.fetch_sub(1) == 1 && sleepers.load() != 0)
       futexWakeAll(remaining);
-    return isLast;
   }
 
   std::vector<std::vector<DeviceBufferRef>> arguments, results;
@@ -140,7 +139,7 @@ private:
     }
   }
 
-  std::atomic<uint32_t> remaining;
+  std::atomic<uint32_t> remaining, running;
   const std::shared_ptr<const std::vector<DeviceRef>> helped;
   std::atomic<bool> isWaitedFor{false};
   std::atomic<uint32_t> sleepers{0}; ///< Threads in wait() that sleep, or are about to.
@@ -389,8 +388,10 @@ void PlanExecutor::runDevice(size_t local, uint64_t number, LaunchState &state) 
   // The buffers are released before the run counts as done, so that their memory can be reused at once.
   state.arguments[local].clear();
   state.results[local].clear();
-  if (state.finishDevice() && context.health)
+  // A thread that waits may end the job as soon as the run is done.
+  if (state.isLastDevice() && context.health)
     context.health->onLaunchEnd();
+  state.finishDevice();
 }
 
 } // namespace
