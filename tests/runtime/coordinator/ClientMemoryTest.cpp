@@ -13,7 +13,7 @@
 namespace {
 
 /// How many of this thread's next allocations fail.
-thread_local int failing = 0;
+[[maybe_unused]] thread_local int failing = 0; // Sanitizers have their own operator new.
 
 } // namespace
 
