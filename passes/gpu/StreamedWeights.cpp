@@ -12,6 +12,12 @@
 using namespace mlir;
 
 namespace spmdc {
+namespace {
+
+/// Far from the ends of f32's exponents, also with a power of two for log2(e).
+constexpr double kLeastFactor = 0x1p-100;
+
+} // namespace
 
 std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
   for (auto [number, score] : llvm::enumerate(products.scores))
@@ -101,8 +107,9 @@ std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
         inner = quotient.getLhs(), constant = 1 / *constant;
     }
     double next = factor * constant.value_or(1);
-    // A negative factor would make a minimum of the maximum.
-    if (!inner || !(next > 0) || !std::isfinite(next) || !registerType(elementTypeOf(value)).isF32())
+    // A negative factor would make a minimum of the maximum; one that is 0 or infinite in f32 would make a NaN of -inf.
+    bool isOrdinary = next > kLeastFactor && next < 1 / kLeastFactor;
+    if (!inner || !isOrdinary || !registerType(elementTypeOf(value)).isF32())
       break;
     value = inner, factor = next;
   }

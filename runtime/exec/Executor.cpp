@@ -139,7 +139,7 @@ private:
     }
   }
 
-  std::atomic<uint32_t> remaining, running;
+  std::atomic<uint32_t> remaining, running; ///< Devices that have not ended; `running` is lowered first.
   const std::shared_ptr<const std::vector<DeviceRef>> helped;
   std::atomic<bool> isWaitedFor{false};
   std::atomic<uint32_t> sleepers{0}; ///< Threads in wait() that sleep, or are about to.
