@@ -248,8 +248,9 @@ NcclResult FakeNccl::add(bool isSend, void *data, size_t bytes, int type, int pe
       peer >= static_cast<int>(comm->clique->ranks.size()) ||
       !driver.memory.contains(comm->gpu, reinterpret_cast<DevicePointer>(data), bytes))
     return kNcclInvalidArgument;
+  // NCCL answers with the communicator's asynchronous error, or that it is still busy (ncclCommEnsureReady).
   if (comm->state != kNcclSuccess)
-    return kNcclInvalidUsage;
+    return comm->state == kNcclInProgress ? kNcclInvalidArgument : comm->state;
   if (isSend && sendsToFailure > 0 && --sendsToFailure == 0)
     return kNcclInternalError;
   auto &open = FakeNcclEntries::open;

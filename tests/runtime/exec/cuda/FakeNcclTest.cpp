@@ -120,13 +120,46 @@ TEST_F(FakeNcclTest, MistakesAreErrors) {
     EXPECT_EQ(nccl.CommGetAsyncError(comms[0], &state), kNcclSuccess);
   EXPECT_EQ(state, kNcclInProgress);
   nccl.GroupStart();
-  EXPECT_EQ(nccl.Send(data, 16, kNcclBytes, 1, comms[0], stream), kNcclInvalidUsage);
+  EXPECT_EQ(nccl.Send(data, 16, kNcclBytes, 1, comms[0], stream), kNcclInvalidArgument);
   nccl.GroupEnd();
   EXPECT_EQ(nccl.CommAbort(comms[0]), kNcclSuccess);
   EXPECT_EQ(nccl.CommAbort(comms[0]), kNcclInvalidArgument);
   EXPECT_EQ(driver.StreamSynchronize(stream), kSuccess);
   gpus[0].free(array, stream);
   driver.StreamDestroy(stream);
+}
+
+// A call after a transfer that failed is answered with the cause, as the next wait would be.
+TEST_F(FakeNcclTest, CallsAfterFailedTransfers) {
+  fakeNccl.failTransfer(0, 1);
+  NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);
+  NcclComm comms[2] = {};
+  onBoth([&](int rank) { comms[rank] = group.join(rank, kTimeout); });
+  onBoth([&](int rank) {
+    gpus[rank].makeCurrent();
+    Stream stream = nullptr;
+    driver.StreamCreate(&stream, kStreamNonBlocking);
+    DevicePointer array = gpus[rank].allocate(16, stream);
+    auto *data = reinterpret_cast<void *>(array);
+    auto call = [&] {
+      return rank == 0 ? nccl.Send(data, 16, kNcclBytes, 1, comms[0], stream)
+                       : nccl.Recv(data, 16, kNcclBytes, 0, comms[1], stream);
+    };
+    nccl.GroupStart();
+    EXPECT_EQ(call(), kNcclSuccess);
+    EXPECT_EQ(nccl.GroupEnd(), kNcclInProgress);
+    group.waitUntilQueued(comms[rank]);
+    if (rank == 0) {
+      EXPECT_EQ(driver.StreamSynchronize(stream), kSuccess);
+      nccl.GroupStart();
+      EXPECT_EQ(call(), kNcclRemoteError);
+      nccl.GroupEnd();
+    }
+    EXPECT_EQ(nccl.CommAbort(comms[rank]), kNcclSuccess);
+    EXPECT_EQ(driver.StreamSynchronize(stream), kSuccess);
+    gpus[rank].free(array, stream);
+    driver.StreamDestroy(stream);
+  });
 }
 
 TEST_F(FakeNcclTest, RankNeverJoins) {
