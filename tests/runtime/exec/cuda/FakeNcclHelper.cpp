@@ -267,6 +267,8 @@ NcclResult FakeNccl::endGroup() {
   std::lock_guard lock(driver.mutex);
   for (std::shared_ptr<Group> &group : FakeNcclEntries::open) {
     Comm &comm = *group->comm;
+    if (comm.state != kNcclSuccess) // A transfer has failed since the group's calls: its error stays.
+      continue;
     for (const Transfer &transfer : group->transfers)
       comm.named.insert(transfer.peer);
     comm.queueing = std::move(group);

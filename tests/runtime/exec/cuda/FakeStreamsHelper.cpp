@@ -48,7 +48,7 @@ std::shared_ptr<FakeEvent> FakeStreams::find(Event event) {
 void FakeStreams::queue(FakeStream &stream, FakeWork work) {
   if (stream.isCapturing)
     stream.captured.push_back(std::move(work));
-  else
+  else if (getError(stream.gpu) == kSuccess) // A GPU runs nothing after an error.
     stream.queue.push_back(std::move(work));
 }
 
