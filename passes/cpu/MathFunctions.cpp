@@ -93,41 +93,41 @@ MathFunctions::Rounded MathFunctions::roundToInt(Value x) {
 // Exponentials
 //===----------------------------------------------------------------------===//
 
-Value MathFunctions::scaledExp(Value r, Value n) {
-  Value p = polynomial(
-      r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  p = add(fma(p, mul(r, r), r), constant(r, 1.0));
-  // In two steps, since 2^n alone may be no normal number.
-  Value half = b.create<arith::ShRSIOp>(loc, n, integer(n, 1)), rest = sub(n, half);
-  auto power = [&](Value exponent) {
-    Value biased = add(exponent, integer(n, 127));
-    return fromBits(b.create<arith::ShLIOp>(loc, biased, integer(n, 23)));
-  };
+Value MathFunctions::expWithScale(Value x, double log2OfBase, llvm::function_ref<Value(Value)> reduce) {
+  // x log2(base) = n + rest. The sum with this number, in whose last bits it leaves n + 2 * 127, rounds to n.
+  Value magic = constant(x, 0x1.8p23 + 2 * 127), factor = constant(x, log2OfBase);
+  Value shifted = log2OfBase == 1 ? add(x, magic) : fma(x, factor, magic);
+  Value r = reduce(sub(shifted, magic));
+  Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+                           5.0000001201e-1, 1.0, 1.0});
+  // In two steps, since 2^n alone may be no normal number. Both exponents have their bias of 127 already, and the bits
+  // above them leave by the shift.
+  Value n = bits(shifted);
+  Value half = b.create<arith::ShRUIOp>(loc, n, integer(n, 1)), rest = sub(n, half);
+  auto power = [&](Value biased) { return fromBits(b.create<arith::ShLIOp>(loc, biased, integer(n, 23))); };
   return mul(mul(p, power(half)), power(rest));
 }
 
 Value MathFunctions::exp(Value x) {
   x = clamp(x, -104.0, 89.0);
-  Rounded n = roundToInt(mul(x, constant(x, kLog2e)));
-  Value r = fma(n.number, constant(x, -0.693359375), x);
-  r = fma(n.number, constant(x, 2.12194440e-4), r);
-  return scaledExp(r, n.integer);
+  return expWithScale(
+      x, kLog2e, [&](Value n) { return fma(n, constant(x, 2.12194440e-4), fma(n, constant(x, -0.693359375), x)); });
 }
 
 Value MathFunctions::exp2(Value x) {
   x = clamp(x, -151.0, 129.0);
-  Rounded n = roundToInt(x);
-  return scaledExp(mul(sub(x, n.number), constant(x, kLn2)), n.integer);
+  return expWithScale(x, 1, [&](Value n) { return mul(sub(x, n), constant(x, kLn2)); });
 }
 
 std::pair<Value, Value> MathFunctions::expPartsF64(Value x) {
-  Rounded n = roundToInt(mul(x, constant(x, kLog2e)));
-  Value r = fma(n.number, constant(x, -kLn2), x);
-  r = fma(n.number, constant(x, -2.3190468138462996e-17), r);
+  Value magic = constant(x, 0x1.8p52 + 1023); // As in `expWithScale`.
+  Value shifted = fma(x, constant(x, kLog2e), magic), n = sub(shifted, magic);
+  Value r = fma(n, constant(x, -kLn2), x);
+  r = fma(n, constant(x, -2.3190468138462996e-17), r);
   Value p = polynomial(
       r, {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0});
   p = mul(p, r);
-  Value exponent = add(n.integer, integer(n.integer, 1023));
+  Value exponent = bits(shifted);
   Value scale = fromBits(b.create<arith::ShLIOp>(loc, exponent, integer(exponent, 52)));
   return {p, scale};
 }

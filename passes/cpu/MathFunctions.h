@@ -73,8 +73,9 @@ private:
     Value integer; ///< The nearest integer, as an integer of the same width; any value if x is NaN.
   };
   Rounded roundToInt(Value x);
-  /// e^r 2^n for f32 and |r| <= ln(2) / 2.
-  Value scaledExp(Value r, Value n);
+  /// For f32: base^x, which is e^r 2^n, for x log2(base) within [-151, 129]; `reduce` returns r for n, as a float. NaN
+  /// stays NaN.
+  Value expWithScale(Value x, double log2OfBase, llvm::function_ref<mlir::Value(mlir::Value)> reduce);
   /// For f64 and |x| <= 700, to about 36 bits: e^x is (1 + first) * second.
   std::pair<Value, Value> expPartsF64(Value x);
   Value expm1F64(Value x);

@@ -6,6 +6,8 @@
 #include "ir/array/ScalarEvaluation.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -14,14 +16,25 @@ namespace {
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
-/// Is every NaN among `value`'s results one of its operands' or the default NaN of the processor? Of `operands`, which
-/// are bf16 in registers, such a NaN has no bits below those of bf16.
+/// Is every NaN of `value` one of `operands` or the default NaN of the processor? Of `operands`, which are bf16 in
+/// registers, such a NaN has no bits below those of bf16. The functions are arithmetic too (`MathFunctions.h`), or
+/// libm's.
 bool keepsNans(Value value, ValueRange operands) {
-  Operation *op = value.getDefiningOp();
-  return op && isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) {
-           return llvm::is_contained(operands, operand) || operand.getDefiningOp<arith::ConstantOp>();
-         });
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (llvm::is_contained(operands, next) || (op && !seen.insert(op).second) || isa_and_nonnull<arith::ConstantOp>(op))
+      continue;
+    if (!isa_and_nonnull<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::SelectOp,
+                         math::AbsFOp, math::CopySignOp, math::FmaOp, math::SqrtOp, math::ExpOp, math::Exp2Op,
+                         math::TanhOp, math::ErfOp>(op))
+      return false;
+    // All but the condition of a select.
+    llvm::append_range(open, op->getOperands().drop_front(isa<arith::SelectOp>(op) ? 1 : 0));
+  }
+  return true;
 }
 
 /// f32 to the nearest bf16, ties to even, in integers: the x86 instruction flushes subnormal numbers. The result is
