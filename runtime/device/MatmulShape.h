@@ -15,6 +15,7 @@ struct MatmulShape {
   DType operand = DType::F32, result = DType::F32;
   OperandView lhsView = {}, rhsView = {}; ///< CPU only.
   bool allowTf32 = false;                 ///< GPU only.
+  bool isGram = false; ///< Both sides are one matrix, one of them transposed: the result is symmetric.
   bool hasViews() const { return !lhsView.isEmpty() || !rhsView.isEmpty(); }
   auto operator<=>(const MatmulShape &) const = default;
 };

@@ -29,7 +29,8 @@ MatmulShape toMatmulShape(const MatmulStep &step, const Plan &plan) {
                     typeOf(step.result),
                     step.lhsView,
                     step.rhsView,
-                    step.allowTf32};
+                    step.allowTf32,
+                    step.lhs == step.rhs && step.transposeLhs != step.transposeRhs};
   if (typeOf(step.rhs) != shape.operand)
     throw Error("the plan multiplies " + std::string(dtypeName(shape.operand)) + " with " +
                 std::string(dtypeName(typeOf(step.rhs))));

@@ -48,6 +48,8 @@ private:
                   char *packed, char *threadScratch, int thread, RowsDone rowsDone);
 };
 
+/// Whether our own kernels compute the half above the diagonal, and copy it.
+bool isComputedByHalf(const MatmulShape &shape);
 /// Our own kernels (Gemm.h) for the instructions of `isa`; null if they do not support these element types.
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa = detectIsa());
 /// Our own kernels for a few rows or columns; null if the shape has more.

@@ -289,6 +289,9 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
                 hasFastBf16Products();
   if (!isF32 && !isBf16)
     return nullptr;
+  // oneDNN computes all of a symmetric result.
+  if (isF32 && isComputedByHalf(shape))
+    return nullptr;
   // On AVX2 without AVX-512 our own kernels are faster in nearly all shapes: 1024^3 by two threads of a Zen 4 runs at
   // 151 GFLOP/s, oneDNN's at 76 (benchmarks/RESULTS.md).
   if (isF32 && detectIsa() == CpuIsa::Avx2)

@@ -46,8 +46,8 @@ public:
   virtual int64_t getScratchBytes() const = 0;
   virtual void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratch,
                    RowsDone rowsDone = {}) = 0;
-  /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own` or
-  /// `own, unpacked`.
+  /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own`,
+  /// `own, unpacked`, `own, small` or `own, symmetric`.
   virtual std::string getMethod() const = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/BlockedMatmul.h"
 #include "runtime/device/cpu/GemmOperand.h"
+#include "runtime/device/cpu/Mirror.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,13 +17,17 @@ int64_t alignUp(int64_t bytes) { return ceilDiv(bytes, 64) * 64; }
 /// Processes a band of rows at a time, with k in blocks. The left side's block is packed once for all tasks. Then each
 /// task packs the right side's block of its columns and multiplies tile by tile. A tile of the left side stays in the
 /// L1 cache, the task's right side in the L2 cache.
+///
+/// Of a symmetric result the tiles below the diagonal are copies of those above it, with the same bits: both are sums
+/// of the same products in the same order.
 class OwnMatmul final : public Matmul {
 public:
   OwnMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel)
       : shape(shape), threads(threads), kernel(kernel), lhs(GemmOperand::ofLhs(shape)), rhs(GemmOperand::ofRhs(shape)) {
     int64_t bytes = kernel.unitBytes;
     int64_t panels = std::max<int64_t>(ceilDiv(shape.n, kernel.tileColumns), 1);
-    isColumnParallel = threads > 1 && shape.batch == 1 && shape.m <= fewRows && panels > 1 &&
+    isSymmetric = isComputedByHalf(shape);
+    isColumnParallel = threads > 1 && !isSymmetric && shape.batch == 1 && shape.m <= fewRows && panels > 1 &&
                        shape.k > tileBlockBytes / bytes * kernel.group;
     int64_t taskPanels = isColumnParallel ? ceilDiv(panels, 2 * threads) : panels;
     groupColumns = std::min(groupPanels, taskPanels) * kernel.tileColumns;
@@ -50,7 +55,7 @@ public:
     // The rows of a chunk should be in a cache still when their epilogue runs.
     chunkTiles = std::clamp<int64_t>(ceilDiv(bandTiles, rowSplits), 1, ceilDiv(bandRows, kernel.tileRows));
   }
-  std::string getMethod() const override { return "own"; }
+  std::string getMethod() const override { return isSymmetric ? "own, symmetric" : "own"; }
 
   int64_t getScratchBytes() const override {
     return isBatchParallel() || isColumnParallel
@@ -70,8 +75,12 @@ public:
       parallelFor.run(shape.batch, 1, [&](int64_t begin, int64_t end, int thread) {
         char *own = scratch + thread * (lhsBytes + sumsBytes + rhsBytes);
         auto serial = [&](int64_t extent, auto body) { body(int64_t(0), extent, 0); };
-        for (int64_t b = begin; b < end && !parallelFor.shouldStop(); ++b)
-          multiply(element(b, lhs, rhs, result), serial, parallelFor, own, nullptr, rowsDone, 0, groups);
+        for (int64_t b = begin; b < end && !parallelFor.shouldStop(); ++b) {
+          Element e = element(b, lhs, rhs, result);
+          multiply(e, serial, parallelFor, own, nullptr, isSymmetric ? RowsDone() : rowsDone, 0, groups);
+          if (isSymmetric)
+            finishSymmetric(e, serial, rowsDone);
+        }
       });
     } else if (isColumnParallel) {
       parallelFor.run(groups, 1, [&](int64_t begin, int64_t end, int thread) {
@@ -88,8 +97,12 @@ public:
       auto parallel = [&](int64_t extent, auto body) {
         threads == 1 ? body(int64_t(0), extent, 0) : parallelFor.run(extent, 1, body);
       };
-      for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b)
-        multiply(element(b, lhs, rhs, result), parallel, parallelFor, scratch, counters, rowsDone, 0, groups);
+      for (int64_t b = 0; b < shape.batch && !parallelFor.shouldStop(); ++b) {
+        Element e = element(b, lhs, rhs, result);
+        multiply(e, parallel, parallelFor, scratch, counters, isSymmetric ? RowsDone() : rowsDone, 0, groups);
+        if (isSymmetric && !parallelFor.shouldStop())
+          finishSymmetric(e, parallel, rowsDone);
+      }
     }
   }
 
@@ -106,6 +119,8 @@ private:
   /// Up to so many rows, with many blocks of k, each task packs its own left side, and threads meet once and not in
   /// each block of k.
   static constexpr int64_t fewRows = 128;
+  /// Rows of a symmetric result that one task copies or finishes: its loops are short of rows for all threads else.
+  static constexpr int64_t mirroredRows = 32;
 
   /// Where the elements of a block of k are.
   struct Runs {
@@ -204,16 +219,26 @@ private:
         loop(chunks * groupCount, [&](int64_t begin, int64_t end, int thread) {
           char *packed = rhsPacked + thread * rhsBytes, *nextPacked = packed + packedBytes;
           bool isPacked = false;
-          for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
+          // Tasks with tiles below the diagonal of a symmetric result alone have nothing to do.
+          auto skipIdle = [&](int64_t task) {
+            while (isSymmetric && task < end &&
+                   first + task / groupCount * chunkTiles * rows >= columnOf(task) + groupColumns)
+              ++task;
+            return task;
+          };
+          for (int64_t task = skipIdle(begin), next; task < end && !parallelFor.shouldStop(); task = next) {
+            next = skipIdle(task + 1);
             int64_t chunk = task / groupCount, column = columnOf(task);
             int64_t tileBegin = chunk * chunkTiles, tileEnd = std::min(tileBegin + chunkTiles, tiles);
+            if (isSymmetric)
+              tileEnd = std::min(tileEnd, ceilDiv(column + groupColumns - first, rows));
             if (!isPacked)
               packRhs(e, column, std::min(groupColumns, shape.n - column), kBegin, k, blockRuns.rhs, packed);
             // The next chunk of rows may need the same columns.
-            bool isNextPacked = task + 1 < end && columnOf(task + 1) == column;
+            bool isNextPacked = next < end && columnOf(next) == column;
             PackAhead ahead;
-            if (task + 1 < end && !isNextPacked)
-              ahead = packAhead(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
+            if (next < end && !isNextPacked)
+              ahead = packAhead(e.rhs, kBegin, columnOf(next), k, nextPacked);
             int64_t calls = (tileEnd - tileBegin) * ceilDiv(groupColumns, kernel.tileColumns);
             for (int64_t tile = tileBegin; tile < tileEnd; ++tile) {
               TileResult target = resultAt(e, sums, first, tile * rows, column, kBegin == 0, isLast);
@@ -227,7 +252,7 @@ private:
               isPacked = true;
             } else if ((isPacked = ahead.panels > 0)) {
               kernel.finishPacking(ahead);
-              packRest(e.rhs, kBegin, columnOf(task + 1), k, nextPacked);
+              packRest(e.rhs, kBegin, columnOf(next), k, nextPacked);
               std::swap(packed, nextPacked);
             }
             if (!isLast || (counters && counters[chunk].fetch_add(1, std::memory_order_acq_rel) + 1 < groupCount))
@@ -239,6 +264,17 @@ private:
         });
       }
     }
+  }
+
+  /// Copies the half above the diagonal, then reports the rows: an epilogue may change them in place.
+  template <typename Loop> void finishSymmetric(const Element &e, Loop loop, RowsDone rowsDone) const {
+    int64_t parts = ceilDiv(shape.m, mirroredRows), base = e.index * shape.m;
+    auto rowOf = [&](int64_t part) { return std::min(part * mirroredRows, shape.m); };
+    loop(parts, [&](int64_t begin, int64_t end, int) {
+      mirrorRows(e.result, shape.n, byteSize(shape.result), rowOf(begin), rowOf(end));
+    });
+    if (rowsDone.function)
+      loop(parts, [&](int64_t begin, int64_t end, int) { rowsDone(base + rowOf(begin), base + rowOf(end)); });
   }
 
   /// Returns the result at `row` of the band that begins at `first`, and its sums.
@@ -295,11 +331,17 @@ private:
   const GemmKernel kernel;
   const GemmOperand lhs, rhs;
   std::vector<Runs> runs; ///< By block of k: a run allocates nothing.
-  bool isLhsPacked = true, isColumnParallel = false;
+  bool isLhsPacked = true, isColumnParallel = false, isSymmetric = false;
   int64_t kBlock, bandTiles, chunkTiles, groupColumns, groups, lhsBytes, packedBytes, rhsBytes, sumsBytes;
 };
 
 } // namespace
+
+bool isComputedByHalf(const MatmulShape &shape) {
+  // With fewer rows nearly all tiles cross the diagonal; for a shorter k, copying may take longer than multiplying.
+  constexpr int64_t leastRows = 128, leastK = 64;
+  return shape.isGram && !shape.hasViews() && shape.m == shape.n && shape.m >= leastRows && shape.k >= leastK;
+}
 
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa) {
   GemmKernel kernel = findGemmKernel(shape.operand, shape.result, isa);

@@ -8,6 +8,7 @@
 #include "runtime/device/cpu/BlockedMatmul.h"
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -158,6 +159,40 @@ std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, C
   return result;
 }
 
+/// Runs a product whose epilogue compares the rows with these, and overwrites them.
+void expectRowsAreDoneOnce(const MatmulShape &shape, const Operands &operands, CpuIsa isa, int threads,
+                           const std::vector<char> &expected) {
+  struct Epilogue {
+    char *result;
+    const std::vector<char> &expected;
+    int64_t rowBytes;
+    std::vector<std::atomic<int>> counts, wrong;
+  };
+  auto matmul = createOwnMatmul(shape, threads, isa);
+  auto rows = static_cast<size_t>(shape.batch * shape.m);
+  std::vector<char> result(expected.size()), memory(static_cast<size_t>(matmul->getScratchBytes()) + 128);
+  char *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
+  Epilogue epilogue{result.data(), expected, shape.n * byteSize(shape.result), std::vector<std::atomic<int>>(rows),
+                    std::vector<std::atomic<int>>(rows)};
+  ParallelFor loop(threads, std::chrono::nanoseconds(0));
+  auto done = [](const void *context, int64_t begin, int64_t end) {
+    auto &epilogue = *static_cast<Epilogue *>(const_cast<void *>(context));
+    for (int64_t row = begin; row < end; ++row) {
+      char *data = epilogue.result + row * epilogue.rowBytes;
+      auto bytes = static_cast<size_t>(epilogue.rowBytes);
+      epilogue.wrong[static_cast<size_t>(row)] =
+          std::memcmp(data, epilogue.expected.data() + row * epilogue.rowBytes, bytes) != 0;
+      std::memset(data, 0x33, bytes);
+      ++epilogue.counts[static_cast<size_t>(row)];
+    }
+  };
+  matmul->run(loop, operands.lhs.data(), operands.rhs.data(), result.data(), scratch, {done, &epilogue});
+  for (size_t row = 0; row < rows; ++row) {
+    EXPECT_EQ(epilogue.counts[row], 1) << "row " << row;
+    EXPECT_EQ(epilogue.wrong[row], 0) << "row " << row;
+  }
+}
+
 /// Where the element of a view is, or of an array itself with `columns` and `rows` in the order of `isTransposed`.
 int64_t placeOf(const OperandView &view, int64_t rows, int64_t columns, bool isTransposed, int64_t batch, int64_t row,
                 int64_t column) {
@@ -257,6 +292,37 @@ TEST(Gemm, SumsOfManyBlocksAreRoundedOnce) {
       if (HasFailure())
         return;
     }
+}
+
+// A matrix times itself, transposed: the same bits as a product of two equal matrices, and each row is reported once,
+// when it is complete. An epilogue may change it in place at once.
+TEST(Gemm, SymmetricResultsAreComputedByHalf) {
+  struct Sizes {
+    int64_t batch, m, k;
+  };
+  std::mt19937 random(11);
+  for (auto [operand, result] : types)
+    for (const Sizes &s :
+         {Sizes{1, 128, 64}, Sizes{1, 131, 1100}, Sizes{2, 200, 70}, Sizes{13, 129, 65}, Sizes{1, 1200, 64}})
+      for (bool transposeLhs : {false, true}) {
+        MatmulShape shape{s.batch, s.m, s.m, s.k, transposeLhs, !transposeLhs, operand, result};
+        Operands operands(shape, smallLhs, smallLhs);
+        for (int64_t i = 0; isFloat(operand) && i < s.batch * s.m * s.k; ++i)
+          store(operand, operands.lhs.data(), i, std::uniform_real_distribution(-1.0, 1.0)(random));
+        operands.rhs = operands.lhs;
+        for (CpuIsa isa : availableLevels()) {
+          std::vector<char> expected = multiply(shape, operands, isa, 1);
+          MatmulShape gram = shape;
+          gram.isGram = true;
+          ASSERT_EQ(createOwnMatmul(gram, 1, isa)->getMethod(), "own, symmetric");
+          for (int threads : {1, 3}) {
+            ASSERT_EQ(multiply(gram, operands, isa, threads), expected)
+                << dtypeName(operand) << " to " << dtypeName(result) << ", " << s.batch << " of " << s.m << " by "
+                << s.k << (transposeLhs ? ", TN, " : ", NT, ") << threads << " threads";
+            expectRowsAreDoneOnce(gram, operands, isa, threads, expected);
+          }
+        }
+      }
 }
 
 // Overlapping patches, heads between positions and features, gaps, rows that are all the same.
