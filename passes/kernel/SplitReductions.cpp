@@ -25,6 +25,11 @@ constexpr int64_t kBlockElements = 1 << 14;
 /// A reduction of at least this many rows is not split: `kEnoughRows` if each row is contiguous, `kEnoughLanes` if rows
 /// are adjacent in memory.
 constexpr int64_t kEnoughRows = 32, kEnoughLanes = 1024;
+/// The fewest rows of a part of a column: the results of all parts are then a small part of the elements.
+constexpr int64_t kMinStrip = 64;
+/// Columns of rows this long are split into so many parts if they have enough rows: a thread then reads rows one behind
+/// the other. Else it would read a part of each, which memory delivers at half its rate or less.
+constexpr int64_t kStreams = 32, kLongRowBytes = 1024, kStreamedRows = 512;
 
 /// On a GPU: the number of blocks to split into, eight for each of an H100's 132 multiprocessors; and the number of
 /// blocks from which no split is needed, since rows that are blocks can be large.
@@ -115,10 +120,12 @@ std::optional<Split> splitForCpu(ReduceOp op, const ReductionShape &shape) {
     return std::nullopt;
   if (shape.isContiguous)
     return shape.rows >= kEnoughRows ? std::nullopt : splitContiguous(op, shape);
-  if (shape.rows >= kEnoughLanes)
+  int64_t parts = std::max<int64_t>(1, kEnoughLanes / shape.rows);
+  if (shape.rows * shape.bytes >= kLongRowBytes && shape.size >= kStreamedRows)
+    parts = std::max(parts, kStreams);
+  if (parts == 1)
     return std::nullopt;
-  int64_t block =
-      fitBlock(shape.size, std::max<int64_t>(64, shape.size / std::max<int64_t>(1, kEnoughLanes / shape.rows)));
+  int64_t block = fitBlock(shape.size, std::max(kMinStrip, shape.size / parts));
   return block ? std::optional(splitOneDim(op, shape.dim, block)) : std::nullopt;
 }
 

@@ -117,15 +117,40 @@ func.func @dimensions_of_one_element_are_dropped(%x: !spmd.array<f32[5, 1, 4, 1]
 
 // -----
 
-// A GPU needs many blocks, for any number of columns; a CPU's cores have enough of these.
+// A GPU needs many blocks, for any number of columns; a CPU reads rows one behind the other in each part.
 // CHECK-LABEL: func.func @columns
-// CHECK-NEXT: array.reduce sum %arg0 dims [0] : <f32[8192, 8192]> -> <f32[8192]>
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[8192, 8192]> -> <f32[32, 256, 8192]>
+// CHECK-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1]
+// CHECK-NEXT: array.reduce sum %[[P]] dims [0] : <f32[32, 8192]> -> <f32[8192]>
 // GPU-LABEL: func.func @columns
 // GPU-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[8192, 8192]> -> <f32[32, 256, 8192]>
 // GPU-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [1]
 // GPU-NEXT: array.reduce sum %[[P]] dims [0] : <f32[32, 8192]> -> <f32[8192]>
 func.func @columns(%x: !spmd.array<f32[8192, 8192]>) -> !spmd.array<f32[8192]> {
   %0 = array.reduce sum %x dims [0] : <f32[8192, 8192]> -> <f32[8192]>
+  return %0 : !spmd.array<f32[8192]>
+}
+
+// -----
+
+// Rows of 256 elements of f32 are long enough for that, rows of 255 are not: there the number of lanes counts alone.
+// CHECK-LABEL: func.func @long_and_short_rows
+// CHECK: array.reduce max %{{.*}} dims [1] : <f32[32, 64, 256]> -> <f32[32, 256]>
+// CHECK: array.reduce max %{{.*}} dims [1] : <f32[4, 512, 255]> -> <f32[4, 255]>
+func.func @long_and_short_rows(%x: !spmd.array<f32[2048, 256]>, %y: !spmd.array<f32[2048, 255]>)
+    -> (!spmd.array<f32[256]>, !spmd.array<f32[255]>) {
+  %0 = array.reduce max %x dims [0] : <f32[2048, 256]> -> <f32[256]>
+  %1 = array.reduce max %y dims [0] : <f32[2048, 255]> -> <f32[255]>
+  return %0, %1 : !spmd.array<f32[256]>, !spmd.array<f32[255]>
+}
+
+// -----
+
+// Too few rows for parts of 64.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-NEXT: array.reduce sum %arg0 dims [0] : <f32[511, 8192]> -> <f32[8192]>
+func.func @few_rows(%x: !spmd.array<f32[511, 8192]>) -> !spmd.array<f32[8192]> {
+  %0 = array.reduce sum %x dims [0] : <f32[511, 8192]> -> <f32[8192]>
   return %0 : !spmd.array<f32[8192]>
 }
 
