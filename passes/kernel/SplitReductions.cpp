@@ -40,7 +40,8 @@ constexpr int64_t kLongGpuRow = 1 << 16;
 /// The fewest elements of a part of a contiguous row, and the fewest rows of a part of a column.
 constexpr int64_t kMinGpuBlock = 8192, kMinGpuStrip = 64;
 
-/// The sizes of a reduction: `rows` results of `reduced` elements each, of which the longest dimension is `dim`.
+/// The sizes of a reduction: `rows` results of `reduced` elements each, of which the longest dimension is `dim`. The
+/// operand's elements for `run` results are adjacent.
 struct ReductionShape {
   explicit ReductionShape(ReduceOp op) {
     ArrayRef<int64_t> shape = op.getOperand().getType().getShape();
@@ -55,9 +56,10 @@ struct ReductionShape {
     while (last > 0 && shape[last] == 1)
       --last;
     isContiguous = llvm::is_contained(op.getDims(), last);
+    run = productOf(shape.drop_front(*llvm::max_element(op.getDims()) + 1));
     bytes = std::max<int64_t>(1, op.getType().getElementType().getIntOrFloatBitWidth() / 8);
   }
-  int64_t rows = 0, reduced = 0, dim = 0, size = 0, bytes = 0;
+  int64_t rows = 0, reduced = 0, dim = 0, size = 0, run = 0, bytes = 0;
   bool isContiguous = false;
 };
 
@@ -121,8 +123,8 @@ std::optional<Split> splitForCpu(ReduceOp op, const ReductionShape &shape) {
   if (shape.isContiguous)
     return shape.rows >= kEnoughRows ? std::nullopt : splitContiguous(op, shape);
   int64_t parts = std::max<int64_t>(1, kEnoughLanes / shape.rows);
-  if (shape.rows * shape.bytes >= kLongRowBytes && shape.size >= kStreamedRows)
-    parts = std::max(parts, kStreams);
+  if (shape.run * shape.bytes >= kLongRowBytes && shape.size >= kStreamedRows)
+    parts = std::max(parts, kStreams * shape.run / shape.rows);
   if (parts == 1)
     return std::nullopt;
   int64_t block = fitBlock(shape.size, std::max(kMinStrip, shape.size / parts));
