@@ -35,14 +35,14 @@ int64_t BlockedMatmul::getScratchBytes() const {
 
 void BlockedMatmul::runElement(const ParallelFor &parallelFor, int64_t element, const char *lhs, const char *rhs,
                                char *result, char *packed, char *threadScratch, int thread, RowsDone rowsDone) {
-  if (blocking.packedPanelBytes)
-    for (int64_t panel = 0; panel < panels; ++panel)
-      packPanel(rhs, panel, packed + panel * blocking.packedPanelBytes, thread);
   for (int64_t block = 0; block < rowBlocks && !parallelFor.shouldStop(); ++block) {
     int64_t row = block * blocking.rowBlock, rows = std::min(blocking.rowBlock, shape.m - row);
-    for (int64_t panel = 0; panel < panels; ++panel)
-      multiplyBlock(lhs, rhs, packed + panel * blocking.packedPanelBytes, result, row, rows, panel, thread,
-                    threadScratch);
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      char *packedPanel = packed + panel * blocking.packedPanelBytes;
+      if (blocking.packedPanelBytes && block == 0)
+        packPanel(rhs, panel, packedPanel, thread);
+      multiplyBlock(lhs, rhs, packedPanel, result, row, rows, panel, thread, threadScratch);
+    }
     rowsDone(element * shape.m + row, element * shape.m + row + rows);
   }
 }
@@ -59,27 +59,31 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
     rowsDone(0, shape.batch * shape.m);
     return;
   }
-  int64_t lhsStride = shape.m * shape.k * operandBytes, rhsStride = shape.k * shape.n * operandBytes;
   int64_t resultStride = shape.m * shape.n * resultBytes;
+  auto lhsOf = [&](int64_t b) { return lhsBytes + startOfLhs(b) * operandBytes; };
+  auto rhsOf = [&](int64_t b) { return rhsBytes + startOfRhs(b) * operandBytes; };
   int64_t packedBytes = panels * blocking.packedPanelBytes;
   char *threadScratch = static_cast<char *>(scratch);
   char *packed = threadScratch + threads * blocking.threadScratchBytes;
 
   if (isBatchParallel()) {
     parallelFor.run(shape.batch, 1, [&](int64_t begin, int64_t end, int thread) {
+      enterThread();
       for (int64_t b = begin; b < end; ++b)
-        runElement(parallelFor, b, lhsBytes + b * lhsStride, rhsBytes + b * rhsStride, resultData + b * resultStride,
-                   packed + thread * packedBytes, threadScratch + thread * blocking.threadScratchBytes, thread,
-                   rowsDone);
+        runElement(parallelFor, b, lhsOf(b), rhsOf(b), resultData + b * resultStride, packed + thread * packedBytes,
+                   threadScratch + thread * blocking.threadScratchBytes, thread, rowsDone);
+      leaveThread();
     });
     checkErrors();
     return;
   }
   auto *finished = reinterpret_cast<std::atomic<uint32_t> *>(packed + packedBytes);
   for (int64_t b = 0; b < shape.batch; ++b) {
-    const char *left = lhsBytes + b * lhsStride, *right = rhsBytes + b * rhsStride;
+    const char *left = lhsOf(b), *right = rhsOf(b);
     if (parallelFor.getThreadCount() == 1) {
+      enterThread();
       runElement(parallelFor, b, left, right, resultData + b * resultStride, packed, threadScratch, 0, rowsDone);
+      leaveThread();
       continue;
     }
     if (blocking.packedPanelBytes)
@@ -90,6 +94,7 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
     for (int64_t i = 0; i < rowBlocks; ++i)
       new (&finished[i]) std::atomic<uint32_t>(0);
     parallelFor.run(rowBlocks * panels, 1, [&](int64_t begin, int64_t end, int thread) {
+      enterThread();
       for (int64_t task = begin; task < end && !parallelFor.shouldStop(); ++task) {
         int64_t block = task / panels, panel = task % panels;
         int64_t row = block * blocking.rowBlock, rows = std::min(blocking.rowBlock, shape.m - row);
@@ -98,6 +103,7 @@ void BlockedMatmul::run(ParallelFor &parallelFor, const void *lhs, const void *r
         if (finished[block].fetch_add(1, std::memory_order_acq_rel) + 1 == panels)
           rowsDone(b * shape.m + row, b * shape.m + row + rows);
       }
+      leaveThread();
     });
   }
   checkErrors();

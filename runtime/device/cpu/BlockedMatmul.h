@@ -28,6 +28,12 @@ protected:
   BlockedMatmul(const MatmulShape &shape, int threads) : shape(shape), threads(threads) {}
   void setBlocking(const Blocking &newBlocking);
 
+  /// The first element of a product of the batch, from that of the operand's array.
+  virtual int64_t startOfLhs(int64_t element) const { return element * shape.m * shape.k; }
+  virtual int64_t startOfRhs(int64_t element) const { return element * shape.k * shape.n; }
+  /// Around a thread's blocks.
+  virtual void enterThread() {}
+  virtual void leaveThread() {}
   /// Packs one panel of one batch element.
   virtual void packPanel(const char *rhs, int64_t panel, char *packed, int thread) = 0;
   /// Multiplies rows [row, row + rows) with one panel. `rhs` is the full right side of the batch element, `packed` the
@@ -50,6 +56,8 @@ private:
 
 /// Whether our own kernels compute the half above the diagonal, and copy it.
 bool isComputedByHalf(const MatmulShape &shape);
+/// Our own kernels for the matrix unit (Amx.h); null if this CPU has none, or none for these element types.
+std::unique_ptr<Matmul> createAmxMatmul(const MatmulShape &shape, int threads);
 /// Our own kernels (Gemm.h) for the instructions of `isa`; null if they do not support these element types.
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa = detectIsa());
 /// Our own kernels for a few rows or columns; null if the shape has more.

@@ -21,11 +21,11 @@ inline CpuIsa detectIsa() {
   return avx2 ? CpuIsa::Avx2 : CpuIsa::Baseline;
 }
 
-/// Whether products of bf16 by instructions for them are faster than in f32. Intel's without matrix units (AMX) are
-/// not: one vdpbf16ps is two multiply-adds and takes the time of five (benchmarks/RESULTS.md).
+/// Whether products of bf16 by vector instructions for them are faster than in f32. Intel's are not: one vdpbf16ps is
+/// two multiply-adds and takes the time of five (benchmarks/RESULTS.md).
 inline bool hasFastBf16Products() {
   __builtin_cpu_init();
-  return __builtin_cpu_supports("amx-bf16") || (__builtin_cpu_is("amd") && __builtin_cpu_supports("avx512bf16"));
+  return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512bf16");
 }
 
 /// Returns the argument for a level.

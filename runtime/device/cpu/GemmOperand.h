@@ -37,4 +37,19 @@ private:
   ViewDigits batch, lines, elements; ///< No two adjacent digits could be one.
 };
 
+/// Lines of an operand: at most as many as a tile has rows or columns.
+struct TileLines {
+  static constexpr int64_t most = 64;
+  int64_t starts[most];
+
+  TileLines(const GemmOperand &operand, int64_t first, int64_t count) : count(count) {
+    for (int64_t i = 0; i < count; ++i)
+      starts[i] = operand.startOfLine(first + i);
+  }
+  Lines at(const void *data, const std::vector<LineRun> &runs) const {
+    return {data, starts, count, runs.data(), static_cast<int64_t>(runs.size())};
+  }
+  int64_t count;
+};
+
 } // namespace spmd

@@ -7,6 +7,8 @@
 namespace spmd {
 
 std::unique_ptr<Matmul> Matmul::create(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads) {
+  if (auto matmul = createAmxMatmul(shape, threads))
+    return matmul;
   if (library)
     if (auto matmul = createDnnlMatmul(shape, library, threads))
       return matmul;

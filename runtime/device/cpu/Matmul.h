@@ -47,7 +47,7 @@ public:
   virtual void run(ParallelFor &parallelFor, const void *lhs, const void *rhs, void *result, void *scratch,
                    RowsDone rowsDone = {}) = 0;
   /// Returns the selected implementation, for profiles and tests: `onednn`, `onednn-sgemm`, `own`,
-  /// `own, unpacked`, `own, small` or `own, symmetric`.
+  /// `own, unpacked`, `own, small`, `own, symmetric` or `own, amx`.
   virtual std::string getMethod() const = 0;
 };
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cpu/Amx.h"
 #include "runtime/device/cpu/BlockedMatmul.h"
 
 #include <array>
@@ -19,12 +20,27 @@ using namespace spmd;
 
 namespace {
 
-std::vector<CpuIsa> availableLevels() {
-  std::vector<CpuIsa> levels;
+/// Kernels for an instruction set, or for the matrix unit.
+struct Level {
+  CpuIsa isa = detectIsa();
+  bool isAmx = false;
+};
+
+std::vector<Level> availableLevels() {
+  std::vector<Level> levels;
   for (CpuIsa isa : {CpuIsa::Baseline, CpuIsa::Avx2, CpuIsa::Avx512, CpuIsa::Avx512Vnni})
     if (isa <= detectIsa())
-      levels.push_back(isa);
+      levels.push_back({isa});
+  if (canUseAmx())
+    levels.push_back({.isAmx = true});
   return levels;
+}
+
+std::unique_ptr<Matmul> create(const MatmulShape &shape, int threads, Level level) {
+  if (level.isAmx)
+    if (auto matmul = createAmxMatmul(shape, threads))
+      return matmul;
+  return createOwnMatmul(shape, threads, level.isa);
 }
 
 /// The float of `significand` bits of precision (the hidden one included) that is nearest to `value`.
@@ -148,8 +164,8 @@ struct Operands {
   std::vector<char> lhs, rhs;
 };
 
-std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, CpuIsa isa, int threads) {
-  auto matmul = createOwnMatmul(shape, threads, isa);
+std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, Level level, int threads) {
+  auto matmul = create(shape, threads, level);
   std::vector<char> result(shape.batch * shape.m * shape.n * byteSize(shape.result) + 1, 0x55);
   std::vector<char> memory(matmul->getScratchBytes() + 128, 0x7f);
   char *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
@@ -160,7 +176,7 @@ std::vector<char> multiply(const MatmulShape &shape, const Operands &operands, C
 }
 
 /// Runs a product whose epilogue compares the rows with these, and overwrites them.
-void expectRowsAreDoneOnce(const MatmulShape &shape, const Operands &operands, CpuIsa isa, int threads,
+void expectRowsAreDoneOnce(const MatmulShape &shape, const Operands &operands, Level level, int threads,
                            const std::vector<char> &expected) {
   struct Epilogue {
     char *result;
@@ -168,7 +184,7 @@ void expectRowsAreDoneOnce(const MatmulShape &shape, const Operands &operands, C
     int64_t rowBytes;
     std::vector<std::atomic<int>> counts, wrong;
   };
-  auto matmul = createOwnMatmul(shape, threads, isa);
+  auto matmul = create(shape, threads, level);
   auto rows = static_cast<size_t>(shape.batch * shape.m);
   std::vector<char> result(expected.size()), memory(static_cast<size_t>(matmul->getScratchBytes()) + 128);
   char *scratch = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
@@ -221,22 +237,29 @@ double elementOf(const MatmulShape &shape, const Operands &operands, int64_t bat
   return isFloat(shape.result) ? roundTo(shape.result, sum) : wrap(shape.result, static_cast<int64_t>(sum), any);
 }
 
-void expectProduct(const MatmulShape &shape, const Operands &operands) {
-  for (CpuIsa isa : availableLevels()) {
-    std::vector<char> result = multiply(shape, operands, isa, 1);
+/// `mayBeFlushed`: subnormal bf16 are zeros for the matrix unit.
+void expectProduct(const MatmulShape &shape, const Operands &operands, bool mayBeFlushed = false) {
+  std::vector<double> elements;
+  for (int64_t i = 0; i < shape.batch * shape.m * shape.n; ++i)
+    elements.push_back(elementOf(shape, operands, i / (shape.m * shape.n), i / shape.n % shape.m, i % shape.n));
+  for (Level level : availableLevels()) {
+    std::vector<char> result = multiply(shape, operands, level, 1);
     for (int64_t i = 0; i < shape.batch * shape.m * shape.n; ++i) {
-      double expected = elementOf(shape, operands, i / (shape.m * shape.n), i / shape.n % shape.m, i % shape.n);
+      double expected = elements[static_cast<size_t>(i)];
       double actual = load(shape.result, result.data(), i);
+      if (level.isAmx && mayBeFlushed && actual == 0)
+        continue;
       if (!(actual == expected || (std::isnan(actual) && std::isnan(expected)))) {
         ADD_FAILURE() << dtypeName(shape.operand) << " to " << dtypeName(shape.result) << ", " << shape.batch << " of "
                       << shape.m << " x " << shape.n << " x " << shape.k << (shape.transposeLhs ? " T" : " N")
                       << (shape.transposeRhs ? "T" : "N") << ", views " << shape.lhsView.str() << " and "
-                      << shape.rhsView.str() << ", level " << static_cast<int>(isa) << ": element " << i << " is "
-                      << actual << ", should be " << expected;
+                      << shape.rhsView.str() << (level.isAmx ? ", matrix unit" : ", level ")
+                      << static_cast<int>(level.isa) << ": element " << i << " is " << actual << ", should be "
+                      << expected;
         return;
       }
     }
-    EXPECT_EQ(multiply(shape, operands, isa, 3), result) << "three threads";
+    EXPECT_EQ(multiply(shape, operands, level, 3), result) << "three threads";
   }
 }
 
@@ -265,11 +288,11 @@ TEST(Gemm, EveryInstructionSetAgreesWithTheDefinition) {
   struct Sizes {
     int64_t batch, m, n, k;
   };
-  const Sizes sizes[] = {{1, 0, 3, 3},    {1, 3, 0, 3},    {2, 5, 6, 0},    {0, 5, 6, 4},    {1, 1, 1, 1},
-                         {1, 1, 70, 9},   {1, 70, 1, 9},   {1, 37, 3, 67},  {1, 4, 33, 66},  {1, 5, 5, 5},
-                         {1, 12, 32, 64}, {1, 13, 33, 65}, {1, 11, 31, 63}, {3, 25, 67, 18}, {1, 17, 64, 2},
-                         {9, 8, 8, 8},    {70, 4, 4, 4},   {7, 13, 17, 33}, {3, 64, 32, 64}, {2, 65, 32, 64},
-                         {4, 1, 1, 1},    {40, 9, 16, 5}};
+  const Sizes sizes[] = {{1, 0, 3, 3},    {1, 3, 0, 3},     {2, 5, 6, 0},     {0, 5, 6, 4},    {1, 1, 1, 1},
+                         {1, 1, 70, 9},   {1, 70, 1, 9},    {1, 37, 3, 67},   {1, 4, 33, 66},  {1, 5, 5, 5},
+                         {1, 16, 16, 64}, {1, 33, 40, 128}, {2, 48, 49, 200}, {1, 12, 32, 64}, {1, 13, 33, 65},
+                         {1, 11, 31, 63}, {3, 25, 67, 18},  {1, 17, 64, 2},   {9, 8, 8, 8},    {70, 4, 4, 4},
+                         {7, 13, 17, 33}, {3, 64, 32, 64},  {2, 65, 32, 64},  {4, 1, 1, 1},    {40, 9, 16, 5}};
   for (auto [operand, result] : types)
     for (const Sizes &s : sizes)
       for (bool transposeLhs : {false, true})
@@ -310,16 +333,17 @@ TEST(Gemm, SymmetricResultsAreComputedByHalf) {
         for (int64_t i = 0; isFloat(operand) && i < s.batch * s.m * s.k; ++i)
           store(operand, operands.lhs.data(), i, std::uniform_real_distribution(-1.0, 1.0)(random));
         operands.rhs = operands.lhs;
-        for (CpuIsa isa : availableLevels()) {
-          std::vector<char> expected = multiply(shape, operands, isa, 1);
+        for (Level level : availableLevels()) {
+          std::vector<char> expected = multiply(shape, operands, level, 1);
           MatmulShape gram = shape;
           gram.isGram = true;
-          ASSERT_EQ(createOwnMatmul(gram, 1, isa)->getMethod(), "own, symmetric");
+          std::string method = create(gram, 1, level)->getMethod();
+          ASSERT_TRUE(method == "own, symmetric" || (level.isAmx && method == "own, amx")) << method;
           for (int threads : {1, 3}) {
-            ASSERT_EQ(multiply(gram, operands, isa, threads), expected)
+            ASSERT_EQ(multiply(gram, operands, level, threads), expected)
                 << dtypeName(operand) << " to " << dtypeName(result) << ", " << s.batch << " of " << s.m << " by "
                 << s.k << (transposeLhs ? ", TN, " : ", NT, ") << threads << " threads";
-            expectRowsAreDoneOnce(gram, operands, isa, threads, expected);
+            expectRowsAreDoneOnce(gram, operands, level, threads, expected);
           }
         }
       }
@@ -411,10 +435,10 @@ TEST(Gemm, SpecialFloats) {
     for (bool transpose : {false, true}) {
       for (DType result : {DType::BF16, DType::F32}) {
         MatmulShape shape{1, m, n, 19, transpose, transpose, DType::BF16, result};
-        expectProduct(shape, Operands(shape, subnormal, large));
+        expectProduct(shape, Operands(shape, subnormal, large), /*mayBeFlushed=*/true);
         expectProduct(shape, Operands(shape, special, smallRhs));
         // Results that are subnormal.
-        expectProduct(shape, Operands(shape, subnormal, smallRhs));
+        expectProduct(shape, Operands(shape, subnormal, smallRhs), /*mayBeFlushed=*/true);
       }
       for (DType result : {DType::F16, DType::F32}) {
         MatmulShape shape{1, m, n, 19, transpose, transpose, DType::F16, result};
@@ -424,6 +448,28 @@ TEST(Gemm, SpecialFloats) {
         expectProduct(shape, Operands(shape, overflowing, overflowing));
       }
     }
+}
+
+// Blocks of rows and columns of the matrix unit, and their edges. The sums are exact, so the vector kernels' bits are
+// the same.
+TEST(Gemm, MatrixUnitAgreesWithVectorsAcrossBlocks) {
+  if (!canUseAmx())
+    GTEST_SKIP() << "this CPU has no matrix unit";
+  for (auto [operand, result] : types)
+    for (bool transpose : {false, true})
+      for (MatmulShape shape :
+           {MatmulShape{1, 530, 1100, 65}, {3, 150, 90, 130}, {1, 40, 50, 4150}, {9, 33, 31, 2100}}) {
+        shape.transposeLhs = transpose;
+        shape.transposeRhs = transpose == (shape.batch == 1);
+        shape.operand = operand;
+        shape.result = result;
+        Operands operands = smallOperands(shape);
+        std::vector<char> expected = multiply(shape, operands, {}, 1);
+        for (int threads : {1, 3})
+          ASSERT_EQ(multiply(shape, operands, {.isAmx = true}, threads), expected)
+              << dtypeName(operand) << " to " << dtypeName(result) << ", " << shape.batch << " of " << shape.m << " x "
+              << shape.n << " x " << shape.k << ", " << threads << " threads";
+      }
 }
 
 } // namespace
