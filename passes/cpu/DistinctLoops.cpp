@@ -36,11 +36,11 @@ std::string textOf(LLVM::LLVMFuncOp body) {
 } // namespace
 
 FailureOr<std::vector<KernelLoops>> emitDistinctLoops(ArrayRef<plan::KernelOp> kernels, ModuleOp module,
-                                                      int64_t vectorBytes) {
+                                                      const CpuUnits &units) {
   std::vector<KernelLoops> all;
   std::unordered_multimap<size_t, size_t> byHash;
   for (plan::KernelOp kernel : kernels) {
-    if (failed(emitCpuKernel(kernel, module, vectorBytes)))
+    if (failed(emitCpuKernel(kernel, module, units)))
       return failure();
     auto body = cast<LLVM::LLVMFuncOp>(module.getBody()->back());
     auto entry = cast<LLVM::LLVMFuncOp>(body->getPrevNode());

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "ir/plan/PlanOps.h"
+#include "passes/cpu/CpuUnits.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,8 +26,8 @@ struct KernelLoops {
 };
 
 /// Returns the loops of `kernels`, in their order, as functions in `module`; emits an error and fails if a kernel has
-/// no schedule. `vectorBytes`: see emitCpuKernel.
+/// no schedule. `units`: see emitCpuKernel.
 mlir::FailureOr<std::vector<KernelLoops>> emitDistinctLoops(llvm::ArrayRef<plan::KernelOp> kernels,
-                                                            mlir::ModuleOp module, int64_t vectorBytes);
+                                                            mlir::ModuleOp module, const CpuUnits &units);
 
 } // namespace spmdc

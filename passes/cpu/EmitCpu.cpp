@@ -10,6 +10,7 @@
 #include "passes/kernel/LlvmCode.h"
 #include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/MatrixUnit.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -48,7 +49,7 @@ constexpr llvm::StringLiteral kExtensions[] = {"sse3",       "ssse3",        "ss
                                                "avx512vnni", "avx512bitalg", "avx512vpopcntdq",
                                                "avx512bf16", "avx512fp16",   "avx512vp2intersect",
                                                "avxvnni",    "gfni",         "vaes",
-                                               "vpclmulqdq"};
+                                               "vpclmulqdq", "amx-tile",     "amx-bf16"};
 
 const llvm::Target &getTarget() {
   static std::once_flag once;
@@ -100,13 +101,15 @@ std::vector<std::string> listExtensions(const CpuTarget &target) {
 /// The properties of a target on which the code of kernels depends before LLVM has it.
 struct TargetTraits {
   bool hasFma = false, isWide = false;
-  int64_t vectorBytes = 16;
+  CpuUnits units;
 
   explicit TargetTraits(const CpuTarget &target) {
     std::vector<std::string> extensions = listExtensions(target);
     hasFma = llvm::is_contained(extensions, "fma");
     isWide = llvm::is_contained(extensions, "avx512f");
-    vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
+    units.vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
+    units.hasMatrixUnit = isWide && llvm::all_of(llvm::ArrayRef<llvm::StringLiteral>{"amx-tile", "amx-bf16", "avx512bf16"},
+                                                 [&](llvm::StringRef name) { return llvm::is_contained(extensions, name); });
   }
 };
 
@@ -236,7 +239,7 @@ FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, 
   for (bool isLight : {false, true}) {
     OwningOpRef<ModuleOp> functions = ModuleOp::create(UnknownLoc::get(context));
     FailureOr<std::vector<KernelLoops>> loops =
-        emitDistinctLoops(isLight ? groups.light : groups.full, *functions, traits.vectorBytes);
+        emitDistinctLoops(isLight ? groups.light : groups.full, *functions, traits.units);
     if (failed(loops))
       return failure();
     for (MutableArrayRef<KernelLoops> rest = *loops; !rest.empty() || parts.empty();) {
@@ -271,8 +274,10 @@ CpuTarget CpuTarget::host() {
   target.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   for (llvm::StringRef name : kExtensions)
-    if (auto entry = features.find(name); entry != features.end())
-      target.features.push_back((entry->second ? "+" : "-") + name.str());
+    if (auto entry = features.find(name); entry != features.end()) {
+      bool isUsable = entry->second && (!name.starts_with("amx") || spmd::canUseMatrixUnit());
+      target.features.push_back((isUsable ? "+" : "-") + name.str());
+    }
   return target;
 }
 

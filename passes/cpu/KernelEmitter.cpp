@@ -175,7 +175,7 @@ void CpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   emitter.store(outputs[scan.output], op.getType(), scan.operandIndex, roundElement(b, loc, type, accumulator));
 }
 
-LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target, int64_t vectorBytes) {
+LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target, const CpuUnits &units) {
   if (kernel->hasAttr(kBlockThreadsAttrName))
     return kernel.emitError() << "kernel '" << kernel.getSymName()
                               << "' is mapped to a GPU's threads; start from stage 'partitioned' or an earlier one";
@@ -183,7 +183,7 @@ LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target, int64_t vect
     FailureOr<StreamedProducts> products = StreamedProducts::of(kernel);
     if (failed(products))
       return failure();
-    StreamedLoops(kernel, std::move(*products), vectorBytes, target).emit();
+    StreamedLoops(kernel, std::move(*products), units, target).emit();
     return success();
   }
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);

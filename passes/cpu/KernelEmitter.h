@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/plan/PlanOps.h"
+#include "passes/cpu/CpuUnits.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -10,7 +11,7 @@ namespace spmdc {
 /// Adds to `target` the function of a scheduled kernel (class CpuKernel emits it), with the calling convention of
 /// runtime/artifact/Plan.h, in the llvm, arith and math dialects:
 ///     void kernel(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates)
-/// `vectorBytes`: of the target's widest vectors, which streamed kernels (StreamedLoops.h) name.
-mlir::LogicalResult emitCpuKernel(plan::KernelOp kernel, mlir::ModuleOp target, int64_t vectorBytes);
+/// `units`: of the target.
+mlir::LogicalResult emitCpuKernel(plan::KernelOp kernel, mlir::ModuleOp target, const CpuUnits &units);
 
 } // namespace spmdc

@@ -33,7 +33,7 @@ bool isMax(const StreamedProducts::Result &result) {
 
 } // namespace
 
-StreamedLoops::StreamedLoops(plan::KernelOp kernel, StreamedProducts found, int64_t vectorBytes, ModuleOp target)
+StreamedLoops::StreamedLoops(plan::KernelOp kernel, StreamedProducts found, const CpuUnits &units, ModuleOp target)
     : kernel(kernel), products(std::move(found)), target(target), loc(kernel.getLoc()), b(kernel.getContext()),
       body(KernelBody::of(kernel)), schedule(withIndexing(products)),
       emitter(b, loc, body, schedule,
@@ -43,7 +43,9 @@ StreamedLoops::StreamedLoops(plan::KernelOp kernel, StreamedProducts found, int6
                [this](Operation *access) { loops.annotate(access); }, Bf16Rounding::InMemoryAlone}),
       loops(b, loc, emitter), scratch(b, loc, [this](Operation *access) { loops.annotate(access); }),
       type(registerType(elementTypeOf(products.scores.front().op.getResult()))),
-      vectors(b, loc, emitter, loops, type, vectorBytes), mask(PositionMask::find(products)) {}
+      vectors(b, loc, emitter, loops, type, units.vectorBytes),
+      hasTiles(units.hasMatrixUnit && TileProducts::canMultiply(products)),
+      tileColumns(hasTiles ? kMatrixColumns : kColumns), mask(PositionMask::find(products)) {}
 
 void StreamedLoops::emit() {
   KernelFunction function = openKernelFunction(b, kernel, target);
@@ -52,27 +54,38 @@ void StreamedLoops::emit() {
   coordinates = function.coordinates;
   allocate();
   emitter.pushScope(function.entry);
+  if (tiles)
+    tiles->enter();
   Loop blocks = loops.open(function.begin, function.end, 1);
   blocks.isPlain = true;
   emitBlock(blocks.iv);
   loops.close(blocks);
+  if (tiles)
+    tiles->leave();
   b.create<LLVM::ReturnOp>(loc, ValueRange());
 }
 
 void StreamedLoops::allocate() {
+  if (hasTiles)
+    tiles.emplace(b, loc, emitter, loops, scratch);
   auto memory = [&](int64_t count) { return scratch.allocate(type, count * kStreamedRows, kAlignment); };
-  auto stream = [&](const StreamedProducts::Factor &factor) {
-    if (llvm::any_of(streamed, [&](const Streamed &known) { return known.factor == factor; }))
-      return;
-    bool isConverted = elementTypeOf(factor.array) != type;
-    streamed.push_back(
-        {factor, isConverted ? scratch.allocate(type, kColumns * factor.width, kAlignment) : Value(), {}});
+  auto stream = [&](const StreamedProducts::Factor &factor, bool isOfScore) {
+    auto known = llvm::find_if(streamed, [&](const Streamed &known) { return known.factor == factor; });
+    if (known == streamed.end()) {
+      streamed.push_back({factor, {}, {}, {}, {}});
+      known = std::prev(streamed.end());
+    }
+    Type element = elementTypeOf(factor.array);
+    bool isConverted = !tiles && element != type;
+    Value &place = isConverted ? known->converted : isOfScore ? known->copied : known->pairs;
+    if (!place && (tiles || isConverted))
+      place = scratch.allocate(tiles ? element : type, tileColumns * factor.width, kAlignment);
   };
   for (const StreamedProducts::Score &score : products.scores) {
     if (llvm::none_of(held, [&](const Held &known) { return known.factor == score.held; }))
       held.push_back({score.held, memory(score.held.width)});
-    stream(score.streamed);
-    scores.push_back(memory(kColumns));
+    stream(score.streamed, /*isOfScore=*/true);
+    scores.push_back(memory(tileColumns));
   }
   for (const StreamedProducts::Result &result : products.results) {
     bool isOfSoftmax = products.softmax && !result.streamed;
@@ -80,14 +93,14 @@ void StreamedLoops::allocate() {
     tileSums.push_back(isOfSoftmax || result.streamed ? Value() : memory(1));
     if (!result.streamed)
       continue;
-    stream(*result.streamed);
+    stream(*result.streamed, /*isOfScore=*/false);
     if (llvm::none_of(weights, [&](const Weight &known) { return known.value == result.weight; }))
-      weights.push_back({result.weight, memory(kColumns)});
+      weights.push_back({result.weight, memory(tileColumns)});
   }
   if (!products.softmax)
     return;
   if (weights.empty()) // Only the maximum and the sum.
-    weights.push_back({Value(), memory(kColumns)});
+    weights.push_back({Value(), memory(tileColumns)});
   for (Value *ofRow : {&maxima, &sums, &scales, &bases})
     *ofRow = memory(1);
   tileSums.push_back(memory(1));
@@ -121,13 +134,13 @@ void StreamedLoops::emitBlock(Value position) {
     fill(sums, 0, 1);
   }
   Value all = emitter.emitConstant(products.columns);
-  Loop tiles = loops.open(emitter.emitConstant(0), all, kColumns);
-  tiles.isPlain = true;
-  firstColumn = tiles.iv;
+  Loop columns = loops.open(emitter.emitConstant(0), all, tileColumns);
+  columns.isPlain = true;
+  firstColumn = columns.iv;
   columnCount =
-      b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, all, firstColumn), emitter.emitConstant(kColumns));
+      b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, all, firstColumn), emitter.emitConstant(tileColumns));
   emitTile();
-  loops.close(tiles);
+  loops.close(columns);
   storeResults();
 }
 
@@ -140,7 +153,10 @@ void StreamedLoops::holdRows() {
     features.isPlain = true;
     forLanes(/*allLanes=*/true, [&] {
       Value value = scratch.load(array, element, add(add(start, mul(at(lane), stride)), features.iv));
-      store(rows.memory, add(mul(features.iv, kStreamedRows), lane), value);
+      if (tiles)
+        scratch.store(rows.memory, element, tiles->placeOfHeld(features.iv, lane, rows.factor.width), value);
+      else
+        store(rows.memory, add(mul(features.iv, kStreamedRows), lane), value);
     });
     loops.close(features);
   }
@@ -152,15 +168,8 @@ void StreamedLoops::emitTile() {
     if (products.softmax)
       emitSoftmax();
   };
-  auto multiply = [&] {
-    streamColumns();
-    for (auto [score, memory] : llvm::zip(products.scores, scores)) {
-      auto rows = llvm::find_if(held, [&](const Held &known) { return known.factor == score.held; });
-      vectors.multiply(rows->memory, findStreamed(score.streamed).rows, score.held.width, columnCount, memory);
-    }
-  };
   if (!mask) {
-    multiply();
+    multiplyScores();
     emitRest(/*isFull=*/true);
     emitProducts();
     return;
@@ -174,16 +183,36 @@ void StreamedLoops::emitTile() {
                         {firstColumn, lastOf(firstColumn, columnCount, products.columns)});
   PositionBounds::Bounds keeps = bounds.emit(*mask);
   loops.ifThen(keeps.high, [&] {
-    multiply();
+    multiplyScores();
     loops.ifThen(keeps.low, [&] { emitRest(/*isFull=*/true); }, [&] { emitRest(/*isFull=*/false); });
     emitProducts();
   });
+}
+
+void StreamedLoops::multiplyScores() {
+  streamColumns();
+  for (auto [score, memory] : llvm::zip(products.scores, scores)) {
+    auto rows = llvm::find_if(held, [&](const Held &known) { return known.factor == score.held; });
+    const Streamed &factor = findStreamed(score.streamed);
+    if (tiles)
+      tiles->multiply(rows->memory, factor.tile, score.held.width, memory);
+    else
+      vectors.multiply(rows->memory, factor.rows, score.held.width, columnCount, memory);
+  }
 }
 
 void StreamedLoops::streamColumns() {
   for (Streamed &factor : streamed) {
     auto [start, stride] = placeOf(factor.factor.position, products.columnVar);
     Value array = pointers.lookup(factor.factor.array), tile = add(start, mul(firstColumn, stride));
+    if (tiles) {
+      TileProducts::Rows rows{array, tile, emitter.emitConstant(stride)};
+      if (factor.copied)
+        factor.tile = tiles->readWhole(rows, factor.factor.width, columnCount, factor.copied);
+      if (factor.pairs)
+        tiles->pairColumns(rows, factor.factor.width, columnCount, factor.pairs);
+      continue;
+    }
     Value last = b.create<arith::SubIOp>(loc, columnCount, emitter.emitConstant(1));
     if (!factor.converted) {
       factor.rows = {array, tile, stride, last};
@@ -285,15 +314,23 @@ void StreamedLoops::emitSoftmax() {
 }
 
 void StreamedLoops::emitProducts() {
+  Value turned;
   for (auto [number, result] : llvm::enumerate(products.results)) {
     if (!result.streamed)
       continue;
-    Value weight = weights.front().memory;
+    Value weight = weights.front().memory, scalesOfRows = products.softmax ? scales : Value();
     for (const Weight &known : weights)
       if (!products.softmax && known.value == result.weight)
         weight = known.memory;
-    vectors.add(weight, findStreamed(*result.streamed).rows, result.width, columnCount, accumulators[number],
-                products.softmax ? scales : Value());
+    const Streamed &factor = findStreamed(*result.streamed);
+    if (!tiles) {
+      vectors.add(weight, factor.rows, result.width, columnCount, accumulators[number], scalesOfRows);
+      continue;
+    }
+    if (weight != turned)
+      tiles->turnWeights(weight, columnCount);
+    turned = weight;
+    tiles->add(factor.pairs, result.width, accumulators[number], scalesOfRows);
   }
 }
 
@@ -317,7 +354,9 @@ void StreamedLoops::storeProduct(unsigned number) {
   Value row = add(start, mul(add(firstRow, lanes.iv), stride));
   Value sum = products.softmax ? load(sums, lanes.iv) : Value();
   Loop features = loops.open(emitter.emitConstant(0), emitter.emitConstant(result.width), 1, {}, /*isParallel=*/true);
-  Value value = load(accumulators[number], add(mul(features.iv, kStreamedRows), lanes.iv));
+  Value place = tiles ? tiles->placeOfResult(features.iv, lanes.iv, result.width)
+                      : add(mul(features.iv, kStreamedRows), lanes.iv);
+  Value value = load(accumulators[number], place);
   if (sum)
     value = b.create<arith::DivFOp>(loc, value, sum);
   storeOutput(number, add(row, features.iv), value);

@@ -9,7 +9,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/cpu/CpuUnits.h"
 #include "passes/cpu/LoopEmitter.h"
+#include "passes/cpu/TileProducts.h"
 #include "passes/cpu/VectorProducts.h"
 #include "passes/kernel/PositionMask.h"
 #include "passes/kernel/ScratchEmitter.h"
@@ -20,8 +22,8 @@ namespace spmdc {
 
 class StreamedLoops {
 public:
-  /// `vectorBytes`: of the target's vectors.
-  StreamedLoops(plan::KernelOp kernel, StreamedProducts products, int64_t vectorBytes, mlir::ModuleOp target);
+  /// `units`: of the target.
+  StreamedLoops(plan::KernelOp kernel, StreamedProducts products, const CpuUnits &units, mlir::ModuleOp target);
 
   /// Adds the two functions (KernelFunction.h).
   void emit();
@@ -29,16 +31,18 @@ public:
 private:
   using Loop = LoopEmitter::Loop;
   using Emitted = ElementEmitter::Emitted;
-  /// A factor whose rows a block holds, [feature, lane].
+  /// A factor whose rows a block holds: [feature, lane], or the pairs of TileProducts.
   struct Held {
     StreamedProducts::Factor factor;
     mlir::Value memory;
   };
-  /// A factor that is streamed. 16-bit floats are converted, a tile at a time.
+  /// A factor that is streamed. For vectors, 16-bit floats are converted, a tile at a time.
   struct Streamed {
     StreamedProducts::Factor factor;
-    mlir::Value converted;     ///< Null: read from the array.
-    VectorProducts::Rows rows; ///< Of the current tile.
+    mlir::Value converted;                 ///< Null: read from the array.
+    VectorProducts::Rows rows;             ///< Of the current tile.
+    mlir::Value copied, pairs;             ///< For a matrix unit: memory for scores' columns, and for results'.
+    TileProducts::Rows tile = {};          ///< The current tile, for scores.
   };
   /// Different weights of the results, [column, lane].
   struct Weight {
@@ -51,6 +55,7 @@ private:
   void emitTile();
   /// Computes the rows of the tile at `firstColumn` of each streamed factor.
   void streamColumns();
+  void multiplyScores();
   void emitWeights(bool isFull);
   void emitSoftmax();
   void emitProducts();
@@ -91,6 +96,9 @@ private:
   ScratchEmitter scratch;
   mlir::Type type; ///< Of scores, weights and sums.
   VectorProducts vectors;
+  const bool hasTiles;               ///< A matrix unit multiplies.
+  std::optional<TileProducts> tiles; ///< Then not null, once the function is open.
+  const int64_t tileColumns;
   std::optional<PositionMask> mask;
 
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
@@ -100,7 +108,8 @@ private:
   llvm::SmallVector<Streamed> streamed;
   llvm::SmallVector<mlir::Value> scores; ///< By score, [column, lane].
   llvm::SmallVector<Weight> weights;
-  llvm::SmallVector<mlir::Value> accumulators; ///< By result: [feature, lane] or [lane]; null for a softmax's own.
+  /// By result: [feature, lane], of a matrix unit [lane, feature], or [lane]; null for a softmax's own.
+  llvm::SmallVector<mlir::Value> accumulators;
   llvm::SmallVector<mlir::Value> tileSums;     ///< By result: the sum of a tile, which is added to the accumulator.
   mlir::Value maxima, sums, scales, bases;     ///< Of the softmax's rows.
   mlir::Value firstRow, firstColumn;           ///< Of the block, and of the tile.

@@ -57,8 +57,7 @@ struct AmxKernel {
   int64_t countSteps(int64_t k) const { return (k + stepElements - 1) / stepElements; }
 };
 
-/// Whether this CPU has the matrix unit, and the kernel of the operating system lets this process use it. Asks for that
-/// at the first call, for all threads (Linux: Documentation/arch/x86/xstate.rst).
+/// Whether this process can use the kernels: a matrix unit, and vector instructions that round to bf16.
 bool canUseAmx();
 
 /// Returns the kernel for these types, or one with null functions if there is none. Supported: bf16, and i8, u8 and

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/cpu/CpuFeatures.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/MatrixUnit.h"
 #include "runtime/support/Process.h"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ std::vector<std::string> missingCpuFeatures(const std::vector<std::string> &feat
         name = kernel;
         break;
       }
-    if (!flags.count(name))
+    bool isOfMatrixUnit = name.rfind("amx", 0) == 0;
+    if (!flags.count(name) || (isOfMatrixUnit && !canUseMatrixUnit()))
       missing.push_back(feature[0] == '+' ? feature.substr(1) : feature);
   }
   return missing;

@@ -8,6 +8,7 @@
 
 #include "ir/evaluate/GlobalEvaluator.h"
 #include "passes/kernel/StreamedProducts.h"
+#include "runtime/support/MatrixUnit.h"
 #include "tests/passes/cpu/CompiledProgramHelper.h"
 #include "tests/passes/support/ProgramCases.h"
 #include "tests/passes/support/Tensors.h"
@@ -146,6 +147,37 @@ TEST_F(StreamedOnCpu, Gradients) {
       shape.mask = shape.rows > 50 ? Mask::Causal : Mask::None;
       check(attentionGradientProgram, shape, 3, 8 * roundingsOf(type));
     }
+}
+
+/// Weights are rounded to bf16 for a matrix unit: half a rounding for the sum of their products' magnitudes, which is a
+/// few times the largest result.
+constexpr double kRoundingsOfWeights = 4;
+
+// Full tiles of 32 rows and 64 columns, and remainders; one step of features, and several.
+TEST_F(StreamedOnCpu, MatrixUnit) {
+  if (!spmd::canUseMatrixUnit())
+    GTEST_SKIP() << "this CPU has no matrix unit";
+  ASSERT_TRUE(llvm::is_contained(CpuTarget::host().getInfo().features, "amx-bf16"));
+  for (AttentionShape shape : {AttentionShape{1, 32, 64, 32, 32}, {2, 40, 56, 32, 64}, {1, 130, 200, 64, 32}, {1, 70, 129, 96, 128}})
+    for (Mask mask : {Mask::None, Mask::Causal}) {
+      shape.type = "bf16";
+      shape.mask = mask;
+      check(attentionProgram, shape, 1, kRoundingsOfWeights);
+      check(attentionGradientProgram, shape, 3, 8 * kRoundingsOfWeights);
+    }
+}
+
+// A column behind a short tile's last one, and columns that a mask removes, do not reach the results.
+TEST_F(StreamedOnCpu, MatrixUnitAndNumbersThatAreNotFinite) {
+  if (!spmd::canUseMatrixUnit())
+    GTEST_SKIP() << "this CPU has no matrix unit";
+  AttentionShape shape = {2, 40, 56, 32, 32};
+  shape.type = "bf16";
+  // An infinite value of the last column of the first head, and of the first column of the second one.
+  specials = {{2, 55 * 32 + 3, kInfinity}, {2, 56 * 32 + 5, -kInfinity}};
+  check(attentionProgram, shape, 1, kRoundingsOfWeights);
+  specials = {{0, 3, kInfinity}, {1, 40, std::numeric_limits<double>::quiet_NaN()}};
+  check(attentionProgram, shape, 1, kRoundingsOfWeights);
 }
 
 // Vectors of 16, 32 and 64 bytes, with and without fused multiplications; where these are the same, so is every bit.
