@@ -226,6 +226,10 @@ add("attention", "attention_full", attention, [HEADS] * 3, COLUMNS)
 add("attention", "attention_causal", causal, [HEADS] * 3, COLUMNS)
 add("attention", "attention_gradient", jax.grad(lambda q, k, v: (causal(q, k, v) ** 2).sum(), argnums=(0, 1, 2)), [HEADS] * 3,
     (COLUMNS,) * 3)
+HEADS_BF16 = bf16(1, 8, 2048, 64, spec=COLUMNS)
+add("attention", "attention_bf16", attention, [HEADS_BF16] * 3, COLUMNS)
+add("attention", "attention_bf16_gradient",
+    jax.grad(lambda q, k, v: (causal(q, k, v).astype(jnp.float32) ** 2).sum(), argnums=(0, 1, 2)), [HEADS_BF16] * 3, (COLUMNS,) * 3)
 
 # Training steps.
 

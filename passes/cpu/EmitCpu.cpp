@@ -108,8 +108,9 @@ struct TargetTraits {
     hasFma = llvm::is_contained(extensions, "fma");
     isWide = llvm::is_contained(extensions, "avx512f");
     units.vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
-    units.hasMatrixUnit = isWide && llvm::all_of(llvm::ArrayRef<llvm::StringLiteral>{"amx-tile", "amx-bf16", "avx512bf16"},
-                                                 [&](llvm::StringRef name) { return llvm::is_contained(extensions, name); });
+    units.hasMatrixUnit =
+        isWide && llvm::all_of(llvm::ArrayRef<llvm::StringLiteral>{"amx-tile", "amx-bf16", "avx512bf16"},
+                               [&](llvm::StringRef name) { return llvm::is_contained(extensions, name); });
   }
 };
 

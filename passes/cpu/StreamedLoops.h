@@ -39,10 +39,10 @@ private:
   /// A factor that is streamed. For vectors, 16-bit floats are converted, a tile at a time.
   struct Streamed {
     StreamedProducts::Factor factor;
-    mlir::Value converted;                 ///< Null: read from the array.
-    VectorProducts::Rows rows;             ///< Of the current tile.
-    mlir::Value copied, pairs;             ///< For a matrix unit: memory for scores' columns, and for results'.
-    TileProducts::Rows tile = {};          ///< The current tile, for scores.
+    mlir::Value converted;        ///< Null: read from the array.
+    VectorProducts::Rows rows;    ///< Of the current tile.
+    mlir::Value copied, pairs;    ///< For a matrix unit: memory for scores' columns, and for results'.
+    TileProducts::Rows tile = {}; ///< The current tile, for scores.
   };
   /// Different weights of the results, [column, lane].
   struct Weight {
@@ -110,12 +110,12 @@ private:
   llvm::SmallVector<Weight> weights;
   /// By result: [feature, lane], of a matrix unit [lane, feature], or [lane]; null for a softmax's own.
   llvm::SmallVector<mlir::Value> accumulators;
-  llvm::SmallVector<mlir::Value> tileSums;     ///< By result: the sum of a tile, which is added to the accumulator.
-  mlir::Value maxima, sums, scales, bases;     ///< Of the softmax's rows.
-  mlir::Value firstRow, firstColumn;           ///< Of the block, and of the tile.
-  mlir::Value columnCount;                     ///< Of the tile.
-  mlir::Value column, lane;                    ///< In the tile, and in the block.
-  bool isKept = false;                         ///< The mask keeps all weights of the tile whose code is emitted.
+  llvm::SmallVector<mlir::Value> tileSums; ///< By result: the sum of a tile, which is added to the accumulator.
+  mlir::Value maxima, sums, scales, bases; ///< Of the softmax's rows.
+  mlir::Value firstRow, firstColumn;       ///< Of the block, and of the tile.
+  mlir::Value columnCount;                 ///< Of the tile.
+  mlir::Value column, lane;                ///< In the tile, and in the block.
+  bool isKept = false;                     ///< The mask keeps all weights of the tile whose code is emitted.
 };
 
 } // namespace spmdc

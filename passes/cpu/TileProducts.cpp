@@ -29,10 +29,9 @@ bool TileProducts::canMultiply(const StreamedProducts &products) {
   auto isFull = [](const StreamedProducts::Factor &factor) {
     return elementTypeOf(factor.array).isBF16() && factor.width % kStep == 0;
   };
-  return llvm::all_of(products.scores,
-                      [&](const StreamedProducts::Score &score) {
-                        return isFull(score.held) && isFull(score.streamed);
-                      }) &&
+  return llvm::all_of(
+             products.scores,
+             [&](const StreamedProducts::Score &score) { return isFull(score.held) && isFull(score.streamed); }) &&
          llvm::all_of(products.results, [&](const StreamedProducts::Result &result) {
            return !result.streamed || isFull(*result.streamed);
          });
@@ -46,7 +45,10 @@ void TileProducts::enter() {
     b.create<LLVM::StoreOp>(loc, constant, address(shapes, i8, number(byte)));
   };
   for (int64_t byte = 0; byte < kRowBytes; ++byte)
-    set(byte, byte == 0 ? 1 : byte >= 16 && byte < 32 && byte % 2 == 0 ? kRowBytes : byte >= 48 && byte < 56 ? kRows : 0);
+    set(byte, byte == 0                                  ? 1
+              : byte >= 16 && byte < 32 && byte % 2 == 0 ? kRowBytes
+              : byte >= 48 && byte < 56                  ? kRows
+                                                         : 0);
   call("llvm.x86.ldtilecfg", {shapes});
 }
 
@@ -60,7 +62,9 @@ Value TileProducts::placeOfHeld(Value feature, Value lane, int64_t width) {
   return plus(times(row, kStep), plus(times(rest(lane, kRows), 2), rest(feature, 2)));
 }
 
-Value TileProducts::placeOfResult(Value feature, Value lane, int64_t width) { return plus(times(lane, width), feature); }
+Value TileProducts::placeOfResult(Value feature, Value lane, int64_t width) {
+  return plus(times(lane, width), feature);
+}
 
 TileProducts::Rows TileProducts::readWhole(const Rows &rows, int64_t width, Value count, Value scratch) {
   Value isFull = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, count, number(kMatrixColumns));
@@ -217,8 +221,8 @@ void TileProducts::addSteps(int64_t steps, llvm::function_ref<Value(int64_t, Val
 
 Value TileProducts::pair(Value lower, Value upper) {
   Value low = b.create<LLVM::ZExtOp>(loc, pairVector, lower), high = b.create<LLVM::ZExtOp>(loc, pairVector, upper);
-  Value sixteen = b.create<arith::ConstantOp>(
-      loc, DenseElementsAttr::get(cast<ShapedType>(pairVector), b.getI32IntegerAttr(16)));
+  Value sixteen =
+      b.create<arith::ConstantOp>(loc, DenseElementsAttr::get(cast<ShapedType>(pairVector), b.getI32IntegerAttr(16)));
   return b.create<arith::OrIOp>(loc, low, b.create<arith::ShLIOp>(loc, high, sixteen));
 }
 
@@ -258,7 +262,8 @@ void TileProducts::call(llvm::StringRef intrinsic, ValueRange operands) {
 }
 
 Value TileProducts::address(Value memory, Type type, Value position) {
-  return b.create<LLVM::GEPOp>(loc, memory.getType(), type, memory, ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+  return b.create<LLVM::GEPOp>(loc, memory.getType(), type, memory, ArrayRef<LLVM::GEPArg>{position},
+                               /*inbounds=*/true);
 }
 
 Value TileProducts::loadVector(Type vector, Value address) {

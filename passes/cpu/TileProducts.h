@@ -1,9 +1,9 @@
 //===- TileProducts.h - products of small tiles on a matrix unit *- C++ -*-===//
 //
-// The products of a streamed kernel (StreamedLoops.h) of bf16 by Intel's Advanced Matrix Extensions (Intel 64 Architectures
-// Software Developer's Manual, volume 1, chapter 18). A register has 16 rows of 64 bytes; an instruction adds to 16 x 16
-// sums the products of 16 rows of 32 elements and of 32 rows of 16 elements, of which two adjacent ones are a pair. Sums
-// are f32; weights are rounded to bf16. Subnormal numbers count as zero.
+// The products of a streamed kernel (StreamedLoops.h) of bf16 by Intel's Advanced Matrix Extensions (Intel 64
+// Architectures Software Developer's Manual, volume 1, chapter 18). A register has 16 rows of 64 bytes; an instruction
+// adds to 16 x 16 sums the products of 16 rows of 32 elements and of 32 rows of 16 elements, of which two adjacent ones
+// are a pair. Sums are f32; weights are rounded to bf16. Subnormal numbers count as zero.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -45,13 +45,14 @@ public:
   /// Copies rows with columns as pairs to `pairs`: zeros behind `count`.
   void pairColumns(const Rows &rows, int64_t width, mlir::Value count, mlir::Value pairs);
 
-  /// For all c < count: scores[c, lane] = sum over d < width of held[d, lane] * streamed[c, d]; f32. Others are undefined.
+  /// For all c < count: scores[c, lane] = sum over d < width of held[d, lane] * streamed[c, d]; f32. Others are
+  /// undefined.
   void multiply(mlir::Value held, const Rows &streamed, int64_t width, mlir::Value scores);
 
   /// Writes weights[c, lane] (f32) of all c < count as rows of lanes, and zeros behind them, for `add`.
   void turnWeights(mlir::Value weights, mlir::Value count);
-  /// For all d < width: results[lane, d] = results[lane, d] * scales[lane] + the sum over c of the turned weights and the
-  /// pairs of streamed[c, d]. Without `scales`, results are not scaled.
+  /// For all d < width: results[lane, d] = results[lane, d] * scales[lane] + the sum over c of the turned weights and
+  /// the pairs of streamed[c, d]. Without `scales`, results are not scaled.
   void add(mlir::Value pairs, int64_t width, mlir::Value results, mlir::Value scales);
 
 private:

@@ -23,9 +23,7 @@ constexpr int64_t vectorBytes = 64;
 
 } // namespace
 
-bool canUseAmx() {
-  return detectIsa() >= CpuIsa::Avx512 && __builtin_cpu_supports("avx512bf16") && canUseMatrixUnit();
-}
+bool canUseAmx() { return detectIsa() >= CpuIsa::Avx512 && __builtin_cpu_supports("avx512bf16") && canUseMatrixUnit(); }
 
 AmxKernel findAmxKernel(DType operand, DType result) { return amx::findKernel(operand, result); }
 

@@ -19,6 +19,8 @@ constexpr int64_t blockRows = 512, blockRowsOfOnePanel = 128;
 constexpr int64_t blockColumnBytes = 1 << 20, mostColumns = 1024;
 /// Steps of a block of k: sums are stored and loaded again between blocks, which takes as long as two steps.
 constexpr int64_t mostBlockSteps = 64;
+/// Columns for which copying a row takes longer than it saves.
+constexpr int64_t fewColumns = 256;
 
 /// The right side is packed once. Then each task packs tiles of rows and multiplies each with all columns of its panel.
 class AmxMatmul final : public BlockedMatmul {
@@ -46,7 +48,9 @@ public:
       sizes.panelColumns = wholeTiles(sizes.panelColumns / 2);
     sizes.packedPanelBytes = ceilDiv(sizes.panelColumns, 16) * steps * AmxKernel::registerBytes;
     tileBytes = std::min(steps, blockSteps) * 2 * AmxKernel::registerBytes;
-    isDirect = lhs.isMatrix() && lhs.isContiguous() && shape.k % kernel.stepElements == 0;
+    // Rows half a page apart share two sets of the L1 cache: copies of them are faster, if enough columns read them.
+    bool isSpread = lhs.getLineStride() * byteSize(shape.operand) % 2048 != 0 || sizes.panelColumns < fewColumns;
+    isDirect = lhs.isMatrix() && lhs.isContiguous() && isSpread && shape.k % kernel.stepElements == 0;
     int64_t tiles = ceilDiv(sizes.rowBlock, AmxKernel::tileRows) * ceilDiv(sizes.panelColumns, AmxKernel::tileColumns);
     sizes.threadScratchBytes = tileBytes + (steps > blockSteps ? tiles * AmxKernel::sumsBytes : 0);
     setBlocking(sizes);

@@ -158,7 +158,8 @@ TEST_F(StreamedOnCpu, MatrixUnit) {
   if (!spmd::canUseMatrixUnit())
     GTEST_SKIP() << "this CPU has no matrix unit";
   ASSERT_TRUE(llvm::is_contained(CpuTarget::host().getInfo().features, "amx-bf16"));
-  for (AttentionShape shape : {AttentionShape{1, 32, 64, 32, 32}, {2, 40, 56, 32, 64}, {1, 130, 200, 64, 32}, {1, 70, 129, 96, 128}})
+  for (AttentionShape shape :
+       {AttentionShape{1, 32, 64, 32, 32}, {2, 40, 56, 32, 64}, {1, 130, 200, 64, 32}, {1, 70, 129, 96, 128}})
     for (Mask mask : {Mask::None, Mask::Causal}) {
       shape.type = "bf16";
       shape.mask = mask;
