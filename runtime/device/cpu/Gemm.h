@@ -66,7 +66,8 @@ struct TileResult {
 /// Adjacent products of a batch whose operands and results have the same type: their matrices are one behind the other,
 /// [m, k], [k, n] and [m, n].
 struct SmallProducts {
-  static constexpr int64_t mostM = 64, mostK = 64; ///< n is at most that of a tile.
+  /// Both sides stay in the L1 cache. Columns of a transposed right side are at most those of a tile: they are copied.
+  static constexpr int64_t mostM = 64, mostN = 64, mostK = 64;
   int64_t count = 0, m = 0, n = 0, k = 0;
   MatrixView lhs, rhs; ///< Of the first product.
   void *result = nullptr;

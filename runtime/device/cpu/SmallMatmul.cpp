@@ -49,8 +49,9 @@ private:
 } // namespace
 
 std::unique_ptr<Matmul> createSmallMatmul(const MatmulShape &shape, const GemmKernel &kernel) {
+  int64_t mostN = shape.transposeRhs ? kernel.tileColumns : SmallProducts::mostN;
   bool isSmall = shape.batch > 1 && shape.m >= 1 && shape.m <= SmallProducts::mostM && shape.n >= 1 &&
-                 shape.n <= kernel.tileColumns && shape.k >= 1 && shape.k <= SmallProducts::mostK;
+                 shape.n <= mostN && shape.k >= 1 && shape.k <= SmallProducts::mostK;
   return kernel.multiplySmall && isSmall ? std::make_unique<SmallMatmul>(shape, kernel) : nullptr;
 }
 
