@@ -7,6 +7,7 @@
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
+#include "passes/cpu/VectorCalls.h"
 #include "passes/kernel/LlvmCode.h"
 #include "runtime/support/BackgroundThread.h"
 #include "runtime/support/Error.h"
@@ -100,13 +101,14 @@ std::vector<std::string> listExtensions(const CpuTarget &target) {
 
 /// The properties of a target on which the code of kernels depends before LLVM has it.
 struct TargetTraits {
-  bool hasFma = false, isWide = false;
+  bool hasFma = false, isWide = false, hasScale = false;
   CpuUnits units;
 
   explicit TargetTraits(const CpuTarget &target) {
     std::vector<std::string> extensions = listExtensions(target);
     hasFma = llvm::is_contained(extensions, "fma");
     isWide = llvm::is_contained(extensions, "avx512f");
+    hasScale = isWide && llvm::is_contained(extensions, "avx512vl");
     units.vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
     units.hasMatrixUnit =
         isWide && llvm::all_of(llvm::ArrayRef<llvm::StringLiteral>{"amx-tile", "amx-bf16", "avx512bf16"},
@@ -144,6 +146,7 @@ public:
         function->moveBefore(kernels->getBody(), kernels->getBody()->end());
     MathOptions math;
     math.hasFma = traits.hasFma;
+    math.hasScale = traits.hasScale;
     expandMath(*kernels, math);
     if (failed(convertToLlvmDialect(*kernels)))
       return failure();
@@ -152,6 +155,7 @@ public:
     for (KernelLoops &loops : chosen)
       for (StringAttr name : loops.otherNames)
         llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(loops.entry.getName()));
+    nameVectorCalls(code.getModule());
     for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
         continue;
@@ -173,6 +177,7 @@ public:
       code.optimizeLightly(tuning, traits.isWide ? 16 : 8);
     else
       code.optimize(target.optimizationLevel, tuning);
+    lowerVectorCalls(code.getModule());
   }
 
   LogicalResult link(const Code &other) { return code.link(other.code); }

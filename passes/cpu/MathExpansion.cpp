@@ -3,10 +3,12 @@
 #include "passes/cpu/MathExpansion.h"
 
 #include "passes/cpu/MathFunctions.h"
+#include "passes/cpu/VectorCalls.h"
 #include "passes/kernel/DivisionByConstant.h"
 #include "passes/kernel/MathCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -59,9 +61,18 @@ void expandDivision(arith::DivFOp op) {
   op.erase();
 }
 
+/// Declares the function that scaled exponentials call.
+void declareScale(ModuleOp module) {
+  OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+  Type f32 = b.getF32Type();
+  b.create<LLVM::LLVMFuncOp>(module.getLoc(), kScaleFunction, LLVM::LLVMFunctionType::get(f32, {f32, f32}));
+}
+
 } // namespace
 
 void expandMath(ModuleOp module, const MathOptions &options) {
+  if (options.hasScale)
+    declareScale(module);
   if (options.hasFma)
     module.walk(expandDivision);
   SmallVector<Operation *> ops;
@@ -72,7 +83,7 @@ void expandMath(ModuleOp module, const MathOptions &options) {
   for (Operation *op : ops) {
     if (options.hasFma && op->getNumResults() == 1 && op->getResult(0).getType().isF32()) {
       OpBuilder b(op);
-      MathFunctions functions(b, op->getLoc());
+      MathFunctions functions(b, op->getLoc(), options.hasScale);
       if (Value value = expand(op, functions)) {
         op->replaceAllUsesWith(ValueRange(value));
         op->erase();

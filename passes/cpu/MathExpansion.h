@@ -6,7 +6,8 @@
 namespace spmdc {
 
 struct MathOptions {
-  bool hasFma = true; ///< The target multiplies and adds with one rounding.
+  bool hasFma = true;    ///< The target multiplies and adds with one rounding.
+  bool hasScale = false; ///< The target multiplies by powers of two (kScaleFunction).
 };
 
 /// Replaces operations of the math dialect (on scalars): for f32 by arithmetic that vectorises, for other types by

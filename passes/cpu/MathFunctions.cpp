@@ -7,6 +7,10 @@
 
 #include "passes/cpu/MathFunctions.h"
 
+#include "passes/cpu/VectorCalls.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -97,9 +101,11 @@ Value MathFunctions::expWithScale(Value x, double log2OfBase, llvm::function_ref
   // x log2(base) = n + rest. The sum with this number, in whose last bits it leaves n + 2 * 127, rounds to n.
   Value magic = constant(x, 0x1.8p23 + 2 * 127), factor = constant(x, log2OfBase);
   Value shifted = log2OfBase == 1 ? add(x, magic) : fma(x, factor, magic);
-  Value r = reduce(sub(shifted, magic));
+  Value number = sub(shifted, magic), r = reduce(number);
   Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
                            5.0000001201e-1, 1.0, 1.0});
+  if (hasScale)
+    return b.create<LLVM::CallOp>(loc, TypeRange(p.getType()), kScaleFunction, ValueRange{p, number}).getResult();
   // In two steps, since 2^n alone may be no normal number. Both exponents have their bias of 127 already, and the bits
   // above them leave by the shift.
   Value n = bits(shifted);

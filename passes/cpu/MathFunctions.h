@@ -17,7 +17,9 @@ namespace spmdc {
 
 class MathFunctions {
 public:
-  MathFunctions(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
+  /// `hasScale`: kScaleFunction is declared (VectorCalls.h).
+  MathFunctions(mlir::OpBuilder &builder, mlir::Location loc, bool hasScale)
+      : b(builder), loc(loc), hasScale(hasScale) {}
   using Value = mlir::Value;
 
   Value exp(Value x);
@@ -97,6 +99,7 @@ private:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  bool hasScale;
 };
 
 } // namespace spmdc

@@ -103,3 +103,40 @@ TEST(MathFunctions, StayWithinTheirBounds) {
     EXPECT_EQ(std::signbit(ofZero[f].elements[0].f), std::signbit(kFunctions[f].reference(-0.0)))
         << kFunctions[f].name << " of -0";
 }
+
+// Exponentials are scaled by vscalefps where the target has it, and by two products elsewhere: the same bits, also of
+// results that are subnormal, and in remainders of vectors.
+TEST(MathFunctions, ScaledExponentialsHaveTheSameBits) {
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  Location loc = UnknownLoc::get(context.get());
+  if (!llvm::is_contained(CpuTarget::host().getInfo().features, "avx512vl"))
+    GTEST_SKIP() << "this CPU has no AVX-512";
+  std::vector<float> points = makePoints();
+  for (float x = -104; x < -86; x += 0x1p-9f) // Results around the least normal number, and below.
+    points.push_back(x);
+  Type f32 = Float32Type::get(context.get());
+  for (size_t count : {points.size(), size_t(7), size_t(1)}) {
+    std::string array = "array<f32[" + std::to_string(count) + "]>", type = "!spmd." + array;
+    std::string text = "func.func @main(%x: " + type + ") -> (" + type + ", " + type +
+                       ") {\n  %e = array.exp %x : " + array.substr(5) + "\n  %t = array.exp2 %x : " + array.substr(5) +
+                       "\n  return %e, %t : " + type + ", " + type + "\n}";
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+    ASSERT_TRUE(module) << text;
+    Tensor argument({static_cast<int64_t>(count)}, f32);
+    for (size_t i = 0; i < count; ++i)
+      argument.elements[i] = Scalar::ofFloat(points[points.size() - 1 - i]);
+    std::vector<std::vector<Tensor>> results;
+    for (const char *cpu : {"x86-64-v3", "x86-64-v4"})
+      for (unsigned level : {0u, 1u, 3u}) {
+        FailureOr<CpuTarget> target = CpuTarget::named(cpu, loc);
+        ASSERT_TRUE(succeeded(target));
+        target->optimizationLevel = level;
+        CompiledKernels program(*module, *target);
+        ASSERT_TRUE(program.isGood());
+        results.push_back(program.run({argument}));
+        for (size_t number = 0; number < 2; ++number)
+          EXPECT_EQ(toBytes(results.back()[number]), toBytes(results.front()[number]))
+              << cpu << ", -O" << level << ", " << count << " elements, result " << number;
+      }
+  }
+}
