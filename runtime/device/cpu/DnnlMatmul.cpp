@@ -51,6 +51,8 @@ private:
 
 /// Up to this number of columns the right side is one panel.
 constexpr int64_t singlePanelColumns = 1536;
+/// Rows of a block.
+constexpr int64_t primitiveRows = 128;
 /// From this number of columns on our own kernels multiply a transposed left side faster.
 constexpr int64_t ownTransposedColumns = 768;
 
@@ -192,7 +194,7 @@ bool PrimitiveMatmul::prepare() {
       return false;
   // Packing costs a pass over the right side, which is not worth it for a few rows.
   isPacked = shape.m >= 16;
-  int64_t rowBlock = std::min<int64_t>(shape.m, 128);
+  int64_t rowBlock = std::min<int64_t>(shape.m, primitiveRows);
   // Packing a transposed side walks along its columns: with fewer columns at a time they stay in cache.
   int64_t panelColumns = shape.transposeRhs ? 512 : 1024;
   if (shape.n <= singlePanelColumns)
@@ -310,12 +312,15 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
   // 7).
   if (isF32 && (shape.m < 48 || !library->hasPrimitives()))
     return std::make_unique<SgemmMatmul>(shape, library, threads);
+  // Few rows are one block, which one thread multiplies (128 x 1024 x 1024 by two threads: 2.2 ms, our own 1.2).
+  if (isF32 && shape.m < 2 * primitiveRows)
+    return nullptr;
   // Beyond one panel our own kernels are faster, because they pack no more at a time than the L2 cache holds (256 x
   // 2048 x 2048: 99 GFLOP/s against 77 to 89; 512 x 512 x 4096: 105 against 96).
   if (isF32 && shape.n > singlePanelColumns)
     return nullptr;
-  // So they are for a transposed left side, which they pack in full lines (1024^3 on an Intel server CPU: 7.5 ms against
-  // 8.1; 256 x 1024 x 4096: 13.3 against 16.1), but for 512 columns.
+  // So they are for a transposed left side, which they pack in full lines (1024^3 on an Intel server CPU: 7.5 ms
+  // against 8.1; 256 x 1024 x 4096: 13.3 against 16.1), but for 512 columns.
   if (isF32 && shape.transposeLhs && shape.n >= ownTransposedColumns)
     return nullptr;
   if (!library->hasPrimitives())

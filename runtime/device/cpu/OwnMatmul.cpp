@@ -52,6 +52,9 @@ public:
     // Splits rows if there are too few column groups to give all threads tasks.
     bool isSplit = threads > 1 && !isBatchParallel() && !isColumnParallel;
     int64_t rowSplits = isSplit ? std::min(bandTiles, ceilDiv(4 * threads, groups)) : 1;
+    // Each part packs the columns again, so it should have rows enough.
+    if (groups >= threads)
+      rowSplits = std::min(rowSplits, std::max<int64_t>(shape.m / splitRows, 1));
     // The rows of a chunk should be in a cache still when their epilogue runs.
     chunkTiles = std::clamp<int64_t>(ceilDiv(bandTiles, rowSplits), 1, ceilDiv(bandRows, kernel.tileRows));
   }
@@ -119,6 +122,8 @@ private:
   /// Up to so many rows, with many blocks of k, each task packs its own left side, and threads meet once and not in
   /// each block of k.
   static constexpr int64_t fewRows = 128;
+  /// Rows for which packing a task's columns again takes little time.
+  static constexpr int64_t splitRows = 128;
   /// Rows of a symmetric result that one task copies or finishes: its loops are short of rows for all threads else.
   static constexpr int64_t mirroredRows = 32;
 

@@ -251,9 +251,12 @@ TEST(Matmul, UsesTheLibraryWhereThereIsOne) {
   EXPECT_EQ(multiply({1, 20, 400, 400, false, false, DType::F32, DType::F32}, library, 1).method,
             isOwnFaster ? "own" : "onednn-sgemm");
   if (library->hasPrimitives()) {
-    EXPECT_EQ(multiply({1, 200, 200, 200, false, false, DType::F32, DType::F32}, library, 1).method,
+    EXPECT_EQ(multiply({1, 300, 200, 200, false, false, DType::F32, DType::F32}, library, 1).method,
               isOwnFaster ? "own" : "onednn");
-    EXPECT_EQ(multiply({1, 200, 1600, 100, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+    EXPECT_EQ(multiply({1, 300, 1600, 100, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+    // One block of rows; a transposed left side.
+    EXPECT_EQ(multiply({1, 200, 200, 200, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+    EXPECT_EQ(multiply({1, 300, 800, 100, true, false, DType::F32, DType::F32}, library, 1).method, "own");
   }
 }
 
