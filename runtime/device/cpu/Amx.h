@@ -60,7 +60,8 @@ struct AmxKernel {
 /// Whether this process can use the kernels: a matrix unit, and vector instructions that round to bf16.
 bool canUseAmx();
 
-/// Returns the kernel for these types, or one with null functions if there is none. Supported: bf16, and i8, u8 and
+/// Returns the kernel for these types, or one with null functions if there is none; only where canUseAmx(), for this
+/// function has the same instructions. Supported: bf16, and i8, u8 and
 /// bool to themselves, bf16 to f32, i8 to i32, u8 to i32 and u32.
 AmxKernel findAmxKernel(DType operand, DType result);
 

@@ -122,8 +122,10 @@ private:
 } // namespace
 
 std::unique_ptr<Matmul> createAmxMatmul(const MatmulShape &shape, int threads) {
+  if (!canUseAmx())
+    return nullptr;
   AmxKernel kernel = findAmxKernel(shape.operand, shape.result);
-  if (!kernel.multiplyRows || !canUseAmx())
+  if (!kernel.multiplyRows)
     return nullptr;
   // Few rows are multiplied with each element of the right side where it is; packing it takes longer.
   if (!shape.hasViews() && shape.m <= (shape.transposeRhs ? 2 : 4))
