@@ -33,6 +33,8 @@ struct AmxTarget {
 struct AmxKernel {
   /// Rows and columns of a tile of the result: two registers of each side and four of sums.
   static constexpr int64_t tileRows = 32, tileColumns = 32;
+  /// Columns of a panel of the right side: those of a register.
+  static constexpr int64_t panelColumns = 16;
   static constexpr int64_t stepBytes = 64;                 ///< Of a row or a column.
   static constexpr int64_t registerBytes = 16 * stepBytes; ///< Of 16 rows or columns.
   static constexpr int64_t sumsBytes = 4 * registerBytes;  ///< Of the sums of a tile, which have four bytes each.
@@ -41,10 +43,10 @@ struct AmxKernel {
   /// Packs at most tileRows rows as [step][tileRows][stepBytes]; missing rows are undefined.
   void (*packLhs)(MatrixView lhs, int64_t rows, int64_t k, char *packed) = nullptr;
   void (*packLhsLines)(const Lines &lines, char *packed) = nullptr;
-  /// Packs k rows x `columns` of a right side as panels of 16 columns [panel][step][16][column][4 bytes]; missing
-  /// columns are zero.
+  /// Packs k rows x `columns` of a right side as panels [panel][step][16][column][4 bytes]; missing columns
+  /// are zero.
   void (*packRhs)(MatrixView rhs, int64_t k, int64_t columns, char *packed) = nullptr;
-  /// The same for at most 16 columns: one panel.
+  /// The same for at most panelColumns columns: one panel.
   void (*packRhsLines)(const Lines &lines, char *packed) = nullptr;
   /// Multiplies at most tileRows rows with all columns. Panels of the right side are panelBytes apart. Between enter
   /// and leave.

@@ -34,7 +34,9 @@ public:
       lhsRuns.push_back(lhs.runsOf(begin, std::min(blockElements, shape.k - begin)));
     rhsRuns = rhs.runsOf(0, shape.k);
     Blocking sizes;
-    auto wholeTiles = [](int64_t count) { return std::max<int64_t>(ceilDiv(count, 32), 1) * 32; };
+    static_assert(AmxKernel::tileRows == AmxKernel::tileColumns);
+    constexpr int64_t tile = AmxKernel::tileRows;
+    auto wholeTiles = [](int64_t count) { return std::max<int64_t>(ceilDiv(count, tile), 1) * tile; };
     int64_t columns = std::min(blockColumnBytes / (blockSteps * AmxKernel::stepBytes), mostColumns);
     sizes.panelColumns = wholeTiles(std::min(shape.n, columns));
     sizes.rowBlock = wholeTiles(std::min(shape.m, sizes.panelColumns < shape.n ? blockRows : blockRowsOfOnePanel));
@@ -46,7 +48,7 @@ public:
       sizes.rowBlock = wholeTiles(sizes.rowBlock / 2);
     while (isShort() && sizes.panelColumns > 2 * AmxKernel::tileColumns)
       sizes.panelColumns = wholeTiles(sizes.panelColumns / 2);
-    sizes.packedPanelBytes = ceilDiv(sizes.panelColumns, 16) * steps * AmxKernel::registerBytes;
+    sizes.packedPanelBytes = ceilDiv(sizes.panelColumns, AmxKernel::panelColumns) * steps * AmxKernel::registerBytes;
     tileBytes = std::min(steps, blockSteps) * 2 * AmxKernel::registerBytes;
     // Rows half a page apart share two sets of the L1 cache: copies of them are faster, if enough columns read them.
     bool isSpread = lhs.getLineStride() * byteSize(shape.operand) % 2048 != 0 || sizes.panelColumns < fewColumns;
@@ -69,9 +71,10 @@ protected:
       data += begin * rhs.getLineStride() * byteSize(shape.operand);
       return kernel.packRhs({data, rhs.getElementStride(), rhs.getLineStride()}, shape.k, end - begin, packed);
     }
-    for (int64_t column = begin; column < end; column += 16, packed += steps * AmxKernel::registerBytes) {
-      TileLines lines(rhs, column, std::min<int64_t>(16, end - column));
+    for (int64_t column = begin; column < end; column += AmxKernel::panelColumns) {
+      TileLines lines(rhs, column, std::min(AmxKernel::panelColumns, end - column));
       kernel.packRhsLines(lines.at(data, rhsRuns), packed);
+      packed += steps * AmxKernel::registerBytes;
     }
   }
 

@@ -39,6 +39,7 @@ void BlockedMatmul::runElement(const ParallelFor &parallelFor, int64_t element, 
     int64_t row = block * blocking.rowBlock, rows = std::min(blocking.rowBlock, shape.m - row);
     for (int64_t panel = 0; panel < panels; ++panel) {
       char *packedPanel = packed + panel * blocking.packedPanelBytes;
+      // Each panel just before it is read first, while it is in a cache.
       if (blocking.packedPanelBytes && block == 0)
         packPanel(rhs, panel, packedPanel, thread);
       multiplyBlock(lhs, rhs, packedPanel, result, row, rows, panel, thread, threadScratch);
