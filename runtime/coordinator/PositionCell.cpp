@@ -14,19 +14,23 @@ void PositionCell::write(uint64_t newLaunch, int32_t newStep, const SourceLocati
   step.store(newStep, std::memory_order_relaxed);
   line.store(location.line, std::memory_order_relaxed);
   column.store(location.column, std::memory_order_relaxed);
-  const char *text = location.file.data();
-  size_t size = location.file.size();
-  if (size > words * 8) {
-    text += size - words * 8;
-    size = words * 8;
-  }
-  fileBytes.store(static_cast<uint32_t>(size), std::memory_order_relaxed);
-  for (size_t i = 0; i * 8 < size; ++i) {
-    uint64_t word = 0;
-    memcpy(&word, text + i * 8, std::min<size_t>(8, size - i * 8));
+  writeFile(location.file);
+  sequence.store(before + 2, std::memory_order_release);
+}
+
+void PositionCell::writeFile(std::string_view name) {
+  if (name.size() > words * 8)
+    name.remove_prefix(name.size() - words * 8);
+  if (name == std::string_view(written.data(), writtenBytes))
+    return;
+  memcpy(written.data(), name.data(), name.size());
+  writtenBytes = name.size();
+  fileBytes.store(static_cast<uint32_t>(name.size()), std::memory_order_relaxed);
+  for (size_t i = 0; i * 8 < name.size(); ++i) {
+    uint64_t word;
+    memcpy(&word, written.data() + i * 8, 8);
     file[i].store(word, std::memory_order_relaxed);
   }
-  sequence.store(before + 2, std::memory_order_release);
 }
 
 Position PositionCell::read() const {

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 namespace spmd::coordinator {
 
@@ -19,6 +20,8 @@ public:
   Position read() const;
 
 private:
+  void writeFile(std::string_view name);
+
   static constexpr size_t words = 24; ///< 192 bytes for the file's name; of a longer name, the end is kept.
 
   std::atomic<uint32_t> sequence{0}; ///< Odd while a thread writes.
@@ -26,6 +29,11 @@ private:
   std::atomic<int32_t> step{-1}, line{0}, column{0};
   std::atomic<uint32_t> fileBytes{0};
   std::array<std::atomic<uint64_t>, words> file = {};
+
+  /// The same text as `file`, for the thread that writes: successive steps are mostly of one file, and comparing is
+  /// cheaper than writing word by word.
+  std::array<char, words * 8> written = {};
+  size_t writtenBytes = 0;
 };
 
 } // namespace spmd::coordinator

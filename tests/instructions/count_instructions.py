@@ -3,8 +3,9 @@
     count_instructions.py BINARIES [--only NAMES] [--update]
 
 A slower kernel is noticed without a clock. Each function of data/programs.spmd is compiled for one processor with AVX2, and
-counted-calls runs it on one thread in callgrind. A count that is more than 5 % above the kept one fails, after 5,000 instructions
-that a call may spend on waking threads. Counts say nothing of caches or of instructions that wait: tools/bench measures time.
+counted-calls runs it in callgrind, on one core and thus one thread a device: how long further threads look for work is counted
+too, and differs from run to run. A count that is more than 5 % above the kept one fails, after 5,000 instructions that a call
+may spend on waking threads. Counts say nothing of caches or of instructions that wait: tools/bench measures time.
 
 --update writes the counts; the change that made one worse says why. Exit status 77: valgrind or the processor's AVX2 is missing.
 """
@@ -42,8 +43,9 @@ def count(binaries, folder, names):
         return folder / f"{name}.spmdx"
 
     artifacts = [compiled(name) for name in names]
+    core = min(os.sched_getaffinity(0))
     run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/counts", binaries / "counted-calls", str(CALLS),
-         *artifacts], env={**os.environ, "SPMD_THREADS": "1"})
+         *artifacts], preexec_fn=lambda: os.sched_setaffinity(0, {core}))
     counts = {}
     for file in folder.glob("counts.*"):
         text = file.read_text(errors="replace")

@@ -375,6 +375,15 @@ TEST(ChildReport, WhatIsNotMentionedStays) {
   EXPECT_EQ(report.savedStep, 1);
 }
 
+TEST(PositionCell, HasTheLastFile) {
+  PositionCell cell;
+  for (const char *file :
+       {"long_name.spmd", "long_name.spmd", "long_nome.spmd", "long", "long", "", "long_name.spmd"}) {
+    cell.write(1, 2, {file, 3, 4});
+    EXPECT_EQ(cell.read().location, SourceLocation(file, 3, 4).str());
+  }
+}
+
 TEST(PositionCell, IsNeverTorn) {
   PositionCell cell;
   EXPECT_EQ(cell.read(), Position());
