@@ -52,7 +52,8 @@ private:
 
   /// An output that is computed block by block into `memory`, and written past the caches.
   struct Stream {
-    mlir::Value memory, isInPlace;
+    mlir::Value memory;
+    mlir::Value isInPlace; ///< Whether the output is an input too, where that is known in a run alone; else null.
   };
   /// Elements of one block: 4 KiB of f32, so that those of all inputs and outputs fit the first-level cache.
   static constexpr int64_t kStreamElements = 1024;

@@ -44,11 +44,11 @@ void CpuKernel::chooseStreams() {
     return;
   int64_t elements = schedule.lanes == Lanes::Tiles ? schedule.getTileRows() * kTileColumns : kStreamElements;
   for (unsigned output : chosen) {
-    Value isInPlace = b.create<arith::ConstantOp>(loc, b.getBoolAttr(false));
+    Value isInPlace;
     for (BlockArgument input : kernel.getBlock().getArguments())
       if (canOverwrite(kernel, input.getArgNumber(), output)) {
         Value isSame = b.create<LLVM::ICmpOp>(loc, LLVM::ICmpPredicate::eq, pointers.lookup(input), outputs[output]);
-        isInPlace = b.create<arith::OrIOp>(loc, isInPlace, isSame);
+        isInPlace = isInPlace ? b.create<arith::OrIOp>(loc, isInPlace, isSame) : isSame;
       }
     streams[output] = {scratch.allocate(elementTypeOf(body.outputs[output]), elements, kLineBytes), isInPlace};
   }
@@ -90,8 +90,9 @@ void CpuKernel::streamBlock(const KernelSchedule::Store &store, Value first, Val
   };
   Value from = elementAt(stream.memory, first), to = elementAt(outputs[store.output], position);
   Value line = emitter.emitConstant(lineElements), zero = emitter.emitConstant(0);
-  auto copyElements = [&](Value low, Value high) {
-    Loop loop = loops.open(low, high, 1, {}, /*isParallel=*/true);
+  auto copyElements = [&](Value low, Value high, bool isShort) {
+    Loop loop = loops.open(low, high, 1, {}, /*isParallel=*/!isShort);
+    loop.isPlain = isShort; // Code for vectors would take LLVM longer than all else of a small kernel.
     auto load = b.create<LLVM::LoadOp>(loc, element, elementAt(from, loop.iv), bytes);
     auto copied = b.create<LLVM::StoreOp>(loc, load, elementAt(to, loop.iv), bytes);
     loops.annotate(load);
@@ -104,15 +105,17 @@ void CpuKernel::streamBlock(const KernelSchedule::Store &store, Value first, Val
       b.create<arith::AndIOp>(loc, b.create<arith::SubIOp>(loc, zero, address), emitter.emitConstant(kLineBytes - 1));
   Value head = b.create<arith::DivUIOp>(loc, beforeLine, emitter.emitConstant(bytes));
   head = b.create<arith::MinSIOp>(loc, head, count);
-  head = b.create<arith::SelectOp>(loc, stream.isInPlace, count, head);
-  copyElements(zero, head);
+  if (stream.isInPlace)
+    head = b.create<arith::SelectOp>(loc, stream.isInPlace, count, head);
+  copyElements(zero, head, /*isShort=*/!stream.isInPlace);
   Value lines = b.create<arith::DivUIOp>(loc, b.create<arith::SubIOp>(loc, count, head), line);
   Value tail = b.create<arith::AddIOp>(loc, head, b.create<arith::MulIOp>(loc, lines, line));
   Loop whole = loops.open(head, tail, lineElements);
+  whole.isPlain = true;
   auto load = b.create<LLVM::LoadOp>(loc, VectorType::get({lineElements}, element), elementAt(from, whole.iv), bytes);
   b.create<LLVM::StoreOp>(loc, load, elementAt(to, whole.iv), kLineBytes, /*isVolatile=*/false, /*isNonTemporal=*/true);
   loops.close(whole);
-  copyElements(tail, count);
+  copyElements(tail, count, /*isShort=*/true);
 }
 
 void CpuKernel::finishStreams() {
