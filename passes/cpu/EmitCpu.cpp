@@ -7,6 +7,7 @@
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
+#include "passes/cpu/OptimizeKernels.h"
 #include "passes/cpu/VectorCalls.h"
 #include "passes/kernel/LlvmCode.h"
 #include "runtime/support/BackgroundThread.h"
@@ -174,7 +175,9 @@ public:
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = target.optimizationLevel >= 2;
     if (isLight && target.optimizationLevel > 0)
-      code.optimizeLightly(tuning, traits.isWide ? 16 : 8);
+      optimizeKernelsLightly(code, tuning, traits.isWide ? 16 : 8);
+    else if (target.optimizationLevel >= 2)
+      optimizeKernels(code, tuning);
     else
       code.optimize(target.optimizationLevel, tuning);
     lowerVectorCalls(code.getModule());

@@ -9,24 +9,13 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/ModuleTranslation.h"
-#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/Transforms/IPO/AlwaysInliner.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LoopRotation.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
-#include "llvm/Transforms/Vectorize/LoopVectorize.h"
 
 #include <algorithm>
 
@@ -49,26 +38,6 @@ bool hasLongChains(const llvm::Module &module) {
     return llvm::any_of(function,
                         [&](const llvm::BasicBlock &block) { return llvm::count_if(block, isAddition) >= kLongChain; });
   });
-}
-
-/// Gives the vectoriser the width of parallel loops: it spends half its time to find it.
-void setVectorWidth(llvm::Module &module, unsigned width) {
-  llvm::LLVMContext &context = module.getContext();
-  llvm::Metadata *hint = llvm::MDNode::get(
-      context, {llvm::MDString::get(context, "llvm.loop.vectorize.width"),
-                llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), width))});
-  for (llvm::Function &function : module)
-    for (llvm::BasicBlock &block : function) {
-      llvm::Instruction *end = block.getTerminator();
-      llvm::MDNode *loop = end ? end->getMetadata(llvm::LLVMContext::MD_loop) : nullptr;
-      if (!loop || !llvm::findOptionMDForLoopID(loop, "llvm.loop.parallel_accesses"))
-        continue;
-      llvm::SmallVector<llvm::Metadata *, 4> operands(loop->op_begin(), loop->op_end());
-      operands.push_back(hint);
-      llvm::MDNode *wide = llvm::MDNode::getDistinct(context, operands);
-      wide->replaceOperandWith(0, wide);
-      end->setMetadata(llvm::LLVMContext::MD_loop, wide);
-    }
 }
 
 class PassesWithoutStrengthReduction : public llvm::legacy::PassManager {
@@ -125,8 +94,7 @@ LogicalResult LlvmCode::translate(Operation *kernels, std::unique_ptr<llvm::Targ
   return success();
 }
 
-void LlvmCode::run(const llvm::PipelineTuningOptions &tuning,
-                   llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build) {
+void LlvmCode::run(llvm::ModulePassManager passes, const llvm::PipelineTuningOptions &tuning) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -137,37 +105,15 @@ void LlvmCode::run(const llvm::PipelineTuningOptions &tuning,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  build(builder).run(*module, modules);
+  passes.run(*module, modules);
 }
 
 void LlvmCode::optimize(unsigned level, const llvm::PipelineTuningOptions &tuning) {
   const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
                                             llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
   llvm::OptimizationLevel chosen = levels[std::min(level, 3u)];
-  run(tuning, [&](llvm::PassBuilder &builder) {
-    return level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
-  });
-}
-
-void LlvmCode::optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth) {
-  setVectorWidth(*module, vectorWidth);
-  run(tuning, [&](llvm::PassBuilder &) {
-    llvm::FunctionPassManager passes;
-    passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-    passes.addPass(llvm::EarlyCSEPass());
-    passes.addPass(llvm::SimplifyCFGPass());
-    passes.addPass(llvm::InstCombinePass());
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
-    passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
-    passes.addPass(llvm::LoopVectorizePass(
-        llvm::LoopVectorizeOptions(/*InterleaveOnlyWhenForced=*/true, !tuning.LoopVectorization)));
-    passes.addPass(llvm::InstCombinePass());
-    passes.addPass(llvm::SimplifyCFGPass());
-    llvm::ModulePassManager all;
-    all.addPass(llvm::AlwaysInlinerPass());
-    all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-    return all;
-  });
+  llvm::PassBuilder builder(machine.get(), tuning);
+  run(level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen), tuning);
 }
 
 LogicalResult LlvmCode::link(const LlvmCode &other) {

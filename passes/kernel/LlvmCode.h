@@ -1,7 +1,7 @@
 //===- LlvmCode.h - kernels as LLVM IR --------------------------*- C++ -*-===//
 //
 // The steps from the llvm dialect on, common to all backends: translation without source locations (code does not
-// depend on where its source is), optimisation by LLVM's standard pipeline, and text or machine code.
+// depend on where its source is), optimisation, and text or machine code.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,11 +23,10 @@ public:
 
   /// `kernels` is a module of the llvm (and nvvm) dialect; its locations are dropped.
   mlir::LogicalResult translate(mlir::Operation *kernels, std::unique_ptr<llvm::TargetMachine> target);
-  /// `level` is 0 to 3, as in LLVM.
+  /// LLVM's standard pipeline; `level` is 0 to 3.
   void optimize(unsigned level, const llvm::PipelineTuningOptions &tuning = {});
-
-  /// Vectorizes loops by `vectorWidth` elements and does little else: for code that is not worth more compile time.
-  void optimizeLightly(const llvm::PipelineTuningOptions &tuning, unsigned vectorWidth);
+  /// Other passes in its place.
+  void run(llvm::ModulePassManager passes, const llvm::PipelineTuningOptions &tuning);
 
   /// Links a copy of the code of `other`, which has the same target.
   mlir::LogicalResult link(const LlvmCode &other);
@@ -42,9 +41,6 @@ public:
   const std::string &getErrors() const { return errors; }
 
 private:
-  void run(const llvm::PipelineTuningOptions &tuning,
-           llvm::function_ref<llvm::ModulePassManager(llvm::PassBuilder &)> build);
-
   llvm::LLVMContext context;
   std::string errors;
   std::unique_ptr<llvm::Module> module;
