@@ -3,6 +3,7 @@
 #include "passes/cpu/OptimizeKernels.h"
 
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
@@ -51,6 +52,27 @@ void setVectorWidth(llvm::Module &module, unsigned width) {
     }
 }
 
+/// Unrolls loops of few iterations. Parallel loops of enough iterations for a vector are left to the vectoriser, which
+/// does not find vectors in unrolled code.
+class UnrollShortLoops : public llvm::PassInfoMixin<UnrollShortLoops> {
+public:
+  explicit UnrollShortLoops(bool onlyWhenForced) : unroll(kUnrollLevel, onlyWhenForced) {}
+
+  llvm::PreservedAnalyses run(llvm::Loop &loop, llvm::LoopAnalysisManager &analyses,
+                              llvm::LoopStandardAnalysisResults &results, llvm::LPMUpdater &updater) {
+    if (llvm::findOptionMDForLoopID(loop.getLoopID(), "llvm.loop.parallel_accesses") &&
+        results.SE.getSmallConstantTripCount(&loop) >= kLeastLanes)
+      return llvm::PreservedAnalyses::all();
+    return unroll.run(loop, analyses, results, updater);
+  }
+
+private:
+  /// The f32 elements of a vector of AVX.
+  static constexpr unsigned kLeastLanes = 8;
+
+  llvm::LoopFullUnrollPass unroll;
+};
+
 llvm::FunctionToLoopPassAdaptor hoist() {
   return llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true);
 }
@@ -82,7 +104,7 @@ void addLoopPasses(llvm::FunctionPassManager &passes, const llvm::PipelineTuning
   second.addPass(llvm::LoopIdiomRecognizePass());
   second.addPass(llvm::IndVarSimplifyPass());
   second.addPass(llvm::LoopDeletionPass());
-  second.addPass(llvm::LoopFullUnrollPass(kUnrollLevel, /*OnlyWhenForced=*/!tuning.LoopUnrolling));
+  second.addPass(UnrollShortLoops(/*onlyWhenForced=*/!tuning.LoopUnrolling));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(second)));
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::GVNPass());
