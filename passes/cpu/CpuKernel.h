@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/cpu/CpuUnits.h"
 #include "passes/cpu/Interior.h"
 #include "passes/cpu/LoopEmitter.h"
 #include "passes/kernel/ElementEmitter.h"
@@ -17,7 +18,7 @@ namespace spmdc {
 
 class CpuKernel {
 public:
-  CpuKernel(plan::KernelOp kernel, KernelSchedule schedule, mlir::ModuleOp target);
+  CpuKernel(plan::KernelOp kernel, KernelSchedule schedule, const CpuUnits &units, mlir::ModuleOp target);
 
   /// Adds the two functions.
   void emit();
@@ -74,6 +75,8 @@ private:
   /// Whether its innermost loop, if it copies, copies few bytes at a time.
   bool copiesShortRuns() const;
 
+  /// Whether a loop over this many elements of a row, or some of them, takes less time with masks.
+  bool isFasterMasked(int64_t extent) const;
   /// One row: accumulators are loop-carried values.
   void emitStageOfRow(const KernelSchedule::Stage &stage);
   /// All rows, for Lanes::Inner.
@@ -100,6 +103,7 @@ private:
   void emitTiles();
 
   plan::KernelOp kernel;
+  const CpuUnits units;
   KernelSchedule schedule;
   KernelBody body;
   mlir::ModuleOp target;
@@ -119,6 +123,7 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::Value> accumulators;
   llvm::DenseMap<mlir::Operation *, ElementEmitter::Emitted> rowValues;
   unsigned currentStage = 0;
+  bool isRare = false; ///< Whether the loops that are emitted run over few elements.
   int64_t rowBlock = 1;
   /// The scope of the innermost loop, and the row's number in its block for Lanes::Rows.
   unsigned loopDepth = 0;

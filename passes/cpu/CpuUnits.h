@@ -1,13 +1,14 @@
-//===- CpuUnits.h - what a CPU multiplies with ------------------*- C++ -*-===//
+//===- CpuUnits.h - what a CPU computes with --------------------*- C++ -*-===//
 #pragma once
 
 #include <cstdint>
 
 namespace spmdc {
 
-/// The units of a target that streamed kernels (StreamedLoops.h) name.
+/// The units of a target on which the loops of kernels depend.
 struct CpuUnits {
   int64_t vectorBytes = 16;   ///< Of the widest vectors.
+  bool hasMasks = false;      ///< Vectors of some elements are read and written at the cost of whole ones.
   bool hasMatrixUnit = false; ///< Intel's AMX for bf16, with vector instructions that round to it.
 };
 

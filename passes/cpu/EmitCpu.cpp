@@ -111,6 +111,7 @@ struct TargetTraits {
     isWide = llvm::is_contained(extensions, "avx512f");
     hasScale = isWide && llvm::is_contained(extensions, "avx512vl");
     units.vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
+    units.hasMasks = hasScale && llvm::is_contained(extensions, "avx512bw");
     units.hasMatrixUnit =
         isWide && llvm::all_of(llvm::ArrayRef<llvm::StringLiteral>{"amx-tile", "amx-bf16", "avx512bf16"},
                                [&](llvm::StringRef name) { return llvm::is_contained(extensions, name); });

@@ -25,9 +25,9 @@ static constexpr int64_t kAccumulatorBytes = 16384;
 /// took 1.3 times as long. Long runs gain more from the instructions that it has for them.
 static constexpr int64_t kShortRunBytes = 1024;
 
-CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, ModuleOp target)
-    : kernel(kernel), schedule(std::move(computed)), body(KernelBody::of(kernel)), target(target), loc(kernel.getLoc()),
-      b(kernel.getContext()),
+CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, const CpuUnits &units, ModuleOp target)
+    : kernel(kernel), units(units), schedule(std::move(computed)), body(KernelBody::of(kernel)), target(target),
+      loc(kernel.getLoc()), b(kernel.getContext()),
       emitter(b, loc, body, schedule,
               {[this](Value input) { return pointers.lookup(input); }, [this](ReduceOp op) { return rowValue(op); },
                [this](Value value, ArrayRef<IndexExpr> index) { return readCache(value, index); },
@@ -189,7 +189,7 @@ LogicalResult emitCpuKernel(plan::KernelOp kernel, ModuleOp target, const CpuUni
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(kernel);
   if (failed(schedule))
     return failure();
-  CpuKernel(kernel, std::move(*schedule), target).emit();
+  CpuKernel(kernel, std::move(*schedule), units, target).emit();
   return success();
 }
 

@@ -43,14 +43,18 @@ ValueRange LoopEmitter::close(Loop &loop, ValueRange next) {
   auto latch = b.create<LLVM::BrOp>(loc, values, loop.header);
   MLIRContext *context = b.getContext();
   if (loop.group) {
+    LLVM::LoopVectorizeAttr vectorize;
+    if (loop.isMasked)
+      vectorize =
+          LLVM::LoopVectorizeAttr::get(context, {}, /*predicateEnable=*/b.getBoolAttr(true), {}, {}, {}, {}, {});
     LLVM::LoopInterleaveAttr interleave;
     LLVM::LoopUnrollAttr unroll;
     if (loop.isCompact) {
       interleave = LLVM::LoopInterleaveAttr::get(context, b.getI32IntegerAttr(1));
       unroll = LLVM::LoopUnrollAttr::get(context, b.getBoolAttr(true), {}, {}, {}, {}, {}, {});
     }
-    latch.setLoopAnnotationAttr(LLVM::LoopAnnotationAttr::get(context, {}, {}, interleave, unroll, {}, {}, {}, {}, {},
-                                                              {}, {}, {}, {}, {}, loop.group));
+    latch.setLoopAnnotationAttr(LLVM::LoopAnnotationAttr::get(context, {}, vectorize, interleave, unroll, {}, {}, {},
+                                                              {}, {}, {}, {}, {}, {}, {}, loop.group));
   } else if (loop.isPlain) {
     // Loops over rows: the same instructions compute all rows, or the order of additions could depend on the position
     // of a row in the range. Loops around vector loops: unrolling takes long and gains nothing.

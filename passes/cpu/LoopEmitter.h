@@ -25,6 +25,9 @@ public:
     /// A parallel loop of which vectors are computed one after the other: long code for a few iterations takes long to
     /// compile.
     bool isCompact = false;
+    /// A parallel loop of which all vectors have a mask, so that the last one need not be full: without, LLVM adds a
+    /// loop over narrower vectors and one over single elements, in which a short row spends most of its time.
+    bool isMasked = false;
   };
 
   /// Opens a loop over [low, high); the code emitted next is its body.

@@ -8,10 +8,21 @@
 #include "passes/cpu/CpuKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
 namespace spmdc {
+
+/// The f32 elements of a vector with masks. LLVM computes the elements behind the last whole one in a vector of half as
+/// many, and the rest one by one: 28 elements of softmax took 76 ns, and take 33 in two vectors with masks. Up to
+/// kMaxSingleElements the masks cost as much as they save, and so they do in long rows.
+static constexpr int64_t kMaskedVector = 16, kMaxSingleElements = 2, kMaxMasked = 256;
+
+bool CpuKernel::isFasterMasked(int64_t extent) const {
+  return units.hasMasks && extent > kMaskedVector && extent < kMaxMasked &&
+         extent % (kMaskedVector / 2) > kMaxSingleElements;
+}
 
 void CpuKernel::emitStageOfRow(const KernelSchedule::Stage &stage) {
   SmallVector<Value> carried;
@@ -20,6 +31,8 @@ void CpuKernel::emitStageOfRow(const KernelSchedule::Stage &stage) {
   for (const KernelSchedule::Scan &scan : stage.scans)
     carried.push_back(emitIdentity(b, loc, scan.op));
   SmallVector<Loop> nest = loops.openDomain(schedule.domains[stage.domain], carried, /*isParallel=*/true);
+  if (!nest.empty() && stage.scans.empty())
+    nest.back().isMasked = isFasterMasked(schedule.domains[stage.domain].shape.back());
   loopDepth = emitter.getDepth();
   emitStores(stage);
   size_t next = 0;
@@ -176,6 +189,7 @@ void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
 void CpuKernel::emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, Value low, Value high) {
   auto overLanes = [&](Value first, Value count, Value base) {
     Loop lanes = loops.open(first, count, 1, {}, /*isParallel=*/true);
+    lanes.isMasked = units.hasMasks && (isRare || isFasterMasked(schedule.rowShape.back()));
     loopDepth = emitter.getDepth();
     if (!assumed.empty())
       emitter.assume(std::move(assumed));
@@ -212,6 +226,10 @@ void CpuKernel::emitSegment(const LaneReads &reads, const IndexExpr &laneVar, Va
   Loop sides = loops.open(zero, emitter.emitConstant(2), 1);
   sides.isPlain = true;
   Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, sides.iv, zero);
+  bool isWithinRow = llvm::any_of(reads.getInterior(), [&](const IndexAssumption &assumption) {
+    return assumption.guard.expr.coefficientOf(laneVar.terms[0].first) != 0;
+  });
+  llvm::SaveAndRestore<bool> areRare(isRare, isRare || isWithinRow); // Else they are some of all rows.
   emitLanesWith(known, laneVar, b.create<arith::SelectOp>(loc, isFirst, low, to),
                 b.create<arith::SelectOp>(loc, isFirst, from, high));
   loops.close(sides);
@@ -312,6 +330,7 @@ void CpuKernel::emitRowsSideBySide() {
     Value isFirst = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, sides.iv, zero);
     Value first = b.create<arith::SelectOp>(loc, isFirst, b.create<arith::DivUIOp>(loc, from, lanes), behindFull);
     Value last = b.create<arith::SelectOp>(loc, isFirst, firstFull, firstFrom(to));
+    llvm::SaveAndRestore<bool> areRare(isRare, true);
     overRows(first, last, from, to, /*isPart=*/true);
     loops.close(sides);
   });

@@ -40,6 +40,18 @@ TEST(Program, ShortReductions) {
   }
 }
 
+// The elements of a row that fill no vector, in each type: the widths of vectors differ.
+TEST(Program, RowsOfEveryRemainder) {
+  for (int64_t size = 14; size < 50; ++size) {
+    SCOPED_TRACE(size);
+    checkProgram(softmaxProgram("19", std::to_string(size)), {.tolerances = {{.ulps = 16}}}, compileForCpu);
+    for (std::string type : {"f32", "f64", "i8"}) {
+      checkProgram(rowsProgram("sum", type, "19", size), {.inputs = InputKind::Exact}, compileForCpu);
+      checkProgram(rowsProgram("min", type, "19", size), {.inputs = InputKind::Wild}, compileForCpu);
+    }
+  }
+}
+
 TEST(Program, FullReductionInBlocks) {
   for (std::string size : {"70003", "65536"})
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);

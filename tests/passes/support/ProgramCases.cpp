@@ -51,6 +51,23 @@ std::string softmaxOverFirstProgram(const std::string &rows, const std::string &
   return softmax(rows, size, "0", "1", size);
 }
 
+std::string rowsProgram(const std::string &kind, const std::string &type, const std::string &rows, int64_t size) {
+  return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$row, !spmd.array$row, !spmd.array$less) {
+    %0 = array.reduce $kind %x dims [1] : $t -> $row
+    %1 = array.reduce max %x dims [1] : $t -> $row
+    %2 = array.slice %x [0, 1] to [$rows, $size] step [1, 1] : $t -> $less
+    %3 = array.broadcast_in_dim %1 dims [0] : $row -> $less
+    %4 = array.add %2, %3 : $less
+    return %0, %1, %4 : !spmd.array$row, !spmd.array$row, !spmd.array$less
+  })",
+              {{"$less", "<" + type + "[$rows, " + std::to_string(size - 1) + "]>"},
+               {"$t", "<" + type + "[$rows, $size]>"},
+               {"$rows", rows},
+               {"$row", "<" + type + "[" + rows + "]>"},
+               {"$size", std::to_string(size)},
+               {"$kind", kind}});
+}
+
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels) {
   return fill(R"(func.func @main(%x: !spmd.array<$e[$r, 2, $c, 3, $n]>) -> (!spmd.array<$e[$r, $c, $n]>,
       !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, 2, $c, 3, $n]>) {

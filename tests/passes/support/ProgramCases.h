@@ -12,6 +12,9 @@ std::string elementwiseProgram(const std::string &shape);
 /// Along the rows of f32[rows, size], and along the columns.
 std::string softmaxProgram(const std::string &rows, const std::string &size);
 std::string softmaxOverFirstProgram(const std::string &rows, const std::string &size);
+/// The `kind` and the maximum of each row of the type's [rows, size], and the row without its first element plus its
+/// maximum.
+std::string rowsProgram(const std::string &kind, const std::string &type, const std::string &rows, int64_t size);
 /// Combines windows of 2 x 3 elements of f32[3, 2, columns, 3, channels], and subtracts their maxima from the array.
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels);
 /// Sum of sines and maximum of f64[size].
