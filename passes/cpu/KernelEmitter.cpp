@@ -32,7 +32,8 @@ CpuKernel::CpuKernel(plan::KernelOp kernel, KernelSchedule computed, const CpuUn
               {[this](Value input) { return pointers.lookup(input); }, [this](ReduceOp op) { return rowValue(op); },
                [this](Value value, ArrayRef<IndexExpr> index) { return readCache(value, index); },
                [this](OpBuilder &builder, unsigned axis) { return loadCoordinate(builder, loc, coordinates, axis); },
-               [this](Operation *access) { loops.annotate(access); }}),
+               [this](Operation *access) { loops.annotate(access); }, Bf16Rounding::Integers,
+               /*multipliesQuotients=*/true}),
       loops(b, loc, emitter), scratch(b, loc, [this](Operation *access) { loops.annotate(access); }) {}
 
 bool CpuKernel::copiesShortRuns() const {

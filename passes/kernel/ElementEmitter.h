@@ -44,6 +44,9 @@ public:
     /// Attributes for a memory access of the current loops; may be empty.
     std::function<void(mlir::Operation *access)> annotate;
     Bf16Rounding rounding = Bf16Rounding::Integers;
+    /// Quotients and remainders of positions become products, which a backend has in vectors. A GPU divides 32-bit
+    /// numbers in fewer instructions.
+    bool multipliesQuotients = false;
   };
 
   ElementEmitter(mlir::OpBuilder &builder, mlir::Location loc, const KernelBody &body, const KernelSchedule &schedule,
@@ -97,6 +100,8 @@ private:
   Emitted emitPosition(mlir::Operation *op);
   Emitted emitLookup(unsigned atom);
   Emitted emitIndexAt(const IndexExpr &expr);
+  /// A FloorDiv or Mod, of the value of its operand.
+  mlir::Value emitDivision(const IndexSpace::Atom &atom, mlir::Value x);
   /// Emits the first element and the number of elements of the device's shard (i64), at the builder's insertion point.
   std::pair<mlir::Value, mlir::Value> emitShardStart(int64_t size, AxesAttr axes, MeshAttr mesh);
   mlir::Value round(mlir::Type elementType, mlir::Value value) {

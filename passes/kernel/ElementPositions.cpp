@@ -9,6 +9,8 @@
 
 #include "ir/array/ScalarEmission.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace spmdc {
@@ -48,11 +50,7 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
       Value &value = scope.indices[key];
       if (!value) {
         moveTo(operand.depth);
-        Value divisor = emitConstant(atom.divisor);
-        if (atom.kind == IndexSpace::Atom::FloorDiv)
-          value = builder.create<arith::DivUIOp>(loc, operand.value, divisor);
-        else
-          value = builder.create<arith::RemUIOp>(loc, operand.value, divisor);
+        value = emitDivision(atom, operand.value);
       }
       emitted = {value, operand.depth};
     }
@@ -84,6 +82,32 @@ ElementEmitter::Emitted ElementEmitter::emitIndexAt(const IndexExpr &expr) {
   }
   scopes[depth].indices[expr] = sum;
   return {sum, depth};
+}
+
+/// CPUs have no vectors of 64-bit quotients, nor of the upper halves of 64-bit products by which LLVM replaces them.
+/// For x below 2^31, x / d is x * m >> k with m = ceil(2^k / d) and k = 31 + ceil(log2 d): m is below 2^32, so that the
+/// product of two 32-bit numbers is exact, and (m * d - 2^k) * x < d * 2^31 <= 2^k (Granlund and Montgomery, "Division
+/// by invariant integers using multiplication", PLDI 1994, theorem 4.2).
+Value ElementEmitter::emitDivision(const IndexSpace::Atom &atom, Value x) {
+  constexpr int64_t limit = int64_t(1) << 31;
+  int64_t divisor = atom.divisor;
+  bool isQuotient = atom.kind == IndexSpace::Atom::FloorDiv;
+  if (!hooks.multipliesQuotients || llvm::isPowerOf2_64(divisor) || divisor >= limit ||
+      schedule.indexing->space.rangeOf(atom.operand).high >= limit) {
+    if (isQuotient)
+      return builder.create<arith::DivUIOp>(loc, x, emitConstant(divisor));
+    return builder.create<arith::RemUIOp>(loc, x, emitConstant(divisor));
+  }
+  unsigned shift = 31 + llvm::Log2_64_Ceil(divisor);
+  uint64_t factor = llvm::divideCeil(uint64_t(1) << shift, static_cast<uint64_t>(divisor));
+  Value low = builder.create<arith::AndIOp>(loc, x, emitConstant(UINT32_MAX)); // For LLVM: a product of 32-bit numbers.
+  Value product = builder.create<arith::MulIOp>(loc, low, emitConstant(static_cast<int64_t>(factor)),
+                                                arith::IntegerOverflowFlags::nuw);
+  Value quotient = builder.create<arith::ShRUIOp>(loc, product, emitConstant(shift));
+  if (isQuotient)
+    return quotient;
+  Value multiple = builder.create<arith::MulIOp>(loc, quotient, emitConstant(divisor));
+  return builder.create<arith::SubIOp>(loc, x, multiple);
 }
 
 ElementEmitter::Emitted ElementEmitter::emitLookup(unsigned atom) {
