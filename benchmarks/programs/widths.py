@@ -1,0 +1,91 @@
+"""Time of an element, in ns, by the width of rows: spmdc beside JAX, on one core.
+
+    python widths.py BINARIES [--before SPMDC] [--only NAMES] [--widths 4,8,...] [--rounds 5]
+
+Run by a Python that has jax. BINARIES is the folder of spmdc and spmd-run; --before names an earlier spmdc to measure as
+well. Arrays have 2^20 elements. All take turns, and a time is the least of all rounds: neighbours only ever add to it. Prints
+Markdown.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # Before jax creates its threads.
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+ELEMENTS, CALLS = 1 << 20, 30
+#: name: (the expression in spmdc's language, a function for JAX)
+PROGRAMS = {
+    "softmax": ("softmax(x, axis=1)", lambda x: jax.nn.softmax(x, axis=1)),
+    "max": ("max(x, axis=1)", lambda x: x.max(1)),
+    "argmax": ("argmax(x, axis=1)", lambda x: x.argmax(1)),
+    "tanh of all but a column": ("tanh(x[:, 1:])", lambda x: jnp.tanh(x[:, 1:])),
+    "all but a column + 1": ("x[:, 1:] + 1.0", lambda x: x[:, 1:] + 1.0),
+    "sum of rows": ("sum(x, axis=0)", lambda x: x.sum(0)),
+    "roll": ("roll(x, 1, axis=1)", lambda x: jnp.roll(x, 1, axis=1)),
+}
+
+
+def time_spmdc(run, artifact):
+    done = subprocess.run([run, artifact, "--repeat", str(CALLS), "--input", "x=normal:1"], capture_output=True, text=True, check=True)
+    return float(re.search(r"minimum ([\d.]+)", done.stdout + done.stderr)[1]) * 1e3
+
+
+def time_jax(function, x):
+    times = []
+    for _ in range(CALLS):
+        began = time.perf_counter_ns()
+        function(x).block_until_ready()
+        times.append(time.perf_counter_ns() - began)
+    return min(times)
+
+
+def measure(arguments, name, width, folder):
+    rows = max(1, ELEMENTS // width)
+    expression, function = PROGRAMS[name]
+    source = folder / "program.spmd"
+    source.write_text(f"fn main(x: f32[{rows}, {width}]) {{ return {expression}; }}\n")
+    sides = {}
+    for label, compiler in (("before", arguments.before), ("now", arguments.binaries / "spmdc")):
+        if compiler:
+            artifact = folder / f"{label}.spmdx"
+            subprocess.run([compiler, "compile", source, "--no-cache", "-o", artifact], check=True)
+            sides[label] = lambda artifact=artifact: time_spmdc(arguments.binaries / "spmd-run", artifact)
+    x = jnp.asarray(numpy.random.default_rng(1).standard_normal((rows, width), dtype="float32"))
+    compiled = jax.jit(function)
+    compiled(x).block_until_ready()
+    sides["JAX"] = lambda: time_jax(compiled, x)
+    times = [[measure_side() for measure_side in sides.values()] for _ in range(arguments.rounds)]
+    return [min(column) / (rows * width) for column in zip(*times)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries", type=pathlib.Path)
+    parser.add_argument("--before", type=pathlib.Path)
+    parser.add_argument("--only", help="some of the programs: names with commas between")
+    parser.add_argument("--widths", default="4,8,12,15,20,28,44,60,100,1000")
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    names = arguments.only.split(",") if arguments.only else list(PROGRAMS)
+    widths = [int(width) for width in arguments.widths.split(",")]
+    sides = (["before"] if arguments.before else []) + ["now", "JAX"]
+    print(f"ns an element ({', '.join(sides)})\n")
+    print("| program | " + " | ".join(map(str, widths)) + " |")
+    print("| --- " * (len(widths) + 1) + "|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            row = [", ".join(f"{time:.2f}" for time in measure(arguments, name, width, pathlib.Path(folder))) for width in widths]
+            print(f"| {name} | " + " | ".join(row) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
