@@ -8,7 +8,7 @@ namespace spmdc {
 /// The units of a target on which the loops of kernels depend.
 struct CpuUnits {
   int64_t vectorBytes = 16;   ///< Of the widest vectors.
-  bool hasMasks = false;      ///< Vectors of some elements are read and written at the cost of whole ones.
+  bool hasMasks = false;      ///< Some elements of a vector are read and written at the cost of all.
   bool hasMatrixUnit = false; ///< Intel's AMX for bf16, with vector instructions that round to it.
 };
 

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace spmdc {
 
-/// The f32 elements of a vector with masks. LLVM computes the elements behind the last whole one in a vector of half as
+/// The f32 elements of a vector with masks. LLVM computes the elements behind the last full one in a vector of half as
 /// many, and the rest one by one: 28 elements of softmax took 76 ns, and take 33 in two vectors with masks. Up to
 /// kMaxSingleElements the masks cost as much as they save, and so they do in long rows.
 static constexpr int64_t kMaskedVector = 16, kMaxSingleElements = 2, kMaxMasked = 256;
