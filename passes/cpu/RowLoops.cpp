@@ -189,7 +189,8 @@ void CpuKernel::emitLanes(const IndexExpr &laneVar, Value low, Value high) {
 void CpuKernel::emitLanesWith(std::vector<IndexAssumption> assumed, const IndexExpr &laneVar, Value low, Value high) {
   auto overLanes = [&](Value first, Value count, Value base) {
     Loop lanes = loops.open(first, count, 1, {}, /*isParallel=*/true);
-    lanes.isMasked = units.hasMasks && (isRare || isFasterMasked(schedule.rowShape.back()));
+    int64_t extent = schedule.rowShape.empty() ? 1 : schedule.rowShape.back(); // A scalar is one row of no dimensions.
+    lanes.isMasked = units.hasMasks && (isRare || isFasterMasked(extent));
     loopDepth = emitter.getDepth();
     if (!assumed.empty())
       emitter.assume(std::move(assumed));
