@@ -7,6 +7,7 @@
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
 #include "passes/cpu/MathExpansion.h"
+#include "passes/cpu/Maxima.h"
 #include "passes/cpu/OptimizeKernels.h"
 #include "passes/cpu/VectorCalls.h"
 #include "passes/kernel/LlvmCode.h"
@@ -102,7 +103,7 @@ std::vector<std::string> listExtensions(const CpuTarget &target) {
 
 /// The properties of a target on which the code of kernels depends before LLVM has it.
 struct TargetTraits {
-  bool hasFma = false, isWide = false, hasScale = false;
+  bool hasFma = false, isWide = false, hasScale = false, hasRange = false;
   CpuUnits units;
 
   explicit TargetTraits(const CpuTarget &target) {
@@ -110,6 +111,7 @@ struct TargetTraits {
     hasFma = llvm::is_contained(extensions, "fma");
     isWide = llvm::is_contained(extensions, "avx512f");
     hasScale = isWide && llvm::is_contained(extensions, "avx512vl");
+    hasRange = hasScale && llvm::is_contained(extensions, "avx512dq");
     units.vectorBytes = isWide ? 64 : llvm::is_contained(extensions, "avx") ? 32 : 16;
     units.hasMasks = hasScale && llvm::is_contained(extensions, "avx512bw");
     units.hasMatrixUnit =
@@ -182,6 +184,8 @@ public:
     else
       code.optimize(target.optimizationLevel, tuning);
     lowerVectorCalls(code.getModule());
+    if (traits.hasRange && target.optimizationLevel > 0)
+      lowerMaxima(code.getModule());
   }
 
   LogicalResult link(const Code &other) { return code.link(other.code); }
