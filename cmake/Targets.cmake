@@ -47,17 +47,17 @@ spmdc_precompiled_header(spmdc_std_pch ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
 spmdc_precompiled_header(spmdc_small_pch ${CMAKE_SOURCE_DIR}/cmake/Pch.h)
 target_compile_options(spmdc_small_pch PRIVATE $<$<CONFIG:Release>:-Os>)
 
-# spmdc_library(NAME [MLIR] [SMALL] [DEPENDS libs...]): the .cpp files of this folder (not of its subfolders) as a static
-# library. SMALL: optimised for size.
+# spmdc_library(NAME [MLIR] [SMALL] [PCH name] [DEPENDS libs...]): the .cpp files of this folder (not of its subfolders) as
+# a static library. SMALL: optimised for size. PCH: its precompiled header, if it is not that of most files with MLIR.
 function(spmdc_library name)
-  cmake_parse_arguments(ARG "MLIR;SMALL" "" "DEPENDS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SMALL" "PCH" "DEPENDS;SOURCES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   add_library(${name} STATIC ${sources} ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
   if(ARG_MLIR)
     target_link_libraries(${name} PUBLIC spmdc_llvm)
-    spmdc_reuse(${name} spmdc_ir_pch spmdc_pch)
+    spmdc_reuse(${name} ${ARG_PCH} spmdc_ir_pch spmdc_pch)
   elseif(ARG_SMALL)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
     spmdc_reuse(${name} spmdc_small_pch)

@@ -1,0 +1,6 @@
+//===- Pch.h - precompiled header of the importer ---------------*- C++ -*-===//
+#pragma once
+
+#include "ir/IrPch.h"
+
+#include "frontend/stablehlo/dialect/Dialects.h"
