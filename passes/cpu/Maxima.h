@@ -14,8 +14,8 @@ class Module;
 namespace spmdc {
 
 /// Replaces llvm.maximum and llvm.minimum of f32 and f64, and their reductions of vectors. After optimization; the
-/// target has AVX512DQ and AVX512VL. What takes LLVM no more instructions stays: a constant operand, and calls without
-/// NaNs and signs of zero.
+/// target has AVX512DQ and AVX512VL. If an operand is a constant, or there are neither NaNs nor signs of zero, the call
+/// stays: LLVM's code is as short.
 void lowerMaxima(llvm::Module &module);
 
 } // namespace spmdc
