@@ -1,12 +1,13 @@
 //===- AssignBuffers.cpp - assigns memory to every value ------------------===//
 //
-// Storages decides which values share memory and which have to be copied. This pass gives storages their offsets, turns
+// Storages decides which values share memory and which have to be copied. This pass gives storages their places, turns
 // moves into plan.copy steps, and sets `buffers` of each step.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Overwrites.h"
+#include "passes/plan/InPlace.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/Storages.h"
 #include "runtime/support/ArraySize.h"
@@ -123,38 +124,76 @@ private:
   // Places
   //===--------------------------------------------------------------------===//
 
-  /// Assigns offsets: largest storage first, each at the lowest free offset.
+  /// Assigns places: largest storage first, each to a result that is not written yet, or else at the lowest free offset
+  /// of the arena.
   LogicalResult allocate() {
-    std::vector<size_t> order;
-    for (size_t index : storages.list())
+    std::vector<size_t> order, hosts;
+    for (size_t index : storages.list()) {
       if (!storages.get(index).result)
         order.push_back(index);
-    // Ties are in program order.
-    llvm::sort(order, [&](size_t x, size_t y) {
-      int64_t left = storages.get(x).bytes, right = storages.get(y).bytes;
-      return left != right ? left > right : x < y;
-    });
-    std::vector<size_t> placed;
-    for (size_t index : order) {
-      Storage &storage = storages.get(index);
-      SmallVector<const Storage *> blocked;
-      for (size_t other : placed)
-        if (storages.get(other).bytes > 0 && storages.overlap(other, index))
-          blocked.push_back(&storages.get(other));
-      llvm::sort(blocked, [](const Storage *x, const Storage *y) {
-        return x->offset != y->offset ? x->offset < y->offset : x < y;
-      });
-      int64_t offset = 0;
-      for (const Storage *other : blocked) {
-        if (offset + storage.bytes <= other->offset)
-          break;
-        offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));
-      }
-      if (offset > spmd::kMaxArrayBytes - storage.bytes)
-        return func.emitError("intermediate arrays would need more than 2^56 bytes on each device");
-      storage.offset = offset;
-      placed.push_back(index);
+      else if (!mayBecomeParameter(storages.get(index)))
+        hosts.push_back(index);
     }
+    // Ties are in program order. The smallest results first: a large one may have room for a larger storage.
+    auto rank = [&](size_t index) { return std::pair(storages.get(index).bytes, index); };
+    llvm::sort(order, [&](size_t x, size_t y) {
+      return storages.get(x).bytes != storages.get(y).bytes ? storages.get(x).bytes > storages.get(y).bytes : x < y;
+    });
+    llvm::sort(hosts, [&](size_t x, size_t y) { return rank(x) < rank(y); });
+    std::vector<size_t> placed;
+    for (size_t index : order)
+      if (!findHost(index, hosts)) {
+        if (failed(findOffset(index, placed)))
+          return failure();
+        placed.push_back(index);
+      }
+    return success();
+  }
+
+  /// True if the memory of this result may be that of a parameter (ExportPlan.cpp), which is read until then.
+  bool mayBecomeParameter(const Storage &storage) {
+    auto result = static_cast<unsigned>(*storage.result);
+    for (BlockArgument argument : func.getArguments()) {
+      std::optional<LiveRanges> reads = liveness.getArgumentRanges(argument);
+      if (isDonatedTo(func, argument.getArgNumber(), result) &&
+          (!reads || reads->getEnd() <= storage.ranges.getBegin()))
+        return true;
+    }
+    return false;
+  }
+
+  /// Puts a storage into a result that is as large and that nothing else uses at that time.
+  bool findHost(size_t index, ArrayRef<size_t> hosts) {
+    for (size_t host : hosts) {
+      if (storages.get(host).bytes < storages.get(index).bytes || storages.overlap(host, index) ||
+          llvm::any_of(guests[host], [&](size_t guest) { return storages.overlap(guest, index); }))
+        continue;
+      guests[host].push_back(index);
+      storages.get(index).result = storages.get(host).result;
+      return true;
+    }
+    return false;
+  }
+
+  /// Puts a storage into the arena, which has these.
+  LogicalResult findOffset(size_t index, ArrayRef<size_t> placed) {
+    Storage &storage = storages.get(index);
+    SmallVector<const Storage *> blocked;
+    for (size_t other : placed)
+      if (storages.get(other).bytes > 0 && storages.overlap(other, index))
+        blocked.push_back(&storages.get(other));
+    llvm::sort(blocked, [](const Storage *x, const Storage *y) {
+      return x->offset != y->offset ? x->offset < y->offset : x < y;
+    });
+    int64_t offset = 0;
+    for (const Storage *other : blocked) {
+      if (offset + storage.bytes <= other->offset)
+        break;
+      offset = std::max(offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes, kAlignment)));
+    }
+    if (offset > spmd::kMaxArrayBytes - storage.bytes)
+      return func.emitError("intermediate arrays would need more than 2^56 bytes on each device");
+    storage.offset = offset;
     return success();
   }
 
@@ -195,6 +234,7 @@ private:
   std::vector<Copy> copies;
   std::vector<std::tuple<Operation *, unsigned, Value>> pendingOperands;
   llvm::DenseMap<Operation *, size_t> products;
+  llvm::DenseMap<size_t, SmallVector<size_t>> guests; ///< The storages in the memory of a result, beside its own.
   int64_t nextConstant = 0;
 };
 

@@ -93,8 +93,7 @@ public:
 private:
   spmd::ValueInfo toValueInfo(DictionaryAttr attrs, unsigned index, Type local) {
     spmd::ValueInfo info;
-    auto name = attrs ? attrs.getAs<StringAttr>(kNameAttrName) : StringAttr();
-    info.name = name ? name.str() : std::to_string(index);
+    info.name = getName(attrs, index);
     auto globalAttr = attrs ? attrs.getAs<TypeAttr>(kGlobalTypeAttrName) : TypeAttr();
     auto localType = cast<ArrayType>(local);
     auto global = globalAttr ? cast<ArrayType>(globalAttr.getValue()) : localType;
@@ -355,12 +354,11 @@ private:
         if (place.getSpace() == "result" && !firstWrite[static_cast<size_t>(place.getPosition())])
           firstWrite[static_cast<size_t>(place.getPosition())] = op;
     });
-    for (auto [p, param] : llvm::enumerate(plan.params)) {
+    for (size_t p = 0; p < plan.params.size(); ++p) {
       BlockArgument argument = func.getArgument(static_cast<unsigned>(p));
       std::optional<LiveRanges> reads = liveness.getArgumentRanges(argument);
-      for (auto [r, result] : llvm::enumerate(plan.results)) {
-        if (result.name != param.name || result.dtype != param.dtype || result.localShape != param.localShape ||
-            !firstWrite[r])
+      for (size_t r = 0; r < plan.results.size(); ++r) {
+        if (!firstWrite[r] || !isDonatedTo(func, static_cast<unsigned>(p), static_cast<unsigned>(r)))
           continue;
         int64_t lastRead = reads ? reads->getEnd() : -1, written = liveness.getStep(firstWrite[r]);
         auto copy = dyn_cast<plan::CopyOp>(firstWrite[r]);

@@ -30,4 +30,14 @@ bool mayOverwrite(plan::LibraryOp call, Value root) {
          llvm::none_of(call.getInputs().drop_front(), [&](Value input) { return Liveness::getRoot(input) == root; });
 }
 
+std::string getName(DictionaryAttr attributes, unsigned number) {
+  auto name = attributes ? attributes.getAs<StringAttr>(kNameAttrName) : StringAttr();
+  return name ? name.str() : std::to_string(number);
+}
+
+bool isDonatedTo(func::FuncOp func, unsigned parameter, unsigned result) {
+  return func.getArgument(parameter).getType() == func.getResultTypes()[result] &&
+         getName(func.getArgAttrDict(parameter), parameter) == getName(func.getResultAttrDict(result), result);
+}
+
 } // namespace spmdc

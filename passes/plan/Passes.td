@@ -59,9 +59,10 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
   let description = [{
     Before: the function holds steps (spmdc-build-plan), in the order in which they will run.
 
-    A returned value is stored in its result, constants in the constant space, and every other value in the arena, where
-    values that are not live at the same time share bytes (largest first, at the lowest offset that is free, aligned to
-    64 bytes). An output takes the memory of an input that dies with its kernel, if the backend allows it (`overwrites`
+    A returned value is stored in its result and constants in the constant space. Every other value, largest first, is
+    stored in the smallest result that is as large and that nothing else uses at that time, or else in the arena, at the
+    lowest offset that is free, aligned to 64 bytes. A result whose memory may be that of a donated parameter has no
+    other value. An output takes the memory of an input that dies with its kernel, if the backend allows it (`overwrites`
     of the kernel). A reshape shares the memory of its operand.
 
     A loop's carry has one buffer: for its initial value, the body's argument, the yielded value and the result. A

@@ -57,3 +57,49 @@ module {
     plan.return %0 : !spmd.array<f32[250]>
   }
 }
+
+// -----
+
+// Before a result is written, its memory has other values: one at a time, and none that the step reads that writes the result.
+// CHECK-LABEL: func.func @results_have_room
+module {
+  func.func @results_have_room(%x: !spmd.array<f32[32]>) -> (!spmd.array<f32[64]> {spmd.name = "r"}, !spmd.array<f32[32]> {spmd.name = "s"}) {
+    // CHECK: plan.launch @reverse(%arg0) {buffers = [#plan.buffer<"result", 1>]}
+    // CHECK-NEXT: plan.launch @reverse(%0) {buffers = [#plan.buffer<"arena", 0>]}
+    // CHECK-NEXT: plan.launch @reverse(%1) {buffers = [#plan.buffer<"arena", 128>]}
+    // CHECK-NEXT: plan.launch @join(%1, %2) {buffers = [#plan.buffer<"result", 0>]}
+    // CHECK-NEXT: plan.launch @reverse(%2) {buffers = [#plan.buffer<"result", 1>]}
+    %0 = plan.launch @reverse(%x) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %1 = plan.launch @reverse(%0) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %2 = plan.launch @reverse(%1) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %3 = plan.launch @join(%1, %2) : (!spmd.array<f32[32]>, !spmd.array<f32[32]>) -> !spmd.array<f32[64]>
+    %4 = plan.launch @reverse(%2) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    return %3, %4 : !spmd.array<f32[64]>, !spmd.array<f32[32]>
+  }
+
+  // The smallest result with room is taken. Result 0 may be the memory of %p, if that is donated, and has no other value;
+  // %q is still read when result 1 is written.
+  // CHECK-LABEL: func.func @parameters_may_be_donated
+  // CHECK: plan.launch @reverse(%arg0) {buffers = [#plan.buffer<"result", 1>]}
+  // CHECK-NEXT: plan.launch @reverse(%0) {buffers = [#plan.buffer<"result", 2>]}
+  // CHECK-NEXT: plan.launch @reverse(%1) {buffers = [#plan.buffer<"result", 0>]}
+  // CHECK-NEXT: plan.launch @reverse(%2) {buffers = [#plan.buffer<"result", 1>]}
+  // CHECK-NEXT: plan.launch @join(%arg1, %3) {buffers = [#plan.buffer<"result", 2>]}
+  func.func @parameters_may_be_donated(%p: !spmd.array<f32[32]> {spmd.name = "p"}, %q: !spmd.array<f32[32]> {spmd.name = "q"})
+      -> (!spmd.array<f32[32]> {spmd.name = "p"}, !spmd.array<f32[32]> {spmd.name = "q"}, !spmd.array<f32[64]> {spmd.name = "r"}) {
+    %0 = plan.launch @reverse(%p) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %1 = plan.launch @reverse(%0) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %2 = plan.launch @reverse(%1) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %3 = plan.launch @reverse(%2) : (!spmd.array<f32[32]>) -> !spmd.array<f32[32]>
+    %4 = plan.launch @join(%q, %3) : (!spmd.array<f32[32]>, !spmd.array<f32[32]>) -> !spmd.array<f32[64]>
+    return %2, %3, %4 : !spmd.array<f32[32]>, !spmd.array<f32[32]>, !spmd.array<f32[64]>
+  }
+  plan.kernel @reverse(%x: !spmd.array<f32[32]>) {
+    %0 = array.reverse %x dims [0] : <f32[32]> -> <f32[32]>
+    plan.return %0 : !spmd.array<f32[32]>
+  }
+  plan.kernel @join(%x: !spmd.array<f32[32]>, %y: !spmd.array<f32[32]>) {
+    %0 = array.concatenate %x, %y dim 0 : !spmd.array<f32[32]>, !spmd.array<f32[32]> -> <f32[64]>
+    plan.return %0 : !spmd.array<f32[64]>
+  }
+}

@@ -120,7 +120,7 @@ TEST_F(GpuFailures, EveryCallOfLoading) {
 TEST_F(GpuFailures, MemoryRunsOut) {
   GpuArtifact artifact =
       compileForGpus("m.spmd", "fn main(x: f32[1000, 64]) { return sort(x * 2.0, axis=0) + 1.0; }\n");
-  GpuJob job(1, {.bytesPerGpu = 300'000});
+  GpuJob job(1, {.bytesPerGpu = 200'000});
   try {
     job.load(artifact);
     ADD_FAILURE() << "it fits";
