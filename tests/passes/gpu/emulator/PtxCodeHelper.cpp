@@ -1,0 +1,438 @@
+//===- PtxCodeHelper.cpp - one PTX function as LLVM IR --------------------===//
+
+#include "tests/passes/gpu/emulator/PtxCodeHelper.h"
+
+#include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/MDBuilder.h"
+
+namespace spmdc {
+
+using llvm::StringRef;
+using llvm::Value;
+
+PtxCode::PtxCode(PtxModuleCode &module, const PtxFunction &source, llvm::Function *function)
+    : b(module.module.getContext()), module(module), source(source), function(function), entry(makeBlock("entry")) {}
+
+std::string PtxCode::translate() {
+  b.SetInsertPoint(entry);
+  std::vector<PtxVariable> all = source.results;
+  all.insert(all.end(), source.parameters.begin(), source.parameters.end());
+  for (auto [number, parameter] : llvm::enumerate(all)) {
+    // A kernel receives the words of its arguments, a function pointers to what its caller stored.
+    variables[parameter.name] = source.isEntry ? b.CreateConstGEP1_64(b.getInt64Ty(), function->getArg(0), number)
+                                               : function->getArg(static_cast<unsigned>(number));
+    if (source.isEntry && parameter.bytes > 8)
+      return "line " + std::to_string(source.line) + ": parameter " + parameter.name + " of more than 8 bytes";
+  }
+  // What the launch requests begins behind the other variables.
+  for (bool isExternal : {false, true})
+    for (const PtxStatement &statement : source.statements) {
+      current = &statement;
+      placeShared(statement.operands, isExternal);
+    }
+  llvm::BasicBlock *body = makeBlock("body");
+  b.SetInsertPoint(body);
+  for (const PtxStatement &statement : source.statements) {
+    current = &statement;
+    if (statement.label.empty()) {
+      translateStatement();
+    } else {
+      llvm::BasicBlock *label = findLabel(statement.label);
+      if (!b.GetInsertBlock()->getTerminator())
+        b.CreateBr(label);
+      b.SetInsertPoint(label);
+    }
+    if (!problem.empty())
+      return "line " + std::to_string(statement.line) + ": " + problem;
+  }
+  if (!b.GetInsertBlock()->getTerminator())
+    b.CreateRetVoid();
+  b.SetInsertPoint(entry);
+  b.CreateBr(body);
+  return "";
+}
+
+void PtxCode::translateStatement() {
+  llvm::BasicBlock *after = nullptr;
+  if (!current->guard.empty()) {
+    PtxOperand guard;
+    guard.name = current->guard;
+    Value *isExecuted = read(guard, b.getInt1Ty());
+    if (!isExecuted)
+      return;
+    llvm::BasicBlock *then = makeBlock("then");
+    after = makeBlock("after");
+    b.CreateCondBr(isExecuted, current->isGuardNegated ? after : then, current->isGuardNegated ? then : after);
+    b.SetInsertPoint(then);
+  }
+  site.reset();
+  modifiers.assign(std::next(current->parts.begin()), current->parts.end());
+  PtxFamily family = findPtxFamily(current->parts[0]);
+  bool isTranslated = family && family(*this) && hasNoMore();
+  if (!isTranslated && problem.empty())
+    refuse("unknown instruction");
+  if (after && !b.GetInsertBlock()->getTerminator())
+    b.CreateBr(after);
+  // What follows a branch is not executed, unless a label begins there.
+  if (after || b.GetInsertBlock()->getTerminator())
+    b.SetInsertPoint(after ? after : makeBlock("behind"));
+}
+
+bool PtxCode::refuse(const std::string &why) {
+  if (problem.empty())
+    problem = why + ": " + current->text;
+  return false;
+}
+
+bool PtxCode::take(StringRef modifier) {
+  auto known = llvm::find(modifiers, modifier);
+  if (known == modifiers.end())
+    return false;
+  modifiers.erase(known);
+  return true;
+}
+
+StringRef PtxCode::takeOf(llvm::ArrayRef<StringRef> known) {
+  for (StringRef modifier : known)
+    if (take(modifier))
+      return modifier;
+  return "";
+}
+
+PtxType PtxCode::takeType() {
+  PtxType type = modifiers.empty() ? PtxType() : PtxType::parse(modifiers.back());
+  if (type.kind == PtxType::Kind::None)
+    refuse("an instruction without a type");
+  else
+    modifiers.pop_back();
+  return type;
+}
+
+//===----------------------------------------------------------------------===//
+// Registers
+//===----------------------------------------------------------------------===//
+
+llvm::Type *PtxCode::typeOf(PtxType type) {
+  llvm::Type *element = b.getIntNTy(type.bits);
+  if (type.kind == PtxType::Kind::Float)
+    element = type.bits == 16 ? b.getHalfTy() : type.bits == 32 ? b.getFloatTy() : b.getDoubleTy();
+  return type.lanes > 1 ? llvm::FixedVectorType::get(element, type.lanes) : element;
+}
+
+llvm::AllocaInst *PtxCode::allocate(llvm::Type *type, const char *name) {
+  llvm::IRBuilder<> first(entry, entry->begin());
+  return first.CreateAlloca(type, nullptr, name);
+}
+
+std::optional<llvm::AllocaInst *> PtxCode::lookUp(StringRef name) {
+  for (int scope = current->scope; scope >= 0; scope = source.scopes[scope].parent) {
+    auto known = source.scopes[scope].registers.find(name);
+    if (known == source.scopes[scope].registers.end())
+      continue;
+    llvm::AllocaInst *&variable = registers[std::to_string(scope) + ":" + name.str()];
+    if (!variable) {
+      llvm::Type *type = typeOf(known->second);
+      variable = allocate(type);
+      // Until it is written: NaN, or a pattern.
+      llvm::IRBuilder<> first(entry, std::next(variable->getIterator()));
+      first.CreateStore(
+          type->isIntegerTy()
+              ? llvm::ConstantInt::get(type, llvm::APInt::getSplat(type->getIntegerBitWidth(), llvm::APInt(1, 1)))
+              : llvm::ConstantFP::getQNaN(type),
+          variable);
+    }
+    return variable;
+  }
+  return std::nullopt;
+}
+
+llvm::AllocaInst *PtxCode::findRegister(const PtxOperand &operand) {
+  if (operand.kind == PtxOperand::Kind::Name && operand.integer == 0)
+    if (std::optional<llvm::AllocaInst *> variable = lookUp(operand.name))
+      return *variable;
+  refuse("a register expected instead of '" + operand.name + "'");
+  return nullptr;
+}
+
+llvm::AllocaInst *PtxCode::carry() {
+  if (!carryFlag)
+    carryFlag = allocate(b.getInt1Ty(), "carry");
+  return carryFlag;
+}
+
+/// A value with the same bits.
+static Value *reinterpret(llvm::IRBuilder<> &b, Value *value, llvm::Type *type) {
+  return value->getType() == type ? value : b.CreateBitCast(value, type);
+}
+
+Value *PtxCode::read(const PtxOperand &operand, llvm::Type *type, bool isNarrowing) {
+  unsigned bits = type->getPrimitiveSizeInBits();
+  switch (operand.kind) {
+  case PtxOperand::Kind::Integer:
+    return reinterpret(b, b.getInt(llvm::APInt(bits, operand.integer, /*isSigned=*/true)), type);
+  case PtxOperand::Kind::Float:
+    if (operand.floatBits != bits)
+      break;
+    return reinterpret(b, b.getInt(llvm::APInt(bits, operand.integer)), type);
+  case PtxOperand::Kind::Name: {
+    if (std::optional<llvm::AllocaInst *> variable = lookUp(operand.name)) {
+      Value *value = b.CreateLoad((*variable)->getAllocatedType(), *variable);
+      unsigned width = value->getType()->getPrimitiveSizeInBits();
+      if (operand.isNegated)
+        value = b.CreateNot(value);
+      if (width > bits && isNarrowing)
+        value = b.CreateTrunc(reinterpret(b, value, b.getIntNTy(width)), b.getIntNTy(bits));
+      else if (width != bits)
+        break;
+      return reinterpret(b, value, type);
+    }
+    std::string key;
+    if (const PtxVariable *variable = findVariable(operand.name, key)) {
+      Value *begin = addressOf(*variable, key);
+      return begin && type->isIntegerTy(64) ? b.CreateAdd(begin, b.getInt64(operand.integer)) : nullptr;
+    }
+    if (Value *special = readSpecial(operand.name))
+      return special->getType() == type ? special : bits > 32 ? b.CreateZExt(special, type) : nullptr;
+    refuse("unknown name '" + operand.name + "'");
+    return nullptr;
+  }
+  default:
+    break;
+  }
+  refuse("an operand that is not of " + std::to_string(bits) + " bits");
+  return nullptr;
+}
+
+bool PtxCode::write(const PtxOperand &operand, Value *value, bool isWidening, bool isSigned) {
+  if (operand.kind == PtxOperand::Kind::Name && operand.name == "_")
+    return true;
+  llvm::AllocaInst *variable = value ? findRegister(operand) : nullptr;
+  if (!variable)
+    return false;
+  llvm::Type *type = variable->getAllocatedType();
+  unsigned width = type->getPrimitiveSizeInBits(), bits = value->getType()->getPrimitiveSizeInBits();
+  if (width > bits && isWidening) {
+    value = reinterpret(b, value, b.getIntNTy(bits));
+    value = isSigned ? b.CreateSExt(value, b.getIntNTy(width)) : b.CreateZExt(value, b.getIntNTy(width));
+  } else if (width != bits) {
+    return refuse("a result that is not of " + std::to_string(width) + " bits");
+  }
+  b.CreateStore(reinterpret(b, value, type), variable);
+  return true;
+}
+
+llvm::CallInst *PtxCode::callAddress(void *callee, llvm::Type *result, llvm::ArrayRef<Value *> values) {
+  std::vector<llvm::Type *> types;
+  for (Value *value : values)
+    types.push_back(value->getType());
+  llvm::CallInst *call = b.CreateCall(llvm::FunctionType::get(result, types, false), pointerTo(callee), values);
+  // The convention of C: callers extend small integers.
+  for (auto [number, value] : llvm::enumerate(values))
+    if (value->getType()->isIntegerTy() && value->getType()->getIntegerBitWidth() < 32)
+      call->addParamAttr(static_cast<unsigned>(number), llvm::Attribute::ZExt);
+  return call;
+}
+
+Value *PtxCode::pointerTo(const void *memory) {
+  return b.CreateIntToPtr(b.getInt64(reinterpret_cast<uint64_t>(memory)), b.getPtrTy());
+}
+
+//===----------------------------------------------------------------------===//
+// Variables and addresses
+//===----------------------------------------------------------------------===//
+
+const PtxVariable *PtxCode::findVariable(StringRef name, std::string &key) {
+  for (int scope = current->scope; scope >= 0; scope = source.scopes[scope].parent)
+    if (auto known = source.scopes[scope].variables.find(name); known != source.scopes[scope].variables.end()) {
+      key = std::to_string(scope) + ":" + name.str();
+      return &known->second;
+    }
+  key = name.str();
+  for (const std::vector<PtxVariable> *list : {&source.parameters, &source.results})
+    for (const PtxVariable &variable : *list)
+      if (variable.name == name)
+        return &variable;
+  auto known = module.variables.find(name);
+  return known == module.variables.end() ? nullptr : &known->second;
+}
+
+void PtxCode::placeShared(llvm::ArrayRef<PtxOperand> operands, bool isExternal) {
+  for (const PtxOperand &operand : operands) {
+    placeShared(operand.elements, isExternal);
+    std::string key;
+    const PtxVariable *variable = findVariable(operand.name, key);
+    if (!variable || variable->space != "shared" || variable->isExternal != isExternal || sharedOffsets.count(key))
+      continue;
+    sharedBytes = (sharedBytes + variable->alignment - 1) / variable->alignment * variable->alignment;
+    sharedOffsets[key] = sharedBytes;
+    sharedBytes += variable->bytes;
+    hasLaunchShared |= isExternal;
+  }
+}
+
+Value *PtxCode::addressOf(const PtxVariable &variable, const std::string &key) {
+  if (variable.space == "shared") {
+    if (!source.isEntry)
+      return refuse("shared memory in a function that is not a kernel"), nullptr;
+    return b.getInt64(sharedOffsets.at(key));
+  }
+  if (auto known = module.addresses.find(key); known != module.addresses.end())
+    return b.getInt64(reinterpret_cast<uint64_t>(known->second));
+  Value *&begin = variables[key];
+  if (!begin) {
+    auto *memory = allocate(llvm::ArrayType::get(b.getInt8Ty(), std::max<uint64_t>(variable.bytes, 1)));
+    memory->setAlignment(llvm::Align(std::max<uint64_t>(variable.alignment, 16)));
+    llvm::IRBuilder<> first(entry, std::next(memory->getIterator()));
+    first.CreateMemSet(memory, first.getInt8(0xff), variable.bytes, memory->getAlign());
+    begin = memory;
+  }
+  return b.CreatePtrToInt(begin, b.getInt64Ty());
+}
+
+PtxCode::Address PtxCode::address(const PtxOperand &operand) {
+  Address result;
+  if (operand.kind != PtxOperand::Kind::Address) {
+    refuse("an address in brackets expected");
+    return result;
+  }
+  PtxOperand base = operand.elements[0];
+  std::string key;
+  base.integer = 0;
+  if (!isRegister(base))
+    if (const PtxVariable *variable = findVariable(base.name, key)) {
+      result.space = variable->space;
+      result.end = variable->bytes - static_cast<uint64_t>(operand.integer);
+    }
+  if (Value *begin = read(base, b.getInt64Ty()))
+    result.value = operand.integer ? b.CreateAdd(begin, b.getInt64(operand.integer)) : begin;
+  return result;
+}
+
+uint32_t PtxCode::currentSite() {
+  if (!site)
+    site = module.memory.addSite({source.name, current->text, current->line});
+  return *site;
+}
+
+void PtxCode::check(Value *isGood, Value *address) {
+  llvm::BasicBlock *bad = makeBlock("bad"), *good = makeBlock("good");
+  b.CreateCondBr(isGood, good, bad, llvm::MDBuilder(b.getContext()).createUnlikelyBranchWeights());
+  b.SetInsertPoint(bad);
+  llvm::CallInst *call = callAddress(reinterpret_cast<void *>(&GpuMemory::fail), b.getVoidTy(),
+                                     {pointerTo(&module.memory), address, b.getInt32(currentSite())});
+  call->setDoesNotReturn();
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateUnreachable();
+  b.SetInsertPoint(good);
+}
+
+void PtxCode::checkCopy(Value *address, Value *bytes) {
+  module.memory.setAccess(currentSite(), GpuCopy::kBytes, /*isOffset=*/false);
+  callAddress(reinterpret_cast<void *>(&GpuMemory::checkBytes), b.getVoidTy(),
+              {pointerTo(&module.memory), address, bytes, b.getInt32(currentSite())});
+}
+
+Value *PtxCode::checkedPointer(StringRef space, Value *address, unsigned bytes, unsigned alignment) {
+  module.memory.setAccess(currentSite(), bytes, space == "shared");
+  Value *isAligned = b.CreateICmpEQ(b.CreateAnd(address, b.getInt64(alignment - 1)), b.getInt64(0));
+  if (space == "shared") {
+    Value *limit = b.CreateLoad(b.getInt64Ty(), pointerTo(&module.memory.windowBytes));
+    Value *isBelow = b.CreateICmpULE(b.CreateAdd(address, b.getInt64(bytes)), limit);
+    check(b.CreateAnd(b.CreateAnd(isAligned, isBelow), b.CreateICmpULT(address, limit)), address);
+    return b.CreateIntToPtr(b.CreateAdd(address, sharedBegin()), b.getPtrTy());
+  }
+  if (space == "local") {
+    // Its variables are one depot, as LLVM writes them.
+    std::vector<const PtxVariable *> all;
+    for (const PtxScope &scope : source.scopes)
+      for (const auto &entry : scope.variables)
+        if (entry.second.space == "local")
+          all.push_back(&entry.second);
+    if (all.size() != 1)
+      return refuse("local memory in a function without a variable, or with several"), nullptr;
+    Value *offset = b.CreateSub(address, addressOf(*all[0], "0:" + all[0]->name));
+    check(b.CreateAnd(isAligned, all[0]->bytes < bytes ? b.getFalse()
+                                                       : b.CreateICmpULE(offset, b.getInt64(all[0]->bytes - bytes))),
+          address);
+    return b.CreateIntToPtr(address, b.getPtrTy());
+  }
+  if (alignment > 1)
+    check(isAligned, address);
+  GpuMemory::Recent *recent = module.memory.recentOf(currentSite());
+  Value *begin = b.CreateLoad(b.getInt64Ty(), pointerTo(&recent->begin)),
+        *size = b.CreateLoad(b.getInt64Ty(), pointerTo(&recent->bytes));
+  Value *end = b.CreateAdd(b.CreateSub(address, begin), b.getInt64(bytes));
+  llvm::BasicBlock *find = makeBlock("find"), *good = makeBlock("good");
+  Value *isInside = b.CreateAnd(b.CreateICmpUGE(address, begin), b.CreateICmpULE(end, size));
+  b.CreateCondBr(isInside, good, find, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(find);
+  llvm::CallInst *call = callAddress(reinterpret_cast<void *>(&GpuMemory::findBuffer), b.getVoidTy(),
+                                     {pointerTo(&module.memory), address, b.getInt32(currentSite())});
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateBr(good);
+  b.SetInsertPoint(good);
+  return b.CreateIntToPtr(address, b.getPtrTy());
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+llvm::BasicBlock *PtxCode::findLabel(const std::string &name) {
+  for (int scope = current->scope; scope >= 0; scope = source.scopes[scope].parent)
+    for (const PtxStatement &statement : source.statements)
+      if (statement.scope == scope && statement.label == name) {
+        llvm::BasicBlock *&label = labels[std::to_string(scope) + ":" + name];
+        if (!label)
+          label = makeBlock(name.c_str());
+        return label;
+      }
+  refuse("unknown label '" + name + "'");
+  return nullptr;
+}
+
+bool PtxCode::branch() {
+  take("uni");
+  if (operandCount() != 1 || operand(0).kind != PtxOperand::Kind::Name)
+    return false;
+  llvm::BasicBlock *label = findLabel(operand(0).name);
+  if (!label)
+    return false;
+  b.CreateBr(label);
+  return true;
+}
+
+bool PtxCode::leave() {
+  b.CreateRetVoid();
+  return operandCount() == 0 && (current->parts[0] == "ret" || source.isEntry);
+}
+
+bool PtxCode::callFunction() {
+  take("uni");
+  // call (results), name, (arguments): each list may be absent.
+  std::vector<Value *> arguments;
+  std::string callee;
+  for (const PtxOperand &operand : current->operands) {
+    if (operand.kind == PtxOperand::Kind::Name) {
+      callee = operand.name;
+      continue;
+    }
+    for (const PtxOperand &element : operand.elements) {
+      std::string key;
+      const PtxVariable *variable = findVariable(element.name, key);
+      Value *begin = variable && variable->space == "param" ? addressOf(*variable, key) : nullptr;
+      if (!begin)
+        return refuse("an argument that is not in param space");
+      arguments.push_back(b.CreateIntToPtr(begin, b.getPtrTy()));
+    }
+  }
+  llvm::Function *target = module.functions.lookup(callee);
+  if (!target || target->arg_size() != arguments.size())
+    return refuse("a call of an unknown function");
+  b.CreateCall(target, arguments);
+  return true;
+}
+
+} // namespace spmdc
