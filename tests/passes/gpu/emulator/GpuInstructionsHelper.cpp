@@ -94,8 +94,10 @@ void GpuInstructions::arriveWithCopies(PhaseBarrier *barrier) {
   size_t before = 0;
   for (const auto &[other, count] : fiber().arrivals)
     before += count;
-  if (isPrepared(barrier))
-    fiber().arrivals.emplace_back(barrier, fiber().copies.size() - before);
+  if (!isPrepared(barrier))
+    return;
+  fiber().arrivals.emplace_back(barrier, fiber().copies.size() - before);
+  ++block().arrivals;
 }
 
 void GpuInstructions::waitForPhase(PhaseBarrier *barrier, uint32_t parity) {

@@ -171,11 +171,14 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
 
 void GpuBlock::finishCopies(PhaseBarrier *barrier) {
   for (Fiber &fiber : fibers) {
+    if (arrivals == 0)
+      return;
     auto isWaited = [&](const auto &arrival) { return arrival.first == barrier; };
     while (std::any_of(fiber.arrivals.begin(), fiber.arrivals.end(), isWaited)) {
       // An arrival is that of all copies before it.
       auto [reached, count] = fiber.arrivals.front();
       fiber.arrivals.pop_front();
+      --arrivals;
       for (size_t i = 0; i < count; ++i)
         fiber.copies[i].finish();
       fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(count));
@@ -227,6 +230,7 @@ void GpuBlock::start(void (*kernel)(void **), void **kernelArguments, int64_t bl
   arguments = kernelArguments;
   number = block;
   problem.clear();
+  arrivals = 0;
   for (Fiber &fiber : fibers)
     start(fiber);
 }

@@ -117,6 +117,7 @@ public:
   std::vector<Fiber> fibers;
   Fiber *current = nullptr; ///< The thread that runs.
   int64_t number = 0;
+  size_t arrivals = 0; ///< Those of all fibers.
   /// Suspends the running fiber until the others have arrived.
   void wait(Fiber::Wait wait);
 

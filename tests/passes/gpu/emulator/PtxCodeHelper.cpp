@@ -5,6 +5,7 @@
 #include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace spmdc {
@@ -51,7 +52,30 @@ std::string PtxCode::translate() {
     b.CreateRetVoid();
   b.SetInsertPoint(entry);
   b.CreateBr(body);
+  removePatterns();
   return "";
+}
+
+void PtxCode::removePatterns() {
+  llvm::DominatorTree dominators(*function);
+  for (llvm::StoreInst *pattern : patterns) {
+    std::vector<llvm::StoreInst *> writes;
+    std::vector<llvm::LoadInst *> reads;
+    bool isKnown = true;
+    for (llvm::User *user : pattern->getPointerOperand()->users())
+      if (auto *load = llvm::dyn_cast<llvm::LoadInst>(user))
+        reads.push_back(load);
+      else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(user);
+               store && store->getPointerOperand() == pattern->getPointerOperand())
+        writes.push_back(store);
+      else
+        isKnown = false;
+    if (!isKnown || writes.size() != 2)
+      continue;
+    llvm::StoreInst *only = writes[0] == pattern ? writes[1] : writes[0];
+    if (llvm::all_of(reads, [&](llvm::LoadInst *read) { return dominators.dominates(only, read); }))
+      pattern->eraseFromParent();
+  }
 }
 
 void PtxCode::translateStatement() {
@@ -137,11 +161,10 @@ std::optional<llvm::AllocaInst *> PtxCode::lookUp(StringRef name) {
       variable = allocate(type);
       // Until it is written: NaN, or a pattern.
       llvm::IRBuilder<> first(entry, std::next(variable->getIterator()));
-      first.CreateStore(
-          type->isIntegerTy()
-              ? llvm::ConstantInt::get(type, llvm::APInt::getSplat(type->getIntegerBitWidth(), llvm::APInt(1, 1)))
-              : llvm::ConstantFP::getQNaN(type),
-          variable);
+      llvm::Constant *pattern = type->isIntegerTy()
+                                    ? llvm::ConstantInt::get(type, llvm::APInt::getAllOnes(type->getIntegerBitWidth()))
+                                    : llvm::ConstantFP::getQNaN(type);
+      patterns.push_back(first.CreateStore(pattern, variable));
     }
     return variable;
   }

@@ -121,6 +121,8 @@ private:
   llvm::BasicBlock *findLabel(const std::string &name);
   llvm::BasicBlock *makeBlock(const char *name) { return llvm::BasicBlock::Create(b.getContext(), name, function); }
   void translateStatement();
+  /// Removes the patterns that no read can see: LLVM then needs no analysis to make a value of a register.
+  void removePatterns();
   llvm::Value *readSpecial(const std::string &name);
   uint32_t currentSite();
   /// Gives the variables in shared memory that operands name their places: those of the launch, or the others.
@@ -137,6 +139,7 @@ private:
   std::map<std::string, llvm::Value *> variables;      ///< Addresses of local variables and parameters, likewise.
   std::map<std::string, uint64_t> sharedOffsets;       ///< Of those variables that the function uses, likewise.
   std::map<std::string, llvm::BasicBlock *> labels;    ///< Likewise.
+  std::vector<llvm::StoreInst *> patterns; ///< What registers hold before they are written.
   llvm::AllocaInst *carryFlag = nullptr;
   std::optional<uint32_t> site; ///< Of the current statement in GpuMemory.
 };
