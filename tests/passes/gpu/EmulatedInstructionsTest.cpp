@@ -1,7 +1,7 @@
 //===- EmulatedInstructionsTest.cpp - results of PTX instructions ---------===//
 //
-// Instructions of the emulator on operands at which they are special. What is expected is computed here in plain C++
-// from the semantics in NVIDIA's PTX ISA, mostly bit by bit as its pseudo code is written.
+// Instructions of the emulator on operands at which they are special. Plain C++ computes the expected results from the
+// semantics in NVIDIA's PTX ISA, mostly bit by bit as its pseudo code is written.
 //
 //===----------------------------------------------------------------------===//
 

@@ -30,32 +30,31 @@ void GpuMemory::setBuffers(const std::vector<GpuBuffer> &launchBuffers) {
     *site.recent = {};
 }
 
-bool GpuMemory::find(uint64_t address, uint64_t bytes, Recent &recent) const {
-  if (!hasBuffers) {
-    recent = {0, UINT64_MAX};
-    return true;
+bool GpuMemory::find(uint64_t address, uint64_t bytes, Recent *recent) const {
+  Recent found{0, UINT64_MAX};
+  if (hasBuffers) {
+    auto contains = [&](const GpuBuffer &buffer) {
+      uint64_t distance = address - reinterpret_cast<uint64_t>(buffer.begin);
+      return distance <= buffer.bytes && buffer.bytes - distance >= bytes;
+    };
+    auto known = std::find_if(buffers.begin(), buffers.end(), contains);
+    if (known == buffers.end())
+      return GpuBlock::isOnStack(address);
+    found = {reinterpret_cast<uint64_t>(known->begin), known->bytes - bytes + 1};
   }
-  for (const GpuBuffer &buffer : buffers) {
-    auto begin = reinterpret_cast<uint64_t>(buffer.begin);
-    if (address >= begin && address - begin + bytes <= buffer.bytes) {
-      recent = {begin, buffer.bytes};
-      return true;
-    }
-  }
-  return GpuBlock::isOnStack(address);
+  if (recent)
+    *recent = found;
+  return true;
 }
 
 void GpuMemory::findBuffer(GpuMemory *memory, uint64_t address, uint32_t number) {
   Site &site = memory->sites[number];
-  if (!memory->find(address, site.bytes, *site.recent))
+  if (address % site.bytes != 0 || !memory->find(address, site.bytes, site.recent.get()))
     fail(memory, address, number);
 }
 
 void GpuMemory::checkBytes(GpuMemory *memory, uint64_t address, uint32_t bytes, uint32_t number) {
-  Site &site = memory->sites[number];
-  Recent &recent = *site.recent;
-  bool isRecent = address >= recent.begin && address - recent.begin + bytes <= recent.bytes;
-  if (bytes > 0 && !isRecent && !memory->find(address, bytes, recent))
+  if (bytes > 0 && !memory->find(address, bytes, nullptr))
     fail(memory, address, number);
 }
 

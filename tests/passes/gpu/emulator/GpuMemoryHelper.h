@@ -29,9 +29,10 @@ public:
   /// The bytes of the window that the running kernel may access, which code reads.
   uint64_t windowBytes = 0;
 
-  /// The buffer that an access at a site used last; code compares with it before it calls findBuffer.
+  /// The buffer that an access at a site used last, and the number of bytes at which an access may begin there. Code
+  /// compares with it before it calls findBuffer.
   struct Recent {
-    uint64_t begin = 0, bytes = 0;
+    uint64_t begin = 0, count = 0;
   };
   struct Site {
     std::string kernel, text;
@@ -56,17 +57,18 @@ public:
   /// Sets what the next launch may access beside variables; without buffers, any address.
   void setBuffers(const std::vector<GpuBuffer> &launchBuffers);
 
-  /// Code calls it for an access beyond the recent buffer of its site. Ends the thread if there is no buffer.
+  /// Code calls it for an access that is not aligned, which ends the thread, or beyond the recent buffer of its site,
+  /// which ends it if there is no other buffer.
   static void findBuffer(GpuMemory *memory, uint64_t address, uint32_t site);
   /// Code calls it for an access of a number of bytes that only the running thread knows.
   static void checkBytes(GpuMemory *memory, uint64_t address, uint32_t bytes, uint32_t site);
-  /// Code calls it for an access that is not aligned or out of bounds, and for `trap`. Ends the thread.
+  /// Code calls it for other accesses that are not aligned or out of bounds, and for `trap`. Ends the thread.
   static void fail(GpuMemory *memory, uint64_t address, uint32_t site);
   /// A pointer to bytes in the window for instructions on matrices; ends the thread if they are not in it.
   const char *checkWindow(uint64_t offset, uint64_t bytes) const;
 
 private:
-  bool find(uint64_t address, uint64_t bytes, Recent &recent) const;
+  bool find(uint64_t address, uint64_t bytes, Recent *recent) const;
   void report(uint64_t address, uint32_t site) const;
   std::string describe(const Site &site, uint64_t address) const;
 

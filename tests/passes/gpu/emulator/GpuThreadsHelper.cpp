@@ -91,7 +91,8 @@ void GpuBlock::start(Fiber &fiber) {
   fiber.wait = Fiber::Ready;
   fiber.copies.clear();
   fiber.arrivals.clear();
-  fiber.products.assign(1, {});
+  if (fiber.products.size() != 1 || !fiber.products.front().empty())
+    fiber.products.assign(1, {});
   fiber.matrices = MatrixKind::None;
   fiber.hasArrived = false;
 }

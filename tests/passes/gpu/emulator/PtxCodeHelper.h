@@ -26,7 +26,7 @@ namespace spmdc {
 class PtxCode;
 using PtxFamily = bool (*)(PtxCode &code);
 
-/// What all functions of a module share.
+/// The parts that all functions of a module share.
 struct PtxModuleCode {
   llvm::Module &module;
   GpuMemory &memory;                      ///< It outlives the code.
@@ -102,8 +102,9 @@ public:
     uint64_t end = 0; ///< For a parameter: the bytes from there to its end.
   };
   Address address(const PtxOperand &operand);
-  /// A pointer of this machine to `bytes` at an address in this space, after checks; `generic`: any space.
-  llvm::Value *checkedPointer(llvm::StringRef space, llvm::Value *address, unsigned bytes, unsigned alignment);
+  /// A pointer of this machine to `bytes` at an address in this space (empty: generic), which is checked to be a
+  /// multiple of the bytes, a power of two, and in bounds.
+  llvm::Value *checkedPointer(llvm::StringRef space, llvm::Value *address, unsigned bytes);
   /// Ends the thread with an error unless the bytes from a global address on are in a buffer.
   void checkCopy(llvm::Value *address, llvm::Value *bytes);
   /// Ends the thread with an error unless `isGood`.
@@ -139,7 +140,7 @@ private:
   std::map<std::string, llvm::Value *> variables;      ///< Addresses of local variables and parameters, likewise.
   std::map<std::string, uint64_t> sharedOffsets;       ///< Of those variables that the function uses, likewise.
   std::map<std::string, llvm::BasicBlock *> labels;    ///< Likewise.
-  std::vector<llvm::StoreInst *> patterns; ///< What registers hold before they are written.
+  std::vector<llvm::StoreInst *> patterns;             ///< The values of registers before they are written.
   llvm::AllocaInst *carryFlag = nullptr;
   std::optional<uint32_t> site; ///< Of the current statement in GpuMemory.
 };

@@ -53,7 +53,7 @@ bool loadMatrix(PtxCode &code) {
   if (!address.value)
     return false;
   Value *words = code.allocate(llvm::ArrayType::get(b.getInt32Ty(), kMatrixAddressWords + kMatrixResultWords));
-  Value *pointer = code.checkedPointer("shared", address.value, 16, 16);
+  Value *pointer = code.checkedPointer("shared", address.value, 16);
   b.CreateAlignedStore(b.CreatePtrToInt(pointer, b.getInt64Ty()), words, llvm::Align(4));
   return exchange(code, isTransposed ? MatrixKind::LoadTransposed : MatrixKind::Load, words, kMatrixAddressWords,
                   code.operand(0).elements);

@@ -41,7 +41,7 @@ Value *pointerFor(PtxCode &code, StringRef space, const PtxOperand &operand, uns
     return code.refuse("an access beyond a parameter"), nullptr;
   // In local memory, the function's variables are the only ones; their bounds are not known by the address.
   return space == "param" ? code.b.CreateIntToPtr(address.value, code.b.getPtrTy())
-                          : code.checkedPointer(space, address.value, bytes, bytes);
+                          : code.checkedPointer(space, address.value, bytes);
 }
 
 /// ld and st of one register, or of two or four in braces.

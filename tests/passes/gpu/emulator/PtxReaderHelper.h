@@ -37,7 +37,7 @@ struct PtxVariable {
   std::string name, space;
   uint64_t bytes = 0, alignment = 1;
   bool isExternal = false;
-  std::vector<uint8_t> content; ///< What a global variable holds at first.
+  std::vector<uint8_t> content; ///< The bytes of a global variable at first.
 };
 
 struct PtxOperand {

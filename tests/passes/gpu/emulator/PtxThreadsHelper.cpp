@@ -121,7 +121,7 @@ bool mapAddress(PtxCode &code) {
 /// The pointer to the 8 bytes of a barrier with phases; null after an error.
 Value *barrierOf(PtxCode &code, const PtxOperand &operand) {
   PtxCode::Address address = code.address(operand);
-  return address.value ? code.checkedPointer("shared", address.value, 8, 8) : nullptr;
+  return address.value ? code.checkedPointer("shared", address.value, 8) : nullptr;
 }
 
 /// mbarrier.init, arrive and try_wait.parity.
@@ -178,7 +178,7 @@ bool copyAsynchronously(PtxCode &code) {
   Value *bytes = code.operandCount() == 4 ? code.read(3, b.getInt32Ty()) : b.getInt32(GpuCopy::kBytes);
   if (!target.value || !source.value || !bytes)
     return false;
-  Value *to = code.checkedPointer("shared", target.value, GpuCopy::kBytes, GpuCopy::kBytes);
+  Value *to = code.checkedPointer("shared", target.value, GpuCopy::kBytes);
   // A part of the source may be outside of its buffer if it is not copied; its begin is aligned all the same.
   Value *isAligned = b.CreateICmpEQ(b.CreateAnd(source.value, b.getInt64(GpuCopy::kBytes - 1)), b.getInt64(0));
   code.check(isAligned, source.value);
