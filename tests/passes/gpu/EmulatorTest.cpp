@@ -298,6 +298,53 @@ TEST(GpuEmulator, MistakesAtAPhase) {
 }
 
 //===----------------------------------------------------------------------===//
+// Products of warpgroups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Starts a product of ones by ones with 16 addends; %q1 adds it to %f1 to %f4. `right`: the right factor's descriptor.
+std::string startProduct(const std::string &right) {
+  return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, " + right +
+         ", %q1, 1, 1, 0;\nwgmma.commit_group.sync.aligned;\n";
+}
+
+/// Fills `shared` with ones of bf16, executes `body`, and stores %f1 as an integer, NaN as -1.
+std::string withOnes(const std::string &body) {
+  return "mov.b32 %r1, 0x3f803f80;\nst.shared.u32 [%slot], %r1;\nst.shared.u32 [%slot+512], %r1;\nbar.sync 0;\n"
+         "mov.u64 %rd1, 0;\nmov.u64 %rd2, 64;\nsetp.ne.u32 %q1, 0, 0;\nwgmma.fence.sync.aligned;\n" +
+         body +
+         "setp.nan.f32 %q2, %f1, %f1;\ncvt.rzi.s32.f32 %r2, %f1;\nselp.s32 %r2, -1, %r2, %q2;\n"
+         "st.global.u32 [%mine], %r2;\n";
+}
+
+const std::string kFinishProducts = "wgmma.wait_group.sync.aligned 0;\n", kAddProducts = "setp.eq.u32 %q1, 0, 0;\n";
+
+} // namespace
+
+TEST(GpuEmulator, ProductsAreThereAfterTheWait) {
+  for (ThreadOrder order : {ThreadOrder::forward(), ThreadOrder::backward(), ThreadOrder::shuffled(1)}) {
+    auto resultOf = [&](const std::string &body) {
+      std::string problem;
+      std::vector<int32_t> numbers = run(withOnes(body), 128, order, problem);
+      EXPECT_EQ(problem, "");
+      EXPECT_EQ(numbers, std::vector<int32_t>(128, numbers[0]));
+      return numbers[0];
+    };
+    EXPECT_EQ(resultOf(startProduct("%rd1") + kFinishProducts), 16);
+    EXPECT_EQ(resultOf(startProduct("%rd1") + kAddProducts + startProduct("%rd1") + kFinishProducts), 32);
+    EXPECT_EQ(resultOf(startProduct("%rd1") + startProduct("%rd1") + kFinishProducts), 16);
+    // Before the wait, and while a second product runs that adds to the first one.
+    EXPECT_EQ(resultOf(startProduct("%rd1")), -1);
+    EXPECT_EQ(
+        resultOf(startProduct("%rd1") + kAddProducts + startProduct("%rd1") + "wgmma.wait_group.sync.aligned 1;\n"),
+        -1);
+  }
+  EXPECT_EQ(problemOf(withOnes(startProduct("%rd2") + kFinishProducts), 128),
+            "f: a product of a warpgroup reads beyond shared memory");
+}
+
+//===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
 
