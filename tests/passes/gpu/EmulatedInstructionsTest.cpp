@@ -254,6 +254,16 @@ TEST(EmulatedInstructions, SubnormalNumbersAreFlushedOnlyIfAsked) {
   EXPECT_TRUE(std::signbit(toFloat("add.ftz.f32 %f9, %f1, %f2").ofFloats(-subnormal, -0.0f)));
 }
 
+// Of f64, the upper 32 bits of the operand and of the result alone.
+TEST(EmulatedInstructions, CoarseReciprocal) {
+  Statements reciprocal("rcp.approx.ftz.f64 %fd9, %fd1;\nmov.b64 %rd9, %fd9;");
+  EXPECT_EQ(reciprocal.ofDouble(4), std::bit_cast<uint64_t>(0.25));
+  constexpr uint64_t kUpper = 0xffffffff00000000;
+  double third = std::bit_cast<double>(std::bit_cast<uint64_t>(1 / 3.0) & kUpper);
+  EXPECT_EQ(reciprocal.ofDouble(3), std::bit_cast<uint64_t>(third));
+  EXPECT_EQ(reciprocal.ofDouble(3 + 0x1p-40), std::bit_cast<uint64_t>(third));
+}
+
 TEST(EmulatedInstructions, Comparisons) {
   auto holds = [](const std::string &name, float x, float y) {
     return toBool("setp." + name + ".f32 %q9, %f1, %f2")(std::bit_cast<uint32_t>(x), std::bit_cast<uint32_t>(y)) != 0;

@@ -80,6 +80,12 @@ Value *narrowFloat(PtxCode &code, Value *value, PtxType type) {
 
 namespace {
 
+/// f64 whose lower 32 bits are zero.
+Value *dropLowHalf(llvm::IRBuilder<> &b, Value *value) {
+  Value *bits = b.CreateBitCast(value, b.getInt64Ty());
+  return b.CreateBitCast(b.CreateAnd(bits, 0xffffffff00000000), b.getDoubleTy());
+}
+
 /// The less of two numbers, of which -0 is less than 0; NaN if one is NaN, or the other one.
 Value *computeExtremum(PtxCode &code, bool isMin, bool propagatesNan, Value *x, Value *y) {
   llvm::IRBuilder<> &b = code.b;
@@ -134,6 +140,8 @@ bool computePtxFloat(PtxCode &code) {
     return false;
   if (mode.empty())
     mode = "rn";
+  // Of 64 bits, rcp.approx.ftz and rsqrt.approx.ftz know the upper half alone.
+  bool isCoarse = type.bits == 64 && isFlushed && mode == "approx";
   std::vector<Value *> values;
   for (size_t i = 1; i <= count; ++i) {
     Value *value = code.read(i, code.typeOf(type));
@@ -142,6 +150,8 @@ bool computePtxFloat(PtxCode &code) {
     value = widenFloat(code, value, type);
     if (isFlushed)
       value = flushSubnormal(b, value);
+    if (isCoarse)
+      value = dropLowHalf(b, value);
     if (type.bits == 16 && name == "fma") {
       llvm::Type *wide = b.getDoubleTy();
       value = b.CreateFPExt(value, type.lanes > 1 ? llvm::FixedVectorType::get(wide, type.lanes) : wide);
@@ -163,6 +173,8 @@ bool computePtxFloat(PtxCode &code) {
       return false;
     result = code.callAddress(function, values[0]->getType(), values);
   }
+  if (isCoarse)
+    result = dropLowHalf(b, result);
   if (isSaturated)
     result = saturateFloat(code, result);
   if (isFlushed)
