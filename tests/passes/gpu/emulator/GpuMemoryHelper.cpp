@@ -75,13 +75,21 @@ std::string GpuMemory::describe(const Site &site, uint64_t address) const {
   if (address % site.bytes != 0)
     return where + ": address 0x" + llvm::utohexstr(address, /*LowerCase=*/true) + " is not a multiple of " +
            std::to_string(site.bytes);
+  // The nearest buffer is a guess, which helps to find the mistake.
+  constexpr uint64_t kNear = 4096;
+  uint64_t least = kNear;
+  std::string guess;
   for (size_t i = 0; i < buffers.size() && !site.isOffset; ++i) {
-    auto begin = reinterpret_cast<uint64_t>(buffers[i].begin);
-    // The nearest one is a guess, which helps to find the mistake.
-    if (address + 4096 >= begin && address < begin + buffers[i].bytes + 4096)
-      return where + ": byte " + std::to_string(static_cast<int64_t>(address - begin)) + " of buffer " +
-             std::to_string(i) + ", which has " + std::to_string(buffers[i].bytes);
+    auto begin = reinterpret_cast<uint64_t>(buffers[i].begin), end = begin + buffers[i].bytes;
+    uint64_t distance = address < begin ? begin - address : address > end ? address - end : 0;
+    if (distance >= least)
+      continue;
+    least = distance;
+    guess = ": byte " + std::to_string(static_cast<int64_t>(address - begin)) + " of buffer " + std::to_string(i) +
+            ", which has " + std::to_string(buffers[i].bytes);
   }
+  if (!guess.empty())
+    return where + guess;
   return where + ": address 0x" + llvm::utohexstr(address, /*LowerCase=*/true) + " is out of bounds";
 }
 
