@@ -30,14 +30,14 @@ GpuProgram::GpuProgram(ModuleOp module, const std::string &chip) : PlannedProgra
     ADD_FAILURE() << "no target";
     return;
   }
-  FailureOr<std::string> code = emitPtx(getModule(), *target), text = emitGpuLlvmText(getModule(), *target);
-  if (failed(code) || failed(text)) {
+  FailureOr<std::string> code = emitPtx(getModule(), *target);
+  if (failed(code)) {
     ADD_FAILURE() << "no code";
     return;
   }
   artifact.code = std::move(*code);
   std::string error;
-  emulator = std::make_unique<GpuEmulator>(*text, error);
+  emulator = std::make_unique<GpuEmulator>(artifact.code, error);
   if (!error.empty()) {
     ADD_FAILURE() << error;
     emulator.reset();
@@ -48,12 +48,22 @@ std::string GpuProgram::launch(const spmd::KernelInfo &kernel, int64_t extent, c
                                const std::vector<int64_t> &coordinates, unsigned way) {
   if (extent != kernel.gridBlocks)
     return "a launch of " + std::to_string(extent) + " blocks, but a grid of " + std::to_string(kernel.gridBlocks);
-  std::vector<void *> pointers = operands;
-  pointers.push_back(const_cast<int64_t *>(coordinates.data()));
-  ThreadOrder order = way == Forward    ? ThreadOrder::forward()
-                      : way == Backward ? ThreadOrder::backward()
-                                        : ThreadOrder::shuffled(1);
-  return emulator->launch(kernel.symbol, kernel.gridBlocks, kernel.blockThreads, pointers, order, kernel.sharedBytes);
+  GpuLaunch launch{.gridBlocks = kernel.gridBlocks, .blockThreads = kernel.blockThreads, .arguments = operands};
+  launch.arguments.push_back(const_cast<int64_t *>(coordinates.data()));
+  launch.order = way == Forward    ? ThreadOrder::forward()
+                 : way == Backward ? ThreadOrder::backward()
+                                   : ThreadOrder::shuffled(1);
+  launch.sharedBytes = kernel.sharedBytes;
+  // Nothing but its operands and the coordinates is the kernel's.
+  auto op = getModule().lookupSymbol<plan::KernelOp>(kernel.symbol);
+  SmallVector<Type> types(op.getBlock().getArgumentTypes());
+  llvm::append_range(types, op.getBlock().getTerminator()->getOperandTypes());
+  if (types.size() != operands.size())
+    return kernel.symbol + ": " + std::to_string(operands.size()) + " operands";
+  for (auto [type, operand] : llvm::zip(types, operands))
+    launch.buffers.push_back({operand, static_cast<uint64_t>(cast<ArrayType>(type).getBytes())});
+  launch.buffers.push_back({coordinates.data(), coordinates.size() * sizeof(int64_t)});
+  return emulator->launch(kernel.symbol, launch);
 }
 
 bool GpuProgram::hasPtxas() {

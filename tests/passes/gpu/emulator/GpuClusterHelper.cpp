@@ -7,20 +7,33 @@
 
 namespace spmdc {
 
-GpuCluster::GpuCluster(int32_t blocks, int32_t blockThreads) : members(blocks) {
+GpuCluster::GpuCluster(int32_t blocks, int32_t blockThreads, GpuMemory &memory) : memory(memory), members(blocks) {
   for (Member &member : members)
     member.block = std::make_unique<GpuBlock>(blockThreads, *this);
 }
 
+void GpuCluster::start(int64_t blocks, uint64_t windowBytes) {
+  gridBlocks = blocks;
+  memory.windowBytes = windowBytes;
+  for (Member &member : members)
+    member.memory.resize(members.size() > 1 ? windowBytes : 0);
+}
+
+std::vector<GpuBuffer> GpuCluster::getBuffers() const {
+  std::vector<GpuBuffer> buffers = {{memory.window(), memory.windowBytes}};
+  if (members.size() > 1)
+    for (const Member &member : members)
+      buffers.push_back({member.memory.data(), member.memory.size()});
+  return buffers;
+}
+
 void GpuCluster::enter(size_t rank) {
   running = rank;
-  for (size_t i = 0; i < shared->size(); ++i)
-    std::memcpy((*shared)[i].memory, members[rank].memory[i].data(), (*shared)[i].bytes);
+  std::copy(members[rank].memory.begin(), members[rank].memory.end(), memory.window());
 }
 
 void GpuCluster::leave(size_t rank) {
-  for (size_t i = 0; i < shared->size(); ++i)
-    std::memcpy(members[rank].memory[i].data(), (*shared)[i].memory, (*shared)[i].bytes);
+  std::copy_n(memory.window(), members[rank].memory.size(), members[rank].memory.begin());
 }
 
 std::string GpuCluster::runBlock(size_t rank, ThreadOrder &order) {
@@ -44,16 +57,13 @@ std::string GpuCluster::release() {
   return "";
 }
 
-std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order,
-                            const std::vector<SharedArray> &arrays, const std::function<std::string()> &check) {
-  shared = &arrays;
+std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order) {
   firstBlock = first;
+  std::fill_n(memory.window(), memory.windowBytes, kSharedPattern);
   for (size_t rank = 0; rank < members.size(); ++rank) {
     Member &member = members[rank];
     member.hasBegun = false;
-    member.memory.resize(arrays.size());
-    for (size_t i = 0; i < arrays.size(); ++i)
-      member.memory[i].assign(arrays[i].bytes, kSharedPattern);
+    std::fill(member.memory.begin(), member.memory.end(), kSharedPattern);
     member.block->start(kernel, arguments, first + static_cast<int64_t>(rank));
   }
   auto hasFinished = [](const Member &member) { return member.block->hasFinished(); };
@@ -62,8 +72,6 @@ std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t f
       if (hasFinished(members[rank]))
         continue;
       std::string problem = runBlock(rank, order);
-      if (problem.empty())
-        problem = check();
       if (!problem.empty())
         return problem;
     }
@@ -86,9 +94,8 @@ void *GpuCluster::mapAddress(void *address, int32_t rank) {
                  (other.hasBegun ? "ended" : "not begun"));
     return address;
   }
-  for (size_t i = 0; i < shared->size(); ++i)
-    if (const SharedArray &array = (*shared)[i]; byte >= array.memory && byte < array.memory + array.bytes)
-      return rank == static_cast<int32_t>(running) ? address : other.memory[i].data() + (byte - array.memory);
+  if (byte >= memory.window() && byte < memory.window() + memory.windowBytes)
+    return rank == static_cast<int32_t>(running) ? address : other.memory.data() + (byte - memory.window());
   block.report("the address in another block of memory that is not shared");
   return address;
 }

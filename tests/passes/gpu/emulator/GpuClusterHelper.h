@@ -1,8 +1,9 @@
 //===- GpuClusterHelper.h - the blocks of one cluster -----------*- C++ -*-===//
 //
 // Runs the blocks of a cluster, each with shared memory of its own: a block runs until it ends or all its threads wait
-// for the cluster; then the next block runs. The code of all blocks names the same memory, so a block's bytes are
-// copied there before it runs, and back afterwards. Another block's shared memory (mapa) is its copy.
+// for the cluster; then the next block runs. The code of all blocks addresses the same window of memory, so the bytes
+// of a block in a cluster are copied there before it runs, and back afterwards. Another block's shared memory (mapa) is
+// its copy.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,32 +12,26 @@
 
 namespace spmdc {
 
-/// The bytes of shared memory before a block begins.
-inline constexpr char kSharedPattern = static_cast<char>(0xa5);
-
-/// An array in shared memory.
-struct SharedArray {
-  char *memory = nullptr;
-  uint64_t bytes = 0;
-};
+/// The bytes of shared memory before a block begins: NaN for most types of floats.
+inline constexpr char kSharedPattern = static_cast<char>(0xff);
 
 class GpuCluster {
 public:
-  GpuCluster(int32_t blocks, int32_t blockThreads);
+  GpuCluster(int32_t blocks, int32_t blockThreads, GpuMemory &memory);
 
-  /// Runs blocks `first`, `first` + 1, ...; returns an error, or an empty string. `check` tests the memory of a block
-  /// that has ended, and returns an error too.
-  std::string run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order,
-                  const std::vector<SharedArray> &shared, const std::function<std::string()> &check);
-
-  /// The begin of shared memory, for instructions that address it by numbers.
-  void setLaunchShared(const char *memory) {
-    for (Member &member : members)
-      member.block->setShared(memory);
-  }
+  /// Sets what is the same for all clusters of a launch: the blocks of its grid, and their shared memory.
+  void start(int64_t blocks, uint64_t windowBytes);
+  /// The shared memory of its blocks, which generic addresses may name.
+  std::vector<GpuBuffer> getBuffers() const;
+  /// Runs blocks `first`, `first` + 1, ...; returns an error, or an empty string.
+  std::string run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order);
 
   /// The address of another block's copy of the running block's shared memory at `address`.
   void *mapAddress(void *address, int32_t rank);
+  int32_t countBlocks() const { return static_cast<int32_t>(members.size()); }
+  int64_t countGridBlocks() const { return gridBlocks; }
+
+  GpuMemory &memory;
 
 private:
   /// Makes the memory of this block the one that code names.
@@ -48,13 +43,12 @@ private:
 
   struct Member {
     std::unique_ptr<GpuBlock> block;
-    std::vector<std::vector<char>> memory; ///< One copy for each shared array.
+    std::vector<char> memory; ///< Empty if the cluster has one block, whose memory is the window.
     bool hasBegun = false;
   };
   std::vector<Member> members;
-  const std::vector<SharedArray> *shared = nullptr;
   size_t running = 0;
-  int64_t firstBlock = 0;
+  int64_t firstBlock = 0, gridBlocks = 0;
 };
 
 } // namespace spmdc

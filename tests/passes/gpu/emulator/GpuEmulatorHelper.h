@@ -1,32 +1,42 @@
 //===- GpuEmulatorHelper.h - runs kernels for a GPU on the CPU --*- C++ -*-===//
 //
-// Executes the LLVM IR from which PTX is generated, including blocks and threads (GpuThreadsHelper.h); blocks run one
-// after the other. Functions of this machine implement the instructions of the NVPTX backend (llvm.nvvm.*, and
-// libdevice's inline assembly). So index arithmetic, guards, reductions and barriers of generated code are checked
-// without a GPU; instruction selection and timing are not.
+// Executes PTX text, including blocks and threads (GpuThreadsHelper.h); blocks run one after the other. Each
+// instruction is translated to LLVM IR of this machine by the rules of NVIDIA's PTX ISA (PtxCodeHelper.h). So all that
+// the compiler does is checked without a GPU, LLVM's selection of instructions and inline assembly included; ptxas and
+// time are not.
 //
-// Strict where hardware may be lenient: a shuffle that not all lanes of the warp reach, a barrier that not all threads
-// reach, and a deadlock are errors; threads run in the requested order, so that a missing barrier, or one thread that
-// writes what another reads, shows as a different result; shared memory is filled with a pattern before every block,
-// and so is the memory after the part that the launch requests: a write there is an error.
+// Strict where hardware may be lenient: an unknown instruction, a shuffle that not all lanes of the warp reach, a
+// barrier that not all threads reach, and a deadlock are errors, and so are accesses that are not aligned, or outside
+// of the buffers and the shared memory of the launch. Threads run in the requested order, so that a missing barrier, or
+// one thread that writes what another reads, shows as a different result. Shared memory, local memory and registers
+// hold NaNs or a pattern until they are written.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/passes/gpu/emulator/GpuMemoryHelper.h"
 #include "tests/passes/gpu/emulator/GpuThreadsHelper.h"
 
 namespace spmdc {
 
+struct GpuLaunch {
+  int64_t gridBlocks = 1;
+  int32_t blockThreads = 32;
+  std::vector<void *> arguments = {}; ///< Words of 8 bytes.
+  ThreadOrder order = ThreadOrder::forward();
+  int64_t sharedBytes = 0; ///< The shared memory that the launch requests.
+  /// The memory that the kernel may access; empty: all of the process, if the caller has guards of its own.
+  std::vector<GpuBuffer> buffers = {};
+};
+
 class GpuEmulator {
 public:
-  /// Takes LLVM IR text for nvptx64. `error` is set if it cannot be run.
-  GpuEmulator(const std::string &llvmText, std::string &error);
+  /// Takes PTX. `error` (`line 12: ...`) is set if it cannot be run.
+  GpuEmulator(const std::string &ptx, std::string &error);
   ~GpuEmulator();
 
   /// Runs a kernel to its end; returns an error, or an empty string.
-  /// `sharedBytes`: the shared memory that the launch requests.
-  std::string launch(const std::string &symbol, int64_t gridBlocks, int32_t blockThreads,
-                     const std::vector<void *> &arguments, ThreadOrder order, int64_t sharedBytes = 0);
+  std::string launch(const std::string &symbol, const GpuLaunch &launch);
 
   /// The number of arguments of a kernel; -1 if there is no kernel of this name.
   int64_t countArguments(const std::string &symbol) const;

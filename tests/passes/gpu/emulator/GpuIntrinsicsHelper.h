@@ -7,11 +7,11 @@
 namespace spmdc {
 
 struct GpuIntrinsic {
-  std::string name; ///< The name of the intrinsic, without `llvm.nvvm.`.
+  std::string name; ///< Opcode, rounding mode, and `f` or `d`: `add.rz.f`; conversions: `ui2d.rm`, `d2f.rz`, `d2h.rn`.
   void *function;
 };
 
-/// The arithmetic instructions; the emulator implements those about threads.
+/// The arithmetic instructions that one instruction of this machine does not compute.
 std::vector<GpuIntrinsic> getArithmeticIntrinsics();
 
 } // namespace spmdc

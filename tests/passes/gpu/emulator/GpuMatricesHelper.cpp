@@ -65,45 +65,53 @@ namespace {
 /// A factor in shared memory: fields of a descriptor with 128-byte swizzle.
 class SharedFactor {
 public:
-  SharedFactor(const uint32_t *words, const char *shared) : shared(shared) {
+  SharedFactor(const uint32_t *words, const GpuMemory &memory) : memory(memory) {
     uint64_t fields = static_cast<uint64_t>(words[1]) << 32 | words[0];
     start = (fields & 0x3fff) * 16;
     panelBytes = (fields >> 16 & 0x3fff) * 16;
     groupBytes = (fields >> 32 & 0x3fff) * 16;
   }
   /// Element `depth` of row `row`, where the contracted elements are adjacent.
-  uint16_t alongRow(int row, int depth) const { return at(row / 8 * groupBytes + row % 8 * 128 + depth * 2); }
+  uint16_t alongRow(int row, int depth) { return at(row / 8 * groupBytes + row % 8 * 128 + depth * 2); }
   /// Element `column` of row `depth`, where the columns are adjacent.
-  uint16_t acrossRows(int column, int depth) const {
+  uint16_t acrossRows(int column, int depth) {
     return at(column / 64 * panelBytes + column % 64 * 2 + depth / 8 * groupBytes + depth % 8 * 128);
   }
 
+  bool isInside = true; ///< All elements so far.
+
 private:
-  uint16_t at(uint64_t offset) const {
+  uint16_t at(uint64_t offset) {
     uint64_t address = start + offset;
     address ^= (address >> 7 & 7) << 4;
     uint16_t element = 0;
-    std::memcpy(&element, shared + address, sizeof(element));
+    if (const char *bytes = memory.checkWindow(address, sizeof(element)))
+      std::memcpy(&element, bytes, sizeof(element));
+    else
+      isInside = false;
     return element;
   }
 
-  const char *shared;
+  const GpuMemory &memory;
   uint64_t start = 0, panelBytes = 0, groupBytes = 0;
 };
 
 } // namespace
 
-void WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const char *shared, int warp) const {
+bool WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const GpuMemory &memory, int warp) const {
   double a[kRows][kDepth];
-  for (int lane = 0; lane < kLanes; ++lane)
+  bool isInside = true;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    SharedFactor left(lanes[lane], memory);
     for (int word = 0; word < 4; ++word)
       for (int i = 0; i < 2; ++i) {
         int row = lane / 4 + word % 2 * 8, depth = lane % 4 * 2 + word / 2 * 8 + i;
-        uint16_t bits = isLeftInRegisters ? half(lanes[lane][word], i)
-                                          : SharedFactor(lanes[lane], shared).alongRow(warp * kRows + row, depth);
+        uint16_t bits = isLeftInRegisters ? half(lanes[lane][word], i) : left.alongRow(warp * kRows + row, depth);
         a[row][depth] = toDouble(bits, isBf16);
       }
-  SharedFactor right(lanes[0] + kLeftWords, shared);
+    isInside &= left.isInside;
+  }
+  SharedFactor right(lanes[0] + kLeftWords, memory);
   for (int column = 0; column < columns; ++column) {
     double b[kDepth];
     for (int k = 0; k < kDepth; ++k)
@@ -117,6 +125,7 @@ void WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const char *sha
       word = std::bit_cast<uint32_t>(static_cast<float>(sum));
     }
   }
+  return isInside && right.isInside;
 }
 
 GpuCopy GpuCopy::start(void *target, const void *source, uint32_t bytes) {

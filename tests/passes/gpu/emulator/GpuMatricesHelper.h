@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/passes/gpu/emulator/GpuMemoryHelper.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,11 +34,9 @@ struct WarpgroupProduct {
     return static_cast<uint32_t>(columns) | (isBf16 ? 0x1000 : 0) | (isLeftInRegisters ? 0x2000 : 0) |
            (isRightTransposed ? 0x4000 : 0);
   }
-  /// The words of a lane.
-  static size_t countWords(uint32_t flags) { return kLeftWords + kRightWords + decode(flags).columns / 2; }
-  /// `shared`: the begin of shared memory, to which addresses in descriptors are relative; `warp`: the number of the
-  /// warp in its warpgroup.
-  void run(const std::vector<uint32_t *> &lanes, const char *shared, int warp) const;
+  /// `warp`: the number of the warp in its warpgroup. Returns false if an address is beyond the window of shared
+  /// memory.
+  bool run(const std::vector<uint32_t *> &lanes, const GpuMemory &memory, int warp) const;
 };
 
 inline constexpr int kMatrixAddressWords = 2, kMatrixOperandWords = 10, kMatrixResultWords = 4;

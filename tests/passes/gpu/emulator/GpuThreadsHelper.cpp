@@ -10,7 +10,6 @@
 namespace spmdc {
 namespace {
 
-constexpr int32_t kWarp = 32;
 constexpr size_t kStackBytes = 128 * 1024;
 
 /// Stores the stack pointer to `from` and continues on the stack `to`; the registers that a call preserves are on top
@@ -69,6 +68,17 @@ GpuBlock::GpuBlock(int32_t threads, GpuCluster &cluster) : cluster(cluster), fib
   switchStack(&fiber.context, block.scheduler);
 }
 
+void GpuBlock::endThread() {
+  active->current->wait = Fiber::Finished;
+  switchStack(&active->current->context, active->scheduler);
+  std::abort();
+}
+
+bool GpuBlock::isOnStack(uint64_t address) {
+  auto begin = reinterpret_cast<uint64_t>(active->current->stack.get());
+  return address >= begin && address < begin + kStackBytes;
+}
+
 void GpuBlock::start(Fiber &fiber) {
   auto end = reinterpret_cast<uintptr_t>(fiber.stack.get() + kStackBytes) / 16 * 16;
   void **top = reinterpret_cast<void **>(end);
@@ -81,7 +91,8 @@ void GpuBlock::start(Fiber &fiber) {
   fiber.wait = Fiber::Ready;
   fiber.copies.clear();
   fiber.arrivals.clear();
-  fiber.products.assign(1, {});
+  if (fiber.products.size() != 1 || !fiber.products.front().empty())
+    fiber.products.assign(1, {});
   fiber.matrices = MatrixKind::None;
   fiber.hasArrived = false;
 }
@@ -104,8 +115,11 @@ void GpuBlock::resolveMatrices(int32_t first, int32_t last) {
   if (!problem.empty())
     return;
   // A warp's part needs nothing of the other three, which execute the same product at their own time.
-  if (kind == MatrixKind::Warpgroup)
-    return WarpgroupProduct::decode(fibers[first].product).run(lanes, shared, first / kWarp % 4);
+  if (kind == MatrixKind::Warpgroup) {
+    if (!WarpgroupProduct::decode(fibers[first].product).run(lanes, cluster.memory, first / kWarp % 4))
+      problem = "a product of a warpgroup reads beyond shared memory";
+    return;
+  }
   if (kind == MatrixKind::Load || kind == MatrixKind::LoadTransposed)
     loadMatrices(lanes, kind == MatrixKind::LoadTransposed);
   else
@@ -127,8 +141,10 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
     if (fiber.kind != fibers[first].kind && problem.empty())
       problem = "the lanes of a warp execute different shuffles";
     switch (fiber.kind) {
-    case ShuffleKind::Any:
-      fiber.value = std::any_of(values.begin(), values.end(), [](uint32_t value) { return value != 0; });
+    case ShuffleKind::Ballot:
+      fiber.value = 0;
+      for (size_t i = 0; i < values.size(); ++i)
+        fiber.value |= static_cast<uint32_t>(values[i] != 0) << i;
       fiber.wait = Fiber::Ready;
       continue;
     case ShuffleKind::Butterfly:
@@ -145,6 +161,7 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
       break;
     }
     bool isInside = fiber.kind == ShuffleKind::Up ? source >= clamp : source <= clamp;
+    fiber.isInside = isInside;
     if (isInside && (source < 0 || source >= static_cast<int32_t>(values.size())) && problem.empty())
       problem = "a shuffle from a lane that does not exist";
     else if (isInside)
@@ -155,11 +172,14 @@ void GpuBlock::resolveShuffle(int32_t first, int32_t last) {
 
 void GpuBlock::finishCopies(PhaseBarrier *barrier) {
   for (Fiber &fiber : fibers) {
+    if (arrivals == 0)
+      return;
     auto isWaited = [&](const auto &arrival) { return arrival.first == barrier; };
     while (std::any_of(fiber.arrivals.begin(), fiber.arrivals.end(), isWaited)) {
       // An arrival is that of all copies before it.
       auto [reached, count] = fiber.arrivals.front();
       fiber.arrivals.pop_front();
+      --arrivals;
       for (size_t i = 0; i < count; ++i)
         fiber.copies[i].finish();
       fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(count));
@@ -211,6 +231,7 @@ void GpuBlock::start(void (*kernel)(void **), void **kernelArguments, int64_t bl
   arguments = kernelArguments;
   number = block;
   problem.clear();
+  arrivals = 0;
   for (Fiber &fiber : fibers)
     start(fiber);
 }
@@ -272,141 +293,6 @@ std::string GpuBlock::run(ThreadOrder &order) {
   }
   active = outer;
   return problem;
-}
-
-//===----------------------------------------------------------------------===//
-// Functions that kernels call
-//===----------------------------------------------------------------------===//
-
-struct GpuThreadIntrinsics {
-  static int32_t readThread() { return GpuBlock::active->current->thread; }
-  static int32_t readBlock() { return static_cast<int32_t>(GpuBlock::active->number); }
-  static void waitAtBarrier() { GpuBlock::active->wait(GpuBlock::Fiber::AtBarrier); }
-  static void arriveAtCluster() {
-    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
-    if (fiber.hasArrived)
-      GpuBlock::active->report("arrives at the barrier of the cluster twice");
-    fiber.hasArrived = true;
-  }
-  static void waitForCluster() {
-    if (!GpuBlock::active->current->hasArrived)
-      GpuBlock::active->report("waits for the cluster, but has not arrived");
-    GpuBlock::active->wait(GpuBlock::Fiber::AtCluster);
-  }
-  static void *mapAddress(void *address, int32_t rank) { return GpuBlock::active->cluster.mapAddress(address, rank); }
-  static void waitForWarp(int32_t) { GpuBlock::active->wait(GpuBlock::Fiber::AtWarpSync); }
-  static void exchangeMatrices(int32_t kind, uint32_t *words) {
-    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
-    fiber.matrices = static_cast<GpuBlock::MatrixKind>(kind);
-    fiber.words = words;
-    GpuBlock::active->wait(GpuBlock::Fiber::AtShuffle);
-  }
-  static bool isAny(int32_t, bool condition) {
-    return shuffle(static_cast<int32_t>(GpuBlock::ShuffleKind::Any), condition, 0, 0);
-  }
-  static void startProduct(uint32_t product, const uint32_t *words) {
-    size_t count = WarpgroupProduct::countWords(product);
-    GpuBlock::active->current->products.back().push_back({product, {words, words + count}});
-  }
-  static void commitProducts() { GpuBlock::active->current->products.emplace_back(); }
-  /// Executes the products but the last `running`; `sums` are those of the last one that is executed.
-  static void finishProducts(uint32_t running, float *sums, int32_t count) {
-    GpuBlock &block = *GpuBlock::active;
-    GpuBlock::Fiber &fiber = *block.current;
-    if (!fiber.products.back().empty() || fiber.products.size() != running + 2)
-      block.report("waits for " + std::to_string(static_cast<int64_t>(fiber.products.size()) - 1 - running) +
-                   " products of a warpgroup, not for one");
-    std::vector<GpuBlock::StartedProduct> group = std::move(fiber.products.front());
-    fiber.products.pop_front();
-    constexpr size_t kFirstSum = WarpgroupProduct::kLeftWords + WarpgroupProduct::kRightWords;
-    for (size_t i = 0; i < group.size(); ++i) {
-      if (i > 0) // Each instruction adds to the results of the one before.
-        std::copy(group[i - 1].words.begin() + kFirstSum, group[i - 1].words.end(), group[i].words.begin() + kFirstSum);
-      fiber.product = group[i].product;
-      exchangeMatrices(static_cast<int32_t>(GpuBlock::MatrixKind::Warpgroup), group[i].words.data());
-    }
-    if (group.empty() || group.back().words.size() != kFirstSum + static_cast<size_t>(count))
-      block.report("waits for a product of a warpgroup with another number of results");
-    else
-      std::memcpy(sums, group.back().words.data() + kFirstSum, count * sizeof(float));
-  }
-  static void startPart(void *target, const void *source, uint32_t bytes) {
-    GpuBlock::active->current->copies.push_back(GpuCopy::start(target, source, bytes));
-  }
-  static void startCopy(void *target, const void *source) { startPart(target, source, GpuCopy::kBytes); }
-  static void commitCopies() {}
-  static void prepareBarrier(PhaseBarrier *barrier, uint32_t expected) {
-    *barrier = {expected, PhaseBarrier::kPrepared, expected, 0};
-  }
-  static bool isPrepared(PhaseBarrier *barrier) {
-    if (barrier->isPrepared != PhaseBarrier::kPrepared)
-      GpuBlock::active->report("uses a barrier that no thread has prepared");
-    return barrier->isPrepared == PhaseBarrier::kPrepared;
-  }
-  static uint64_t arriveAtBarrier(PhaseBarrier *barrier) {
-    if (isPrepared(barrier))
-      barrier->arrive();
-    return 0;
-  }
-  static void arriveWithCopies(PhaseBarrier *barrier) {
-    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
-    size_t before = 0;
-    for (const auto &[other, count] : fiber.arrivals)
-      before += count;
-    if (isPrepared(barrier))
-      fiber.arrivals.emplace_back(barrier, fiber.copies.size() - before);
-  }
-  static void waitForPhase(uint64_t address, uint32_t parity) {
-    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
-    fiber.phaseBarrier = reinterpret_cast<PhaseBarrier *>(address);
-    fiber.phaseParity = parity;
-    if (isPrepared(fiber.phaseBarrier))
-      GpuBlock::active->wait(GpuBlock::Fiber::AtPhase);
-  }
-  static void finishCopies(int32_t pending) {
-    GpuBlock &block = *GpuBlock::active;
-    if (pending != 0 && block.problem.empty())
-      block.problem = "a wait for some of the copies, which this emulator does not know";
-    for (const GpuCopy &copy : block.current->copies)
-      copy.finish();
-    block.current->copies.clear();
-    if (!block.current->arrivals.empty())
-      block.report("waits for copies in groups, and for the same ones at a barrier");
-  }
-  static uint32_t shuffle(int32_t kind, uint32_t value, uint32_t offset, uint32_t clamp) {
-    GpuBlock::Fiber &fiber = *GpuBlock::active->current;
-    fiber.kind = static_cast<GpuBlock::ShuffleKind>(kind);
-    fiber.value = value;
-    fiber.offset = offset;
-    fiber.clamp = clamp;
-    GpuBlock::active->wait(GpuBlock::Fiber::AtShuffle);
-    return fiber.value;
-  }
-};
-
-std::vector<GpuIntrinsic> getThreadIntrinsics() {
-  using All = GpuThreadIntrinsics;
-  return {{"read.ptx.sreg.tid.x", reinterpret_cast<void *>(&All::readThread)},
-          {"read.ptx.sreg.ctaid.x", reinterpret_cast<void *>(&All::readBlock)},
-          {"barrier0", reinterpret_cast<void *>(&All::waitAtBarrier)},
-          {"barrier.cluster.arrive.aligned", reinterpret_cast<void *>(&All::arriveAtCluster)},
-          {"barrier.cluster.wait.aligned", reinterpret_cast<void *>(&All::waitForCluster)},
-          {"mapa", reinterpret_cast<void *>(&All::mapAddress)},
-          {"bar.warp.sync", reinterpret_cast<void *>(&All::waitForWarp)},
-          {"shuffle", reinterpret_cast<void *>(&All::shuffle)},
-          {"warpgroup.start", reinterpret_cast<void *>(&All::startProduct)},
-          {"warpgroup.commit", reinterpret_cast<void *>(&All::commitProducts)},
-          {"warpgroup.finish", reinterpret_cast<void *>(&All::finishProducts)},
-          {"vote.any.sync", reinterpret_cast<void *>(&All::isAny)},
-          {"matrices", reinterpret_cast<void *>(&All::exchangeMatrices)},
-          {"cp.async.cg.shared.global.16", reinterpret_cast<void *>(&All::startCopy)},
-          {"cp.async.cg.shared.global.16.s", reinterpret_cast<void *>(&All::startPart)},
-          {"cp.async.commit.group", reinterpret_cast<void *>(&All::commitCopies)},
-          {"mbarrier.init.shared", reinterpret_cast<void *>(&All::prepareBarrier)},
-          {"mbarrier.arrive.shared", reinterpret_cast<void *>(&All::arriveAtBarrier)},
-          {"cp.async.mbarrier.arrive.noinc.shared", reinterpret_cast<void *>(&All::arriveWithCopies)},
-          {"mbarrier.wait", reinterpret_cast<void *>(&All::waitForPhase)},
-          {"cp.async.wait.group", reinterpret_cast<void *>(&All::finishCopies)}};
 }
 
 } // namespace spmdc

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "tests/passes/gpu/emulator/GpuIntrinsicsHelper.h"
 #include "tests/passes/gpu/emulator/GpuMatricesHelper.h"
 
 #include <cstdint>
@@ -62,6 +61,8 @@ class GpuBlock {
 public:
   GpuBlock(int32_t threads, GpuCluster &cluster);
 
+  static constexpr int32_t kWarp = 32;
+
   /// Prepares a kernel to run as block number `block`.
   void start(void (*kernel)(void **), void **arguments, int64_t block);
   /// Runs the threads until all have ended or wait for the cluster; returns an error, or an empty string.
@@ -72,19 +73,22 @@ public:
   /// Ends the run with an error that the running thread has made.
   void report(const std::string &what);
 
-  /// The begin of shared memory, for instructions that address it by numbers.
-  void setShared(const char *memory) { shared = memory; }
+  /// Reports an error of the running thread, which ends there.
+  static void failThread(const std::string &what) { active->report(what); }
+  [[noreturn]] static void endThread();
+  /// Whether memory belongs to variables of the running thread.
+  static bool isOnStack(uint64_t address);
 
-  enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down, Any };
+  enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down, Ballot };
   enum class MatrixKind : int32_t { None, Load, LoadTransposed, MultiplyBf16, MultiplyF16, Warpgroup };
 
-private:
-  friend struct GpuThreadIntrinsics;
   /// An instruction that is executed when the kernel waits for it, so that a factor which changes before that, or a
   /// result that is read, is an error of the kernel.
   struct StartedProduct {
     uint32_t product = 0;
     std::vector<uint32_t> words; ///< As those of Fiber.
+    std::vector<float *> sums;   ///< The registers of its results.
+    bool accumulates = false;    ///< The sums before it are added.
   };
   struct Fiber {
     enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, AtPhase, Finished } wait = Ready;
@@ -94,6 +98,7 @@ private:
     int32_t thread = 0;
     ShuffleKind kind = ShuffleKind::Butterfly;
     uint32_t value = 0, offset = 0, clamp = 0;
+    bool isInside = false;                  ///< Whether the value is that of a lane of the shuffle.
     MatrixKind matrices = MatrixKind::None; ///< If not None, the shuffle is an instruction on matrices:
     uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
@@ -106,11 +111,20 @@ private:
     std::deque<std::vector<StartedProduct>> products{{}};
   };
 
+  /// The block that runs.
+  static thread_local GpuBlock *active;
+  GpuCluster &cluster;
+  std::vector<Fiber> fibers;
+  Fiber *current = nullptr; ///< The thread that runs.
+  int64_t number = 0;
+  size_t arrivals = 0; ///< Those of all fibers.
+  /// Suspends the running fiber until the others have arrived.
+  void wait(Fiber::Wait wait);
+
+private:
   static void enter();
   /// Prepares the fiber to begin with `enter`.
   static void start(Fiber &fiber);
-  /// Suspends the running fiber until the others have arrived.
-  void wait(Fiber::Wait wait);
   /// Lets the threads of a warp run to their next stop; true if any of them could.
   bool stepWarp(int64_t warp, ThreadOrder &order);
   void resolveShuffle(int32_t first, int32_t last);
@@ -124,21 +138,10 @@ private:
   /// all wait for the cluster.
   std::string passBarrier(bool &isPaused);
 
-  static thread_local GpuBlock *active;
-
-  GpuCluster &cluster;
-  std::vector<Fiber> fibers;
-  Fiber *current = nullptr;
-  int64_t number = 0;
   void (*entry)(void **) = nullptr;
   void **arguments = nullptr;
   void *scheduler = nullptr; ///< Its stack pointer while a fiber runs.
   std::string problem;
-  const char *shared = nullptr;
 };
-
-/// The instructions about threads. `shuffle` (int32_t kind, uint32_t value, offset, clamp) implements all of shfl.sync,
-/// and `matrices` (int32_t kind, uint32_t *words) ldmatrix and mma.
-std::vector<GpuIntrinsic> getThreadIntrinsics();
 
 } // namespace spmdc

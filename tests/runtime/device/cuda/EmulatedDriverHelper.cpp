@@ -3,18 +3,11 @@
 #include "tests/runtime/device/cuda/EmulatedDriverHelper.h"
 
 #include "runtime/device/cuda/KernelSizes.h"
-#include "runtime/device/cuda/LibraryKernels.h"
-
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/IRReader/IRReader.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <map>
 #include <optional>
-#include <sstream>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,33 +34,14 @@ struct State {
 };
 std::optional<State> state;
 
-/// Returns the module with this PTX; empty if it is not one of the library's.
-std::string recognize(std::string_view ptx) {
-  std::istringstream names(SPMDC_GPU_MODULES);
-  for (std::string name; std::getline(names, name, ',');)
-    if (findLibraryPtx(name) == ptx)
-      return name;
-  return "";
-}
-
-/// Returns the module's emulator, created once per process: compiling a module for this machine takes longer than most
-/// tests.
-spmdc::GpuEmulator *findEmulator(const std::string &name, std::string &error) {
+/// Returns the emulator of a module's PTX, created once per process: compiling a module for this machine takes longer
+/// than most tests.
+spmdc::GpuEmulator *findEmulator(const std::string &ptx, std::string &error) {
   static std::map<std::string, std::unique_ptr<spmdc::GpuEmulator>> all;
-  std::unique_ptr<spmdc::GpuEmulator> &emulator = all[name];
+  std::unique_ptr<spmdc::GpuEmulator> &emulator = all[ptx];
   if (emulator)
     return emulator.get();
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  std::unique_ptr<llvm::Module> module =
-      llvm::parseIRFile(SPMDC_GPU_LLVM_FOLDER "/" + name + ".bc", diagnostic, context);
-  if (!module) {
-    error = diagnostic.getMessage().str();
-    return nullptr;
-  }
-  std::string text;
-  llvm::raw_string_ostream(text) << *module;
-  auto created = std::make_unique<spmdc::GpuEmulator>(text, error);
+  auto created = std::make_unique<spmdc::GpuEmulator>(ptx, error);
   if (error.empty())
     emulator = std::move(created);
   return emulator.get();
@@ -77,14 +51,11 @@ Result loadModule(Module *module, const void *image, unsigned, int *, void **) {
   // Like the driver in a thread that captures a stream.
   if (state->captureMode != kCaptureRelaxed)
     return kCaptureUnsupported;
-  std::string name = recognize(static_cast<const char *>(image));
-  if (name.empty())
-    return kInvalidImage;
   std::string error;
   auto loaded = std::make_unique<ModuleHandle>();
-  loaded->emulator = findEmulator(name, error);
+  loaded->emulator = findEmulator(static_cast<const char *>(image), error);
   if (!error.empty()) {
-    ADD_FAILURE() << name << ": " << error;
+    ADD_FAILURE() << error;
     return kInvalidImage;
   }
   *module = loaded.release();
@@ -117,7 +88,9 @@ Result launchKernel(Function function, unsigned gridX, unsigned gridY, unsigned 
   for (int64_t i = 0; i < function->emulator->countArguments(function->symbol); ++i)
     words.push_back(*static_cast<void **>(arguments[i]));
   state->launches.push_back(function->symbol);
-  std::string problem = function->emulator->launch(function->symbol, gridX, kBlockThreads, words, state->order);
+  std::string problem = function->emulator->launch(
+      function->symbol,
+      {.gridBlocks = gridX, .blockThreads = kBlockThreads, .arguments = words, .order = state->order});
   EXPECT_EQ(problem, "");
   return problem.empty() ? kSuccess : kLaunchFailed;
 }

@@ -31,11 +31,6 @@ FakeDriver::~FakeDriver() {
   EXPECT_EQ(retained.size(), 0u) << "contexts that were not released";
 }
 
-void FakeDriver::addCode(const std::string &ptx, const std::string &llvmText) {
-  std::lock_guard lock(mutex);
-  code.add(ptx, llvmText);
-}
-
 void FakeDriver::failCall(const std::string &entry, int64_t call, Result error) {
   std::lock_guard lock(mutex);
   failures[entry][calls[entry] + call] = error;
@@ -92,7 +87,8 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t bloc
     ADD_FAILURE() << function.symbol << " runs after its module was unloaded";
     return true;
   }
-  std::string problem = function.module->emulator->launch(function.symbol, blocks, threads, words, drawOrder());
+  std::string problem = function.module->emulator->launch(
+      function.symbol, {.gridBlocks = blocks, .blockThreads = threads, .arguments = words, .order = drawOrder()});
   if (!problem.empty()) {
     ADD_FAILURE() << problem;
     streams.fail(gpu, kLaunchFailed);

@@ -42,9 +42,6 @@ public:
 
   const std::shared_ptr<const Driver> &getDriver() const { return driver; }
 
-  /// Sets the LLVM IR that runs for this PTX.
-  void addCode(const std::string &ptx, const std::string &llvmText);
-
   /// The `call`-th call of an entry from now on (`LaunchKernel`; 1: the next) fails with this error, on any thread.
   void failCall(const std::string &entry, int64_t call, Result error);
   /// The `number`-th kernel that runs from now on, on this GPU, accesses an illegal address: all calls of the GPU fail.
@@ -80,7 +77,6 @@ private:
   mutable std::mutex mutex; ///< Guards all members below.
   FakeStreams streams;
   FakeMemory memory;
-  FakeCode code;
   std::map<Module, std::shared_ptr<LoadedModule>> modules;
   std::map<Function, LoadedFunction> functions;
   std::map<Graph, std::vector<FakeWork>> graphs;

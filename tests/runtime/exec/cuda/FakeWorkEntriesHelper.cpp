@@ -139,11 +139,13 @@ Result FakeEntries::ModuleLoadDataEx(Module *module, const void *image, unsigned
   if (refusesForCapture())
     return kCaptureUnsupported;
   auto loaded = std::make_shared<FakeDriver::LoadedModule>();
-  loaded->emulator = fake->code.load(static_cast<const char *>(image));
+  std::string error;
+  loaded->emulator = loadFakeCode(static_cast<const char *>(image), error);
   if (!loaded->emulator) {
+    constexpr size_t kLogBytes = 512; // Less than callers have.
     for (unsigned i = 0; i < options; ++i)
       if (names[i] == kJitErrorLog)
-        std::strcpy(static_cast<char *>(values[i]), "this PTX is not known\nto the double");
+        std::strcpy(static_cast<char *>(values[i]), error.substr(0, kLogBytes).c_str());
     return kInvalidImage;
   }
   *module = reinterpret_cast<Module>(fake->nextHandle++);

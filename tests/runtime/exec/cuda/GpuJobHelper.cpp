@@ -27,12 +27,11 @@ GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
   options.allowTf32 = allowTf32;
   spmdc::Compiler compiler(fileName, text, options);
   std::optional<Artifact> artifact = compiler.compile();
-  std::optional<std::string> llvmText = artifact ? compiler.textOf(spmdc::Stage::Llvm) : std::nullopt;
-  if (!llvmText) {
+  if (!artifact) {
     ADD_FAILURE() << compiler.errors() << text;
     return {};
   }
-  return {std::make_shared<const Artifact>(std::move(*artifact)), std::move(*llvmText)};
+  return std::make_shared<const Artifact>(std::move(*artifact));
 }
 
 GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
@@ -70,8 +69,7 @@ ExecutorOptions GpuJob::makeOptions() {
 }
 
 std::unique_ptr<spmdc::CompiledProgram> GpuJob::load(const GpuArtifact &program, const ExecutorOptions &options) {
-  driver.addCode(program.artifact->code, program.llvmText);
-  return std::make_unique<spmdc::CompiledProgram>(program.artifact, options);
+  return std::make_unique<spmdc::CompiledProgram>(program, options);
 }
 
 std::vector<Tensor> makeArguments(MLIRContext &context, const Plan &plan, uint64_t seed, bool areExact) {

@@ -11,12 +11,8 @@
 
 namespace spmd::test {
 
-/// A program for emulated GPUs: its artifact, and the LLVM IR from which its PTX was compiled.
-struct GpuArtifact {
-  std::shared_ptr<const Artifact> artifact;
-  std::string llvmText;
-  explicit operator bool() const { return artifact != nullptr; }
-};
+/// A program for emulated GPUs.
+using GpuArtifact = std::shared_ptr<const Artifact>;
 
 /// Returns null, with a failure of the test, if the program does not compile. Like compileText of CompiledRun.h.
 GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,

@@ -47,7 +47,7 @@ protected:
     ASSERT_TRUE(succeeded(expected));
     GpuArtifact program = compileForGpus(subject->fileName, subject->text);
     ASSERT_TRUE(static_cast<bool>(program));
-    int64_t devices = program.artifact->plan.mesh.deviceCount();
+    int64_t devices = program->plan.mesh.deviceCount();
     SmallVector<Tensor> first;
     for (Transport transport : {Transport::Host, Transport::Nccl}) {
       if (transport == Transport::Nccl && devices == 1)

@@ -111,7 +111,7 @@ TEST_F(GpuRuns, ResultsInTheBuffersOfArguments) {
   for (Transport transport : {Transport::Host, Transport::Nccl}) {
     GpuJob job(2, {.transport = transport});
     auto program = job.load(artifact);
-    ASSERT_EQ(artifact.artifact->plan.aliases[0], 0);
+    ASSERT_EQ(artifact->plan.aliases[0], 0);
     auto inputs = program->upload(context, {floats({1, 2, 3, 4, 5, 6}), floats({2, 0, 2, 0, 2, 0})}, Poison::Nan);
     auto outputs = program->allocateResults();
     for (size_t device = 0; device < 2; ++device)

@@ -35,7 +35,6 @@ protected:
         ADD_FAILURE() << compiler.errors();
         return;
       }
-      llvmTexts[artifact->code] = compiler.textOf(spmdc::Stage::Llvm).value_or("");
       artifacts.push_back(std::move(*artifact));
     }
     bytes = encodeArtifacts(artifacts);
@@ -46,7 +45,7 @@ protected:
     GpuJob job(1, {.capability = capability});
     auto artifact =
         std::make_shared<const Artifact>(decodeArtifact(bytes, "t.spmdx", targetChooserFor(job.getDevices())));
-    auto program = job.load({artifact, llvmTexts.at(artifact->code)});
+    auto program = job.load(artifact);
     Tensor argument({4}, spmdc::getElementType(&context, DType::F32));
     for (int i = 0; i < 4; ++i)
       argument.elements[i] = Scalar::ofFloat(10.0 * i);
@@ -64,7 +63,6 @@ protected:
   }
 
   MLIRContext context{MLIRContext::Threading::DISABLED};
-  std::map<std::string, std::string> llvmTexts; ///< By PTX.
   std::string bytes;
 };
 

@@ -36,7 +36,7 @@ protected:
     {
       GpuJob job(1, {.blas = blas.getLibrary()});
       auto program = job.load(artifact);
-      std::vector<Tensor> arguments = makeArguments(context, artifact.artifact->plan, 1, /*areExact=*/true);
+      std::vector<Tensor> arguments = makeArguments(context, artifact->plan, 1, /*areExact=*/true);
       auto inputs = program->upload(context, arguments, Poison::Nan), outputs = program->allocateResults();
       program->getExecutor().run(inputs, outputs);
       std::string error;
@@ -72,9 +72,9 @@ TEST_F(GpuTf32, IsPartOfThePlan) {
   const char *text = "fn main(x: f32[8, 8]) { return x @ x; }\n";
   GpuArtifact exact = compileForGpus("t.spmd", text), fast = compileForGpus("t.spmd", text, {}, /*allowTf32=*/true);
   ASSERT_TRUE(exact && fast);
-  EXPECT_EQ(exact.artifact->code, fast.artifact->code);
+  EXPECT_EQ(exact->code, fast->code);
   auto allows = [](const GpuArtifact &artifact) {
-    for (const Step &step : artifact.artifact->plan.steps)
+    for (const Step &step : artifact->plan.steps)
       if (auto *product = std::get_if<MatmulStep>(&step.op))
         return product->allowTf32;
     ADD_FAILURE() << "no product";

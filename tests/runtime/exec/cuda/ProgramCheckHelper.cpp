@@ -36,7 +36,7 @@ static SmallVector<Tensor> runOnGpus(MLIRContext &context, const GpuArtifact &pr
                                      const GpuJobOptions &options) {
   SmallVector<Tensor> results;
   try {
-    GpuJob job(program.artifact->plan.mesh.deviceCount(), options);
+    GpuJob job(program->plan.mesh.deviceCount(), options);
     std::unique_ptr<spmdc::CompiledProgram> loaded = job.load(program);
     for (Poison poison : {Poison::Nan, Poison::Huge}) {
       std::string error;
@@ -48,7 +48,7 @@ static SmallVector<Tensor> runOnGpus(MLIRContext &context, const GpuArtifact &pr
         EXPECT_EQ(compareTensors(results, *run, 0), "") << "the second run";
       results = std::move(*run);
     }
-    EXPECT_TRUE(options.transport == Transport::Host || collectivesOf(program.artifact->plan.steps).empty() ||
+    EXPECT_TRUE(options.transport == Transport::Host || collectivesOf(program->plan.steps).empty() ||
                 job.getNccl().countBytes() > 0)
         << "NCCL was not used";
   } catch (const Error &error) {
@@ -67,7 +67,7 @@ std::set<CollectiveKind> checkOnGpus(std::string text, const ProgramCheck &check
   GpuArtifact program = compileForGpus("program.spmd", text);
   if (!program)
     return {};
-  const Plan &plan = program.artifact->plan;
+  const Plan &plan = program->plan;
   std::vector<Tensor> arguments = makeArguments(context, plan, check.seed, check.areExact);
   std::string error;
   std::shared_ptr<const Artifact> forCpus = spmdc::compileText("program.spmd", text, 1, error);

@@ -1,0 +1,190 @@
+//===- GpuInstructionsHelper.cpp - instructions about threads -------------===//
+
+#include "tests/passes/gpu/emulator/GpuInstructionsHelper.h"
+
+#include "tests/passes/gpu/emulator/GpuClusterHelper.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace spmdc {
+
+using Fiber = GpuBlock::Fiber;
+
+static GpuBlock &block() { return *GpuBlock::active; }
+static Fiber &fiber() { return *GpuBlock::active->current; }
+
+/// All lanes must take part: code for parts of a warp is not supported here.
+static void checkMask(uint32_t mask) {
+  if ((GpuInstructions::readWarpMask() & ~mask) != 0)
+    block().report("an operation of only some lanes of the warp, which this emulator does not know");
+}
+
+int32_t GpuInstructions::readThread() { return fiber().thread; }
+int32_t GpuInstructions::readBlockThreads() { return static_cast<int32_t>(block().fibers.size()); }
+int32_t GpuInstructions::readBlock() { return static_cast<int32_t>(block().number); }
+int32_t GpuInstructions::readGridBlocks() { return static_cast<int32_t>(block().cluster.countGridBlocks()); }
+int32_t GpuInstructions::readLane() { return fiber().thread % GpuBlock::kWarp; }
+int32_t GpuInstructions::readClusterRank() { return readBlock() % readClusterBlocks(); }
+int32_t GpuInstructions::readClusterBlocks() { return block().cluster.countBlocks(); }
+
+uint32_t GpuInstructions::readWarpMask() {
+  int32_t first = fiber().thread / GpuBlock::kWarp * GpuBlock::kWarp;
+  int32_t lanes = std::min(GpuBlock::kWarp, readBlockThreads() - first);
+  return lanes == GpuBlock::kWarp ? UINT32_MAX : (uint32_t{1} << lanes) - 1;
+}
+
+void GpuInstructions::waitAtBarrier() { block().wait(Fiber::AtBarrier); }
+
+void GpuInstructions::waitForWarp(uint32_t mask) {
+  checkMask(mask);
+  block().wait(Fiber::AtWarpSync);
+}
+
+void GpuInstructions::arriveAtCluster() {
+  if (fiber().hasArrived)
+    block().report("arrives at the barrier of the cluster twice");
+  fiber().hasArrived = true;
+}
+
+void GpuInstructions::waitForCluster() {
+  if (!fiber().hasArrived)
+    block().report("waits for the cluster, but has not arrived");
+  block().wait(Fiber::AtCluster);
+}
+
+void *GpuInstructions::mapAddress(void *address, int32_t rank) { return block().cluster.mapAddress(address, rank); }
+
+uint64_t GpuInstructions::shuffle(int32_t kind, uint32_t value, uint32_t offset, uint32_t clamp, uint32_t mask) {
+  checkMask(mask);
+  fiber().kind = static_cast<GpuBlock::ShuffleKind>(kind);
+  fiber().value = value;
+  fiber().offset = offset;
+  fiber().clamp = clamp;
+  block().wait(Fiber::AtShuffle);
+  return fiber().value | static_cast<uint64_t>(fiber().isInside) << 32;
+}
+
+uint32_t GpuInstructions::vote(uint32_t condition, uint32_t mask) {
+  return static_cast<uint32_t>(shuffle(static_cast<int32_t>(GpuBlock::ShuffleKind::Ballot), condition, 0, 0, mask));
+}
+
+//===----------------------------------------------------------------------===//
+// Barriers with phases, and copies
+//===----------------------------------------------------------------------===//
+
+void GpuInstructions::prepareBarrier(PhaseBarrier *barrier, uint32_t expected) {
+  *barrier = {expected, PhaseBarrier::kPrepared, expected, 0};
+}
+
+static bool isPrepared(PhaseBarrier *barrier) {
+  if (barrier->isPrepared != PhaseBarrier::kPrepared)
+    block().report("uses a barrier that no thread has prepared");
+  return barrier->isPrepared == PhaseBarrier::kPrepared;
+}
+
+uint64_t GpuInstructions::arriveAtBarrier(PhaseBarrier *barrier) {
+  if (isPrepared(barrier))
+    barrier->arrive();
+  return 0;
+}
+
+void GpuInstructions::arriveWithCopies(PhaseBarrier *barrier) {
+  size_t before = 0;
+  for (const auto &[other, count] : fiber().arrivals)
+    before += count;
+  if (!isPrepared(barrier))
+    return;
+  fiber().arrivals.emplace_back(barrier, fiber().copies.size() - before);
+  ++block().arrivals;
+}
+
+void GpuInstructions::waitForPhase(PhaseBarrier *barrier, uint32_t parity) {
+  fiber().phaseBarrier = barrier;
+  fiber().phaseParity = parity;
+  if (isPrepared(barrier))
+    block().wait(Fiber::AtPhase);
+}
+
+void GpuInstructions::startCopy(void *target, const void *source, uint32_t bytes) {
+  if (bytes > GpuCopy::kBytes)
+    block().report("a copy of more than 16 bytes");
+  else
+    fiber().copies.push_back(GpuCopy::start(target, source, bytes));
+}
+
+void GpuInstructions::finishCopies(uint32_t pending) {
+  if (pending != 0)
+    block().report("a wait for some of the copies, which this emulator does not know");
+  for (const GpuCopy &copy : fiber().copies)
+    copy.finish();
+  fiber().copies.clear();
+  if (!fiber().arrivals.empty())
+    block().report("waits for copies in groups, and for the same ones at a barrier");
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+void GpuInstructions::exchangeMatrices(int32_t kind, uint32_t *words) {
+  fiber().matrices = static_cast<GpuBlock::MatrixKind>(kind);
+  fiber().words = words;
+  block().wait(Fiber::AtShuffle);
+}
+
+constexpr size_t kFirstSum = WarpgroupProduct::kLeftWords + WarpgroupProduct::kRightWords;
+
+/// The first started product with the sums in these registers; null if there is none.
+static GpuBlock::StartedProduct *findStarted(std::vector<GpuBlock::StartedProduct> &rest, size_t from,
+                                             const float *sum) {
+  for (size_t i = from; i < rest.size(); ++i)
+    if (rest[i].sums[0] == sum)
+      return &rest[i];
+  for (auto &group : fiber().products)
+    for (GpuBlock::StartedProduct &product : group)
+      if (product.sums[0] == sum)
+        return &product;
+  return nullptr;
+}
+
+void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates) {
+  auto count = static_cast<size_t>(WarpgroupProduct::decode(product).columns / 2);
+  GpuBlock::StartedProduct started{product, {words, words + kFirstSum}, {sums, sums + count}, accumulates != 0};
+  started.words.resize(kFirstSum + count, 0);
+  std::vector<GpuBlock::StartedProduct> none;
+  // If a product before it has the same registers, that one gives the sums when it is finished.
+  bool isNext = findStarted(none, 0, sums[0]) != nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    if (accumulates && !isNext)
+      started.words[kFirstSum + i] = std::bit_cast<uint32_t>(*sums[i]);
+    *sums[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  fiber().products.back().push_back(std::move(started));
+}
+
+void GpuInstructions::commitProducts() { fiber().products.emplace_back(); }
+
+void GpuInstructions::finishProducts(uint32_t running) {
+  if (!fiber().products.back().empty())
+    block().report("waits for products of a warpgroup that are not committed");
+  while (fiber().products.size() > running + size_t{1}) {
+    std::vector<GpuBlock::StartedProduct> group = std::move(fiber().products.front());
+    fiber().products.pop_front();
+    for (size_t i = 0; i < group.size(); ++i) {
+      fiber().product = group[i].product;
+      exchangeMatrices(static_cast<int32_t>(GpuBlock::MatrixKind::Warpgroup), group[i].words.data());
+      GpuBlock::StartedProduct *following = findStarted(group, i + 1, group[i].sums[0]);
+      for (size_t sum = 0; sum < group[i].sums.size(); ++sum) {
+        uint32_t word = group[i].words[kFirstSum + sum];
+        if (!following)
+          *group[i].sums[sum] = std::bit_cast<float>(word);
+        else if (following->accumulates)
+          following->words[kFirstSum + sum] = word;
+      }
+    }
+  }
+}
+
+} // namespace spmdc

@@ -1,0 +1,83 @@
+//===- GpuMemoryHelper.h - memory that emulated kernels may access -*- C++ -*-===//
+//
+// The window of shared memory of the running block, and the buffers of a launch. Each instruction that accesses memory
+// is a site, of which errors name the line.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace spmdc {
+
+/// Global memory that a kernel may access.
+struct GpuBuffer {
+  const void *begin = nullptr;
+  uint64_t bytes = 0;
+};
+
+class GpuMemory {
+public:
+  /// More than any GPU gives a block. Matrix descriptors hold addresses of 18 bits.
+  static constexpr uint64_t kWindowBytes = 256 * 1024;
+
+  char *window() const { return memory.get(); }
+  /// The bytes of the window that the running kernel may access, which code reads.
+  uint64_t windowBytes = 0;
+
+  /// The buffer that an access at a site used last, and the number of bytes at which an access may begin there. Code
+  /// compares with it before it calls findBuffer.
+  struct Recent {
+    uint64_t begin = 0, count = 0;
+  };
+  struct Site {
+    std::string kernel, text;
+    int line = 0;
+    unsigned bytes = 0;    ///< 0: not an access.
+    bool isOffset = false; ///< Addresses are those of shared memory.
+    std::unique_ptr<Recent> recent = std::make_unique<Recent>();
+  };
+  uint32_t addSite(Site site) {
+    sites.push_back(std::move(site));
+    return static_cast<uint32_t>(sites.size() - 1);
+  }
+  Recent *recentOf(uint32_t site) { return sites[site].recent.get(); }
+  void setAccess(uint32_t site, unsigned bytes, bool isOffset) {
+    sites[site].bytes = bytes;
+    sites[site].isOffset = isOffset;
+  }
+
+  /// Memory for a variable of the module.
+  char *addVariable(uint64_t bytes, uint64_t alignment, const std::vector<uint8_t> &content);
+
+  /// Sets what the next launch may access beside variables; without buffers, any address.
+  void setBuffers(const std::vector<GpuBuffer> &launchBuffers);
+
+  /// Code calls it for an access that is not aligned, which ends the thread, or beyond the recent buffer of its site,
+  /// which ends it if there is no other buffer.
+  static void findBuffer(GpuMemory *memory, uint64_t address, uint32_t site);
+  /// Code calls it for an access of a number of bytes that only the running thread knows.
+  static void checkBytes(GpuMemory *memory, uint64_t address, uint32_t bytes, uint32_t site);
+  /// Code calls it for other accesses that are not aligned or out of bounds, and for `trap`. Ends the thread.
+  static void fail(GpuMemory *memory, uint64_t address, uint32_t site);
+  /// A pointer to bytes in the window for instructions on matrices; ends the thread if they are not in it.
+  const char *checkWindow(uint64_t offset, uint64_t bytes) const;
+
+private:
+  bool find(uint64_t address, uint64_t bytes, Recent *recent) const;
+  void report(uint64_t address, uint32_t site) const;
+  std::string describe(const Site &site, uint64_t address) const;
+
+  std::unique_ptr<char, decltype(&std::free)> memory{
+      static_cast<char *>(std::aligned_alloc(kWindowBytes, kWindowBytes)), &std::free};
+  std::vector<std::unique_ptr<char, decltype(&std::free)>> variableMemory;
+  std::vector<GpuBuffer> variables, buffers;
+  bool hasBuffers = false;
+  std::vector<Site> sites;
+};
+
+} // namespace spmdc
