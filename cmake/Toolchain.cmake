@@ -11,6 +11,9 @@ if(CCACHE_PROGRAM)
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
   set(CMAKE_C_COMPILER_LAUNCHER ${SPMDC_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SPMDC_LAUNCHER})
+else()
+  # No binary names the folder of the sources (std::source_location): ccache's base_dir makes paths relative, too.
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
 endif()
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 
