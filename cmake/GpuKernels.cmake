@@ -7,8 +7,8 @@ else()
 endif()
 
 # spmdc_gpu_code(STEM SOURCE [DEFINES definitions...]): the .cu file as optimised LLVM IR in STEM.bc, and as PTX in
-# STEM.ptx, generated from it. The target is sm_70, which the driver of every newer GPU
-# translates; PTX 6.3 is the first version that supports it fully.
+# STEM.ptx, generated from it. The target is sm_70, which the driver of every newer GPU translates; PTX 6.3 is the first
+# version that supports it fully.
 # The PTX is that of one compilation: the order of a value's uses is kept, since code generation numbers registers in
 # that order; and a product and a sum become one instruction, which CUDA allows by default.
 function(spmdc_gpu_code stem source)

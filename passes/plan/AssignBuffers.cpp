@@ -135,11 +135,9 @@ private:
         hosts.push_back(index);
     }
     // Ties are in program order. The smallest results first: a large one may have room for a larger storage.
-    auto rank = [&](size_t index) { return std::pair(storages.get(index).bytes, index); };
-    llvm::sort(order, [&](size_t x, size_t y) {
-      return storages.get(x).bytes != storages.get(y).bytes ? storages.get(x).bytes > storages.get(y).bytes : x < y;
-    });
-    llvm::sort(hosts, [&](size_t x, size_t y) { return rank(x) < rank(y); });
+    auto bytes = [&](size_t index) { return storages.get(index).bytes; };
+    llvm::sort(order, [&](size_t x, size_t y) { return std::pair(bytes(y), x) < std::pair(bytes(x), y); });
+    llvm::sort(hosts, [&](size_t x, size_t y) { return std::pair(bytes(x), x) < std::pair(bytes(y), y); });
     std::vector<size_t> placed;
     for (size_t index : order)
       if (!findHost(index, hosts)) {

@@ -56,15 +56,15 @@ bool access(PtxCode &code) {
   if (code.operandCount() != 2 || (isReadOnly && (!isLoad || space != "global")))
     return false;
   unsigned count = width == "v2" ? 2 : width == "v4" ? 4 : 1, bytes = type.totalBits() / 8;
-  const PtxOperand &whole = code.operand(isLoad ? 0 : 1), &address = code.operand(isLoad ? 1 : 0);
-  bool isVector = whole.kind == PtxOperand::Kind::Vector;
-  if (isVector != (count > 1) || (isVector && whole.elements.size() != count))
+  const PtxOperand &data = code.operand(isLoad ? 0 : 1), &address = code.operand(isLoad ? 1 : 0);
+  bool isVector = data.kind == PtxOperand::Kind::Vector;
+  if (isVector != (count > 1) || (isVector && data.elements.size() != count))
     return false;
   llvm::Type *element = b.getIntNTy(type.totalBits());
   llvm::Type *all = count > 1 ? llvm::FixedVectorType::get(element, count) : element;
   std::vector<Value *> values;
   for (unsigned i = 0; i < count && !isLoad; ++i) {
-    values.push_back(code.read(isVector ? whole.elements[i] : whole, element, /*isNarrowing=*/true));
+    values.push_back(code.read(isVector ? data.elements[i] : data, element, /*isNarrowing=*/true));
     if (!values.back())
       return false;
   }
@@ -75,7 +75,7 @@ bool access(PtxCode &code) {
   if (isLoad) {
     Value *loaded = b.CreateAlignedLoad(all, pointer, alignment);
     for (unsigned i = 0; i < count; ++i)
-      if (!code.write(isVector ? whole.elements[i] : whole, isVector ? b.CreateExtractElement(loaded, i) : loaded,
+      if (!code.write(isVector ? data.elements[i] : data, isVector ? b.CreateExtractElement(loaded, i) : loaded,
                       /*isWidening=*/true, type.isSigned()))
         return false;
     return true;
@@ -103,15 +103,15 @@ bool move(PtxCode &code) {
   if (isSplit == isJoined || parts.empty() || type.bits % parts.size() != 0)
     return false;
   auto bits = static_cast<unsigned>(type.bits / parts.size());
-  llvm::Type *whole = b.getIntNTy(type.bits), *part = b.getIntNTy(bits);
-  Value *value = isSplit ? code.read(source, whole) : llvm::ConstantInt::get(whole, 0);
+  llvm::Type *wide = b.getIntNTy(type.bits), *part = b.getIntNTy(bits);
+  Value *value = isSplit ? code.read(source, wide) : llvm::ConstantInt::get(wide, 0);
   for (size_t i = 0; i < parts.size() && value; ++i) {
     if (isSplit) {
       if (!code.write(parts[i], b.CreateTrunc(b.CreateLShr(value, i * bits), part)))
         return false;
     } else {
       Value *one = code.read(parts[i], part);
-      value = one ? b.CreateOr(value, b.CreateShl(b.CreateZExt(one, whole), i * bits)) : nullptr;
+      value = one ? b.CreateOr(value, b.CreateShl(b.CreateZExt(one, wide), i * bits)) : nullptr;
     }
   }
   return value && (isSplit || code.write(target, value));
