@@ -66,6 +66,8 @@ private:
   mlir::Value pair(mlir::Value lower, mlir::Value upper);
   /// The transpose of 16 vectors of 16 elements.
   llvm::SmallVector<mlir::Value> transpose(llvm::SmallVector<mlir::Value> rows);
+  /// The same vector, whose origin LLVM does not see.
+  mlir::Value hide(mlir::Value vector);
   void scaleResults(mlir::Value results, int64_t width, mlir::Value scales);
   void call(llvm::StringRef intrinsic, mlir::ValueRange operands);
   mlir::Value tile(int64_t number);
