@@ -30,6 +30,8 @@ constexpr int64_t kMinStrip = 64;
 /// Columns of rows this long are split into so many parts if they have enough rows: a thread then reads rows one behind
 /// the other. Else it would read a part of each, which memory delivers at half its rate or less.
 constexpr int64_t kStreams = 32, kLongRowBytes = 1024, kStreamedRows = 512;
+/// Rows shorter than this are read as if a number of them were one row.
+constexpr int64_t kShortRowBytes = 128;
 
 /// On a GPU: the number of blocks to split into, eight for each of an H100's 132 multiprocessors; and the number of
 /// blocks from which no split is needed, since rows that are blocks can be large.
@@ -70,6 +72,8 @@ struct Split {
   int64_t dim = -1;           ///< A dimension of which the first step reduces blocks; -1: none.
   int64_t block = 0;          ///< Elements of `dim` in a block.
   SmallVector<int64_t> outer; ///< Dimensions that the second step reduces.
+  /// The elements of a block are as far apart as there are blocks: neighbours are in different blocks.
+  bool isInterleaved = false;
 };
 
 /// Splits one dimension into blocks; the first step reduces all others.
@@ -128,7 +132,11 @@ std::optional<Split> splitForCpu(ReduceOp op, const ReductionShape &shape) {
   if (parts == 1)
     return std::nullopt;
   int64_t block = fitBlock(shape.size, std::max(kMinStrip, shape.size / parts));
-  return block ? std::optional(splitOneDim(op, shape.dim, block)) : std::nullopt;
+  if (!block)
+    return std::nullopt;
+  Split split = splitOneDim(op, shape.dim, block);
+  split.isInterleaved = shape.run * shape.bytes < kShortRowBytes;
+  return split;
 }
 
 /// True if elements of the reduced rows depend on their results, as in a softmax.
@@ -193,11 +201,11 @@ Value reduceInTwoSteps(OpBuilder &b, Location loc, Value x, ReductionKind kind, 
   if (split.dim >= 0) {
     SmallVector<int64_t> blocked(type.getShape());
     blocked[split.dim] /= split.block;
-    blocked.insert(blocked.begin() + split.dim + 1, split.block);
+    blocked.insert(blocked.begin() + split.dim + !split.isInterleaved, split.block);
     x = b.create<ReshapeOp>(loc, type.withShape(blocked), x);
     for (int64_t &d : first)
       d += d > split.dim;
-    first.push_back(split.dim + 1);
+    first.push_back(split.dim + !split.isInterleaved);
     second.push_back(split.dim);
   }
   llvm::sort(first);

@@ -52,6 +52,21 @@ TEST(Program, RowsOfEveryRemainder) {
   }
 }
 
+// Columns of short rows: rows are added to rows of another block, with and without a remainder; the column of an
+// element is a remainder of its position.
+TEST(Program, ColumnsOfShortRows) {
+  constexpr int64_t elements = 1 << 16; // The fewest that are added in blocks.
+  for (int64_t columns : {1, 2, 3, 4, 7, 8, 12, 16, 31})
+    for (int64_t rows : {elements / columns + columns, elements / columns / 64 * 64 + 128}) {
+      std::string r = std::to_string(rows), c = std::to_string(columns);
+      SCOPED_TRACE(r + " x " + c);
+      checkProgram(columnsProgram("sum", "i32", r, c), {.inputs = InputKind::Wild}, compileForCpu);
+      checkProgram(columnsProgram("max", "bf16", r, c), {.inputs = InputKind::Exact}, compileForCpu);
+    }
+  for (std::string columns : {"4", "10"})
+    checkProgram(softmaxOverFirstProgram("17000", columns), {.tolerances = {{.ulps = 64}}}, compileForCpu);
+}
+
 TEST(Program, FullReductionInBlocks) {
   for (std::string size : {"70003", "65536"})
     checkProgram(fullReductionProgram(size), {.tolerances = {{.ulps = 1e4}}}, compileForCpu);

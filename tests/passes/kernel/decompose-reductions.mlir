@@ -14,6 +14,18 @@ func.func @full(%x: !spmd.array<f32[1048576]>) -> !spmd.array<f32[]> {
 
 // -----
 
+// Columns of short rows: the rows of a block are as far apart as there are blocks, whose results are one long row.
+// CHECK-LABEL: func.func @short_rows
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[8192, 12]> -> <f32[64, 128, 12]>
+// CHECK-NEXT: %[[P:.*]] = array.reduce sum %[[B]] dims [0] : <f32[64, 128, 12]> -> <f32[128, 12]>
+// CHECK-NEXT: array.reduce sum %[[P]] dims [0] : <f32[128, 12]> -> <f32[12]>
+func.func @short_rows(%x: !spmd.array<f32[8192, 12]>) -> !spmd.array<f32[12]> {
+  %0 = array.reduce sum %x dims [0] : <f32[8192, 12]> -> <f32[12]>
+  return %0 : !spmd.array<f32[12]>
+}
+
+// -----
+
 // Several reduced dimensions: a block is contiguous, whichever dimension is the longest.
 // CHECK-LABEL: func.func @matrix
 // CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <f32[2048, 4096]> -> <f32[512, 4, 4096]>

@@ -68,6 +68,19 @@ std::string rowsProgram(const std::string &kind, const std::string &type, const 
                {"$kind", kind}});
 }
 
+std::string columnsProgram(const std::string &kind, const std::string &type, const std::string &rows,
+                           const std::string &columns) {
+  return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$column, !spmd.array$t) {
+    %0 = array.reduce $kind %x dims [0] : $t -> $column
+    %1 = array.broadcast_in_dim %0 dims [1] : $column -> $t
+    %2 = array.subtract %x, %1 : $t
+    return %0, %2 : !spmd.array$column, !spmd.array$t
+  })",
+              {{"$t", "<" + type + "[" + rows + ", " + columns + "]>"},
+               {"$column", "<" + type + "[" + columns + "]>"},
+               {"$kind", kind}});
+}
+
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels) {
   return fill(R"(func.func @main(%x: !spmd.array<$e[$r, 2, $c, 3, $n]>) -> (!spmd.array<$e[$r, $c, $n]>,
       !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, 2, $c, 3, $n]>) {

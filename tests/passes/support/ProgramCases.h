@@ -15,6 +15,9 @@ std::string softmaxOverFirstProgram(const std::string &rows, const std::string &
 /// The `kind` and the maximum of each row of the type's [rows, size], and the row without its first element plus its
 /// maximum.
 std::string rowsProgram(const std::string &kind, const std::string &type, const std::string &rows, int64_t size);
+/// The `kind` of each column of the type's [rows, columns], and the array minus the kind of its column.
+std::string columnsProgram(const std::string &kind, const std::string &type, const std::string &rows,
+                           const std::string &columns);
 /// Combines windows of 2 x 3 elements of f32[3, 2, columns, 3, channels], and subtracts their maxima from the array.
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels);
 /// Sum of sines and maximum of f64[size].
