@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/plan/PlanOps.h"
+#include "passes/kernel/ContractionSide.h"
 #include "passes/kernel/FreeOperations.h"
 #include "passes/kernel/Passes.h"
 #include "passes/kernel/SharedPads.h"
 #include "passes/kernel/StridedViews.h"
 
 #include <functional>
-#include <numeric>
 
 using namespace mlir;
 
@@ -29,27 +29,8 @@ constexpr int64_t kLeastAdjacent = 4;
 /// Products with so few rows or columns are loops of their own in the library, without tiles, and read no views.
 constexpr int64_t kMostThin = 4;
 
-/// One operand: its dimensions by role, in the order in which the product iterates over them.
-struct Side {
-  Value value;
-  SmallVector<int64_t> batch, free, contract;
-
-  /// Absorbs a transpose that defines the operand: the roles move to the dimensions of the transpose's operand.
-  void absorbTransposes() {
-    while (auto transpose = value.getDefiningOp<TransposeOp>()) {
-      for (SmallVector<int64_t> *dims : {&batch, &free, &contract})
-        for (int64_t &dim : *dims)
-          dim = transpose.getPerm()[dim];
-      value = transpose.getOperand();
-    }
-  }
-
-  int64_t sizeOf(ArrayRef<int64_t> dims) const {
-    int64_t size = 1;
-    for (int64_t dim : dims)
-      size *= cast<ArrayType>(value.getType()).getDimSize(dim);
-    return size;
-  }
+struct Side : ContractionSide {
+  explicit Side(ContractionSide side) : ContractionSide(std::move(side)) {}
 
   /// The view by which a product reads the operand where it is, if it is not stored as a matrix: rows and columns are
   /// these dimensions. The operand is then the array of the view.
@@ -75,20 +56,6 @@ struct Side {
     return result;
   }
 
-  /// True if memory holds the groups in this order; dimensions of size 1 may have any position.
-  bool isLaidOut(ArrayRef<int64_t> first, ArrayRef<int64_t> second, ArrayRef<int64_t> third) const {
-    int64_t last = -1;
-    for (ArrayRef<int64_t> dims : {first, second, third})
-      for (int64_t dim : dims) {
-        if (cast<ArrayType>(value.getType()).getDimSize(dim) == 1)
-          continue;
-        if (dim < last)
-          return false;
-        last = dim;
-      }
-    return true;
-  }
-
   /// Brings the operand into one of the two orders; true if that is the transposed one. The plain order has the
   /// contracted dimensions before the free ones in the right operand of a product, behind them in the left one.
   bool layOut(OpBuilder &b, Location loc, bool contractsFirst) {
@@ -100,29 +67,10 @@ struct Side {
     SmallVector<int64_t> perm(batch);
     llvm::append_range(perm, first);
     llvm::append_range(perm, second);
-    auto type = cast<ArrayType>(value.getType());
-    SmallVector<int64_t> shape;
-    for (int64_t dim : perm)
-      shape.push_back(type.getDimSize(dim));
-    value = b.create<TransposeOp>(loc, type.withShape(shape), value, perm);
+    value = transposed(b, loc, perm);
     return false;
   }
 };
-
-/// Gives the contracted dimensions the order of the left operand's memory, if one of the operands then needs no
-/// transpose.
-void orderContracted(Side &lhs, Side &rhs) {
-  SmallVector<size_t> order(lhs.contract.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](size_t x, size_t y) { return lhs.contract[x] < lhs.contract[y]; });
-  SmallVector<int64_t> left, right;
-  for (size_t i : order) {
-    left.push_back(lhs.contract[i]);
-    right.push_back(rhs.contract[i]);
-  }
-  lhs.contract = left;
-  rhs.contract = right;
-}
 
 /// The product with its sides exchanged, and a transpose behind it.
 DotGeneralOp exchangeSides(DotGeneralOp op) {
@@ -152,10 +100,7 @@ bool isBetterExchanged(const spmd::OperandView &lhs, int64_t m, int64_t n, int64
 
 void normalize(DotGeneralOp op, bool readsViews) {
   OpBuilder b(op);
-  Side lhs{op.getLhs(), SmallVector<int64_t>(op.getLhsBatch()), op.getLhsFreeDims(),
-           SmallVector<int64_t>(op.getLhsContract())};
-  Side rhs{op.getRhs(), SmallVector<int64_t>(op.getRhsBatch()), op.getRhsFreeDims(),
-           SmallVector<int64_t>(op.getRhsContract())};
+  Side lhs(ContractionSide::leftOf(op)), rhs(ContractionSide::rightOf(op));
   lhs.absorbTransposes();
   rhs.absorbTransposes();
   orderContracted(lhs, rhs);

@@ -34,6 +34,29 @@ def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::ArrayDialect", "::spmdc::plan::PlanDialect"];
 }
 
+def SumVectorProducts : Pass<"spmdc-sum-vector-products", "mlir::ModuleOp"> {
+  let summary = "Turns a matrix times a vector into a sum over each row";
+  let description = [{
+    Before: a partitioned program.
+
+    A dot_general of which one side has no free dimension of more than one element, and the other's contracted
+    dimensions are the last ones in memory, becomes a product by elements and a sum. Products of bf16 and f16 are added
+    in f32. A vector times a matrix, whose columns would be summed, is left to the library.
+
+    After: no such array.dot_general is left.
+    ```
+    %0 = array.dot_general %x, %y contract [1] x [0] batch [] x [] : <f32[64, 8]>, <f32[8]> -> <f32[64]>
+    ```
+    becomes
+    ```
+    %0 = array.broadcast_in_dim %y dims [1] : <f32[8]> -> <f32[64, 8]>
+    %1 = array.multiply %x, %0 : <f32[64, 8]>
+    %2 = array.reduce sum %1 dims [1] : <f32[64, 8]> -> <f32[64]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect"];
+}
+
 def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let summary = "Rewrites reductions so that they run in parallel and in vectors";
   let description = [{

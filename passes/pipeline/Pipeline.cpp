@@ -79,6 +79,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
       passes.addPass(createStreamProducts({/*sharedBytes=*/0, options.leastScoreBytes, /*warpgroups=*/false}));
     else if (options.gpu.matrixUnit != MatrixUnit::None)
       passes.addPass(createStreamProducts({options.gpu.sharedBytes, /*leastScoreBytes=*/0, warpgroups}));
+    if (!isGpu)
+      passes.addPass(createSumVectorProducts());
     passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions({/*views=*/!isGpu}));
     passes.addPass(createLowerLibraryCalls({/*ranges=*/!isGpu}));

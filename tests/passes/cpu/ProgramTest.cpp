@@ -52,6 +52,20 @@ TEST(Program, RowsOfEveryRemainder) {
   }
 }
 
+// Rows of every length times a vector, and long ones that are split.
+TEST(Program, VectorProducts) {
+  for (std::string type : {"f32", "f64", "bf16", "f16", "i8", "i32"}) {
+    InputKind inputs = type[0] == 'i' ? InputKind::Wild : InputKind::Exact;
+    for (int64_t size : {0, 1, 2, 3, 8, 15, 16, 17, 31, 33, 100})
+      for (int64_t batch : {1, 3}) {
+        SCOPED_TRACE(type + " of " + std::to_string(batch) + " x 37 x " + std::to_string(size));
+        checkProgram(vectorProductProgram(type, batch, 37, size), {.inputs = inputs}, compileForCpu);
+      }
+    checkProgram(vectorProductProgram(type, 1, 2, 70003), {.inputs = inputs}, compileForCpu);
+    checkProgram(vectorProductProgram(type, 5, 1, 20), {.inputs = inputs}, compileForCpu);
+  }
+}
+
 // Columns of short rows: rows are added to rows of another block, with and without a remainder; the column of an
 // element is a remainder of its position.
 TEST(Program, ColumnsOfShortRows) {

@@ -68,6 +68,18 @@ std::string rowsProgram(const std::string &kind, const std::string &type, const 
                {"$kind", kind}});
 }
 
+std::string vectorProductProgram(const std::string &type, int64_t batch, int64_t rows, int64_t size) {
+  std::string b = std::to_string(batch), r = std::to_string(rows), k = std::to_string(size);
+  return fill(R"(func.func @main(%x: !spmd.array$x, %v: !spmd.array$v, %c: !spmd.array$r) -> !spmd.array$r {
+    %0 = array.dot_general %x, %v contract [2] x [1] batch [0] x [0] : $x, $v -> $r
+    %1 = array.add %0, %c : $r
+    return %1 : !spmd.array$r
+  })",
+              {{"$x", "<" + type + "[" + b + ", " + r + ", " + k + "]>"},
+               {"$v", "<" + type + "[" + b + ", " + k + "]>"},
+               {"$r", "<" + type + "[" + b + ", " + r + "]>"}});
+}
+
 std::string columnsProgram(const std::string &kind, const std::string &type, const std::string &rows,
                            const std::string &columns) {
   return fill(R"(func.func @main(%x: !spmd.array$t) -> (!spmd.array$column, !spmd.array$t) {

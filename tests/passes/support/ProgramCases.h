@@ -15,6 +15,8 @@ std::string softmaxOverFirstProgram(const std::string &rows, const std::string &
 /// The `kind` and the maximum of each row of the type's [rows, size], and the row without its first element plus its
 /// maximum.
 std::string rowsProgram(const std::string &kind, const std::string &type, const std::string &rows, int64_t size);
+/// The type's [batch, rows, size] times [batch, size], plus an array of the result's shape.
+std::string vectorProductProgram(const std::string &type, int64_t batch, int64_t rows, int64_t size);
 /// The `kind` of each column of the type's [rows, columns], and the array minus the kind of its column.
 std::string columnsProgram(const std::string &kind, const std::string &type, const std::string &rows,
                            const std::string &columns);
