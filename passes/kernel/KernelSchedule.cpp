@@ -158,13 +158,17 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
   }
   rowShape = mergeDims(rowShape, mergesRow);
   inner = mergeDims(inner, mergesInner);
+  ScheduleBuilder::Counts counts;
   // A last dimension of a few elements gives no vector; a division of the index is cheaper.
   if (schedule->lanes != Lanes::Inner)
     while (rowShape.size() > 1 && rowShape.back() < ScheduleBuilder::kMinLanes) {
-      int64_t last = rowShape.pop_back_val();
-      rowShape.back() *= last;
+      SmallVector<int64_t> merged(ArrayRef<int64_t>(rowShape).drop_back());
+      merged.back() *= rowShape.back();
+      if (rowShape.back() >= ScheduleBuilder::kMinLanes / 2 && succeeded(builder.build(merged, inner, counts)) &&
+          builder.gathersAll())
+        break;
+      rowShape = merged;
     }
-  ScheduleBuilder::Counts counts;
   return builder.build(rowShape, inner, counts);
 }
 

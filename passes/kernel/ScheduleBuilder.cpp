@@ -237,6 +237,15 @@ KernelSchedule::Lanes ScheduleBuilder::chooseLanes(bool hasFixedRows) const {
   return isShort && productOf(shape.rows) >= 4 * kMinLanes ? Lanes::Rows : Lanes::Inner;
 }
 
+bool ScheduleBuilder::gathersAll() const {
+  IndexSpace &space = schedule.indexing->space;
+  return guarded.empty() && llvm::all_of(evaluations, [&](const Evaluation &evaluation) {
+           Value value = evaluation.visit.value;
+           return body.contains(value) ||
+                  space.countDivisions(space.linearize(*evaluation.visit.index, shapeOf(value))) > 0;
+         });
+}
+
 int64_t ScheduleBuilder::findTiledRow() const {
   const IndexSpace &space = schedule.indexing->space;
   size_t rank = schedule.rowShape.size();

@@ -20,7 +20,7 @@ namespace spmdc {
 
 class ScheduleBuilder {
 public:
-  /// Fewer lanes than this are not worth a vector.
+  /// Fewer lanes than this are not worth a vector, unless each array is gathered otherwise: then half as many are.
   static constexpr int64_t kMinLanes = 16;
 
   ScheduleBuilder(const KernelBody &body, const ScheduleTraits &traits) : body(body), traits(traits) {}
@@ -45,6 +45,8 @@ public:
     llvm::SmallVector<int64_t> rows, inner;
   };
   const Shape &getShape() const { return shape; }
+  /// True if vectors of the schedule that was built last are gathered from all arrays: each position has a division.
+  bool gathersAll() const;
   /// A kernel without reductions, over rows alone: it may run in tiles.
   bool isMap() const { return !primary && shape.inner.empty(); }
 

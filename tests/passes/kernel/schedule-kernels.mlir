@@ -22,3 +22,30 @@ module attributes {spmd.mesh = #spmd.mesh<m>} {
     plan.return %0, %1 : !spmd.array<f32[7]>, !spmd.array<f32[5]>
   }
 }
+
+// -----
+
+// A last dimension of a few elements is joined to the one before it, so that vectors are full, unless they would be
+// gathered from every array.
+// CHECK: plan.kernel @one_gather_0{{.*}}rows [1000] lanes rows
+// CHECK: plan.kernel @all_gathers_0{{.*}}rows [100, 10, 10] lanes rows
+// CHECK: plan.kernel @tiny_0{{.*}}rows [100, 16] lanes rows
+module attributes {spmd.mesh = #spmd.mesh<m>} {
+  plan.kernel @one_gather_0(%a: !spmd.array<f32[100, 10]>, %b: !spmd.array<f32[10]>) {
+    %0 = array.broadcast_in_dim %b dims [1] : <f32[10]> -> <f32[100, 10]>
+    %1 = array.add %a, %0 : <f32[100, 10]>
+    plan.return %1 : !spmd.array<f32[100, 10]>
+  }
+  plan.kernel @all_gathers_0(%a: !spmd.array<f32[100, 10]>) {
+    %0 = array.broadcast_in_dim %a dims [0, 1] : <f32[100, 10]> -> <f32[100, 10, 10]>
+    %1 = array.broadcast_in_dim %a dims [0, 2] : <f32[100, 10]> -> <f32[100, 10, 10]>
+    %2 = array.add %0, %1 : <f32[100, 10, 10]>
+    plan.return %2 : !spmd.array<f32[100, 10, 10]>
+  }
+  plan.kernel @tiny_0(%a: !spmd.array<f32[100, 4]>) {
+    %0 = array.broadcast_in_dim %a dims [0, 1] : <f32[100, 4]> -> <f32[100, 4, 4]>
+    %1 = array.broadcast_in_dim %a dims [0, 2] : <f32[100, 4]> -> <f32[100, 4, 4]>
+    %2 = array.add %0, %1 : <f32[100, 4, 4]>
+    plan.return %2 : !spmd.array<f32[100, 4, 4]>
+  }
+}
