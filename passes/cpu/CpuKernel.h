@@ -68,6 +68,22 @@ private:
   void emitBlocksOfRows(llvm::function_ref<void(mlir::Value low, mlir::Value high)> emitRows);
   void finishStreams();
 
+  //===--- Reductions of adjacent rows (LaneReductions.cpp) -----------------===//
+
+  /// Emits `emitBody` in a scope of its own, where `bindVariables` gives the variables of a domain their values.
+  void emitIteration(llvm::function_ref<void()> bindVariables, llvm::function_ref<void()> emitBody);
+  /// Rows [base, base + count) in the lanes of a vector: memory holds one accumulator for each.
+  void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
+                        mlir::Value count);
+  /// The iterations of the stage's innermost loop that emitStageOfBlock computes between reading and writing an
+  /// accumulator.
+  int64_t countTogether(const KernelSchedule::Stage &stage) const;
+  /// Whether all iterations of a row are emitted one after the other, in one loop over rows in vectors: they are few.
+  bool isUnrolled() const;
+  /// One row of an unrolled kernel: accumulators are values.
+  void emitUnrolledStage(const KernelSchedule::Stage &stage);
+  void emitUnrolledRows(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
+
   //===--- Loops (RowLoops.cpp) ---------------------------------------------===//
 
   /// True if each row is one iteration, without reductions.
@@ -81,14 +97,6 @@ private:
   void emitStageOfRow(const KernelSchedule::Stage &stage);
   /// All rows, for Lanes::Inner.
   void emitRowsOneByOne();
-  /// Rows [base, base + count) in the lanes of a vector: memory holds one accumulator for each.
-  void emitStageOfBlock(const KernelSchedule::Stage &stage, const IndexExpr &laneVar, mlir::Value base,
-                        mlir::Value count);
-  /// Whether all iterations of a row are emitted one after the other, in one loop over rows in vectors: they are few.
-  bool isUnrolled() const;
-  /// One row of an unrolled kernel: accumulators are values.
-  void emitUnrolledStage(const KernelSchedule::Stage &stage);
-  void emitUnrolledRows(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
   /// Emits rows [low, high) of the last dimension in vectors, segment by segment: one loop for the interior, another
   /// for the other rows.
   void emitLanes(const IndexExpr &laneVar, mlir::Value low, mlir::Value high);
