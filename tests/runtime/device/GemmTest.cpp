@@ -292,7 +292,8 @@ TEST(Gemm, EveryInstructionSetAgreesWithTheDefinition) {
                          {1, 16, 16, 64}, {1, 33, 40, 128}, {2, 48, 49, 200}, {1, 12, 32, 64}, {1, 13, 33, 65},
                          {1, 11, 31, 63}, {3, 25, 67, 18},  {1, 17, 64, 2},   {9, 8, 8, 8},    {70, 4, 4, 4},
                          {7, 13, 17, 33}, {3, 64, 32, 64},  {2, 65, 32, 64},  {4, 1, 1, 1},    {40, 9, 16, 5},
-                         {3, 64, 64, 64}, {3, 9, 50, 30},   {2, 33, 63, 64},  {5, 7, 34, 3}};
+                         {3, 64, 64, 64}, {3, 9, 50, 30},   {2, 33, 63, 64},  {5, 7, 34, 3},   {1, 50, 2, 3},
+                         {1, 21, 4, 31},  {1, 2, 19, 16},   {1, 3, 18, 97}};
   for (auto [operand, result] : types)
     for (const Sizes &s : sizes)
       for (bool transposeLhs : {false, true})
@@ -431,8 +432,12 @@ TEST(Gemm, SpecialFloats) {
     return i % 61 == 0 ? std::numeric_limits<double>::quiet_NaN() : i % 37 == 0 ? INFINITY : double(i % 3);
   };
   auto overflowing = +[](int64_t i) { return static_cast<double>(i % 2 ? 32768 : 4096); };
-  for (auto [m, n] : {std::pair<int64_t, int64_t>{13, 35}, {2, 35}, {35, 1}})
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{13, 35}, {2, 35}, {35, 1}, {35, 3}})
     for (bool transpose : {false, true}) {
+      // Neighbours of a row or a column, which a vector reads with its last elements, are in no other product.
+      MatmulShape single{1, m, n, 19, transpose, transpose, DType::F32, DType::F32};
+      expectProduct(single, Operands(single, special, smallRhs));
+      expectProduct(single, Operands(single, smallLhs, special));
       for (DType result : {DType::BF16, DType::F32}) {
         MatmulShape shape{1, m, n, 19, transpose, transpose, DType::BF16, result};
         expectProduct(shape, Operands(shape, subnormal, large), /*isSubnormal=*/true);
