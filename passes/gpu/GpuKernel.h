@@ -55,6 +55,8 @@ private:
   /// thread runs along their dimension.
   void emitElements(const KernelSchedule::Stage &stage, int64_t count, int64_t vector,
                     llvm::function_ref<mlir::Value(int64_t)> bind, llvm::ArrayRef<KernelSchedule::Scan> scans = {});
+  /// Emits code for threads that have a row.
+  void whereRow(llvm::function_ref<void()> emit);
   void clear(mlir::Operation *op, int64_t count);
   void clearAccumulators(const KernelSchedule::Stage &stage, int64_t vector);
   void storeScan(const KernelSchedule::Scan &scan, mlir::Value accumulator);
@@ -119,8 +121,8 @@ private:
   };
   const std::vector<LoadedAhead> *ahead = nullptr;
   std::vector<std::vector<LoadedAhead>> aheadOfElements;
-  /// True if this thread stores; null: always.
-  mlir::Value storesHere;
+  /// True if this thread has a row; null: all threads have one.
+  mlir::Value hasRow;
   /// The scope in which the current element's index is known, and the position of its stage-local caches.
   unsigned elementDepth = 0;
   mlir::Value slot;

@@ -30,8 +30,8 @@ bool GpuMapping::canOverwrite(const KernelBody &body, const KernelSchedule &sche
   if (kind != Kind::GroupPerRow)
     return true;
   // One thread owns an element of a domain in all stages. One thread writes the values of an entire row, behind a
-  // barrier; threads that compute the last row again use none of its values. But a stage makes several passes over its
-  // domain: one for all but scans, then one for each scan. No pass after the one that writes may read.
+  // barrier; threads without a row read nothing. But a stage makes several passes over its domain: one for all but
+  // scans, then one for each scan. No pass after the one that writes may read.
   for (const KernelSchedule::Stage &stage : schedule.stages) {
     bool isWritten =
         llvm::any_of(stage.stores, [&](const KernelSchedule::Store &store) { return store.output == output; });

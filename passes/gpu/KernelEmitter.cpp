@@ -209,7 +209,7 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
             write(e, output);
           });
   };
-  if (count == 1 && !storesHere) {
+  if (count == 1) {
     code.inScope([&] {
       compute(0);
       writeAll(/*isBound=*/true);
@@ -225,10 +225,17 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
       compute(e);
       ahead = nullptr;
     });
-  if (isStored && storesHere)
-    code.ifThen(storesHere, [&] { writeAll(/*isBound=*/false); });
-  else if (isStored)
+  if (isStored)
     writeAll(/*isBound=*/false);
+}
+
+void GpuKernel::whereRow(llvm::function_ref<void()> emit) {
+  // A thread without one may not even read: another thread may write its result there. Memory would be the same, but
+  // the PTX ISA calls it a data race.
+  if (hasRow)
+    code.ifThen(hasRow, emit);
+  else
+    emit();
 }
 
 void GpuKernel::clear(Operation *op, int64_t count) {

@@ -42,15 +42,15 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
     }
   };
   // If the threads of a row are full warps, this condition is uniform in a warp: no barrier or shuffle runs in a part
-  // of one. Otherwise threads beyond the last row compute it again, and store nothing.
+  // of one. Otherwise threads beyond the last row only take part in these.
   if (extent % rows && threads % kWarpThreads == 0)
     return code.ifThen(code.isLess(row, extent), emitRow);
   if (extent % rows) {
-    storesHere = code.isLess(row, extent);
-    row = b.create<arith::SelectOp>(loc, storesHere, row, emitter.emitConstant(extent - 1));
+    hasRow = code.isLess(row, extent);
+    row = b.create<arith::SelectOp>(loc, hasRow, row, emitter.emitConstant(extent - 1));
   }
   code.inScope(emitRow);
-  storesHere = nullptr;
+  hasRow = nullptr;
   waitForCluster();
 }
 
@@ -94,7 +94,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
     });
   };
   auto emitRound = [&](Value group, Value round) { emitRounds(group, round, 1); };
-  if (inner.isUnrolled) {
+  auto emitUnrolled = [&] {
     for (int64_t round = 0; round < inner.rounds; ++round) {
       Value group = code.add(lane, emitter.emitConstant(round * threads));
       Value number = emitter.emitConstant(round);
@@ -104,7 +104,8 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
       else
         code.inScope(emitHere);
     }
-  } else {
+  };
+  auto emitLoops = [&] {
     auto groupOf = [&](Value round) { return code.add(code.mul(round, threads), lane); };
     int64_t batched = inner.batch > 1 ? groups / threads / inner.batch * inner.batch : 0;
     if (batched)
@@ -120,7 +121,8 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
                   else
                     code.inScope(emitHere);
                 });
-  }
+  };
+  whereRow([&] { inner.isUnrolled ? emitUnrolled() : emitLoops(); });
   reduceOverGroup(stage, inner.vector);
 }
 

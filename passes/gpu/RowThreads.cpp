@@ -50,13 +50,13 @@ void GpuKernel::emitThreadPerRow(Value blockNumber) {
   };
   if (mapping.strips == 1)
     return code.ifThen(code.isLess(group, groups), emitRows);
-  // All threads of a block must reach its barriers: threads beyond the last row compute it again, and store nothing.
+  // All threads of a block must reach its barriers, which is all that threads beyond the last row do.
   if (groups % lanes) {
-    storesHere = code.isLess(group, groups);
-    group = b.create<arith::SelectOp>(loc, storesHere, group, emitter.emitConstant(groups - 1));
+    hasRow = code.isLess(group, groups);
+    group = b.create<arith::SelectOp>(loc, hasRow, group, emitter.emitConstant(groups - 1));
   }
   code.inScope(emitRows);
-  storesHere = nullptr;
+  hasRow = nullptr;
 }
 
 void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firstRow, Value strip) {
@@ -84,11 +84,6 @@ void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firs
         stage.scans);
   };
   int64_t rounds = (extent + strips - 1) / strips, batched = batch > 1 ? extent / strips / batch * batch : 0;
-  if (batched == batch)
-    code.inScope([&] { emitRounds(emitter.emitConstant(0), batch); });
-  else if (batched)
-    code.loop(emitter.emitConstant(0), emitter.emitConstant(batched), emitter.emitConstant(batch),
-              [&](Value round) { emitRounds(round, batch); });
   auto emitRest = [&](Value round) {
     auto emitHere = [&] { emitRounds(round, 1); };
     if (extent % strips)
@@ -96,10 +91,17 @@ void GpuKernel::emitStageOfThread(const KernelSchedule::Stage &stage, Value firs
     else
       code.inScope(emitHere);
   };
-  if (rounds - batched == 1)
-    code.inScope([&] { emitRest(emitter.emitConstant(batched)); });
-  else if (rounds > batched)
-    code.loop(emitter.emitConstant(batched), emitter.emitConstant(rounds), emitter.emitConstant(1), emitRest);
+  whereRow([&] {
+    if (batched == batch)
+      code.inScope([&] { emitRounds(emitter.emitConstant(0), batch); });
+    else if (batched)
+      code.loop(emitter.emitConstant(0), emitter.emitConstant(batched), emitter.emitConstant(batch),
+                [&](Value round) { emitRounds(round, batch); });
+    if (rounds - batched == 1)
+      code.inScope([&] { emitRest(emitter.emitConstant(batched)); });
+    else if (rounds > batched)
+      code.loop(emitter.emitConstant(batched), emitter.emitConstant(rounds), emitter.emitConstant(1), emitRest);
+  });
   reduceOverStrips(stage, strip);
 }
 
