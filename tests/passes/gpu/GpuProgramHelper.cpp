@@ -53,6 +53,7 @@ std::string GpuProgram::launch(const spmd::KernelInfo &kernel, int64_t extent, c
   launch.order = way == Forward    ? ThreadOrder::forward()
                  : way == Backward ? ThreadOrder::backward()
                                    : ThreadOrder::shuffled(1);
+  launch.findsRaces = findsRaces && way == Forward;
   launch.sharedBytes = kernel.sharedBytes;
   // Nothing but its operands and the coordinates is the kernel's.
   auto op = getModule().lookupSymbol<plan::KernelOp>(kernel.symbol);

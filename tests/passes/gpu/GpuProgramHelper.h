@@ -29,6 +29,10 @@ public:
   /// The instructions of the chip that ptxas chooses; nullopt without ptxas and nvdisasm.
   static std::optional<std::string> disassemble(const std::string &ptx);
 
+  /// Whether accesses that nothing orders are errors. They are the same in each order of threads (GpuRacesHelper.h), so
+  /// only the first one looks for them.
+  bool findsRaces = true;
+
 private:
   std::string launch(const spmd::KernelInfo &kernel, int64_t extent, const std::vector<void *> &operands,
                      const std::vector<int64_t> &coordinates, unsigned way) override;

@@ -15,6 +15,7 @@ GpuCluster::GpuCluster(int32_t blocks, int32_t blockThreads, GpuMemory &memory) 
 void GpuCluster::start(int64_t blocks, uint64_t windowBytes) {
   gridBlocks = blocks;
   memory.windowBytes = windowBytes;
+  memory.directBytes = memory.races ? 0 : windowBytes;
   for (Member &member : members)
     member.memory.resize(members.size() > 1 ? windowBytes : 0);
 }
@@ -29,6 +30,8 @@ std::vector<GpuBuffer> GpuCluster::getBuffers() const {
 
 void GpuCluster::enter(size_t rank) {
   running = rank;
+  if (memory.races)
+    memory.races->enter(rank, members.size() > 1 ? members[rank].memory.data() : memory.window());
   std::copy(members[rank].memory.begin(), members[rank].memory.end(), memory.window());
 }
 
@@ -54,11 +57,15 @@ std::string GpuCluster::release() {
              " has ended, and other blocks of its cluster wait for it";
   for (Member &member : members)
     member.block->leaveClusterBarrier();
+  if (memory.races)
+    memory.races->leaveCluster();
   return "";
 }
 
 std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order) {
   firstBlock = first;
+  if (memory.races)
+    memory.races->startCluster(first);
   std::fill_n(memory.window(), memory.windowBytes, kSharedPattern);
   for (size_t rank = 0; rank < members.size(); ++rank) {
     Member &member = members[rank];

@@ -166,6 +166,10 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
   std::unique_ptr<GpuCluster> &cluster = state->clusters[{blocks, launch.blockThreads}];
   if (!cluster)
     cluster = std::make_unique<GpuCluster>(blocks, launch.blockThreads, state->memory);
+  // Launches follow each other, so each one has races of its own.
+  state->memory.races.reset();
+  if (launch.findsRaces && GpuRaces::canCount(launch.gridBlocks, launch.blockThreads))
+    state->memory.races = std::make_unique<GpuRaces>(state->memory, launch.blockThreads, blocks);
   cluster->start(launch.gridBlocks, windowBytes);
   std::vector<GpuBuffer> buffers = launch.buffers;
   if (!buffers.empty())

@@ -7,9 +7,9 @@
 //
 // Strict where hardware may be lenient: an unknown instruction, a shuffle that not all lanes of the warp reach, a
 // barrier that not all threads reach, and a deadlock are errors, and so are accesses that are not aligned, or outside
-// of the buffers and the shared memory of the launch. Threads run in the requested order, so that a missing barrier, or
-// one thread that writes what another reads, shows as a different result. Shared memory, local memory and registers
-// hold NaNs or a pattern until they are written.
+// of the buffers and the shared memory of the launch, and data races on request (GpuRacesHelper.h). Threads run in the
+// requested order, so that a missing barrier, or one thread that writes what another reads, shows as a different
+// result. Shared memory, local memory and registers hold NaNs or a pattern until they are written.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -27,6 +27,7 @@ struct GpuLaunch {
   int64_t sharedBytes = 0; ///< The shared memory that the launch requests.
   /// The memory that the kernel may access; empty: all of the process, if the caller has guards of its own.
   std::vector<GpuBuffer> buffers = {};
+  bool findsRaces = false; ///< Whether accesses that nothing orders are errors (GpuRacesHelper.h).
 };
 
 class GpuEmulator {

@@ -42,10 +42,22 @@ void GpuInstructions::waitForWarp(uint32_t mask) {
   block().wait(Fiber::AtWarpSync);
 }
 
+void GpuInstructions::fence(uint32_t isOfBlock) {
+  if (GpuRaces *races = block().races())
+    races->fence(isOfBlock != 0);
+}
+
+void GpuInstructions::publish() {
+  if (GpuRaces *races = block().races())
+    races->publish();
+}
+
 void GpuInstructions::arriveAtCluster() {
   if (fiber().hasArrived)
     block().report("arrives at the barrier of the cluster twice");
   fiber().hasArrived = true;
+  if (GpuRaces *races = block().races())
+    races->arriveAtCluster();
 }
 
 void GpuInstructions::waitForCluster() {
@@ -76,6 +88,8 @@ uint32_t GpuInstructions::vote(uint32_t condition, uint32_t mask) {
 
 void GpuInstructions::prepareBarrier(PhaseBarrier *barrier, uint32_t expected) {
   *barrier = {expected, PhaseBarrier::kPrepared, expected, 0};
+  if (GpuRaces *races = block().races())
+    races->preparePhases(barrier);
 }
 
 static bool isPrepared(PhaseBarrier *barrier) {
@@ -85,33 +99,43 @@ static bool isPrepared(PhaseBarrier *barrier) {
 }
 
 uint64_t GpuInstructions::arriveAtBarrier(PhaseBarrier *barrier) {
-  if (isPrepared(barrier))
-    barrier->arrive();
+  if (!isPrepared(barrier))
+    return 0;
+  bool isComplete = barrier->arrive();
+  if (GpuRaces *races = block().races())
+    races->arriveAtPhase(barrier, isComplete);
   return 0;
 }
 
 void GpuInstructions::arriveWithCopies(PhaseBarrier *barrier) {
   size_t before = 0;
-  for (const auto &[other, count] : fiber().arrivals)
-    before += count;
+  for (const GpuBlock::CopyArrival &arrival : fiber().arrivals)
+    before += arrival.copies;
   if (!isPrepared(barrier))
     return;
-  fiber().arrivals.emplace_back(barrier, fiber().copies.size() - before);
+  GpuRaces *races = block().races();
+  fiber().arrivals.push_back({barrier, fiber().copies.size() - before, races ? races->announceCopies() : GpuView()});
   ++block().arrivals;
 }
 
 void GpuInstructions::waitForPhase(PhaseBarrier *barrier, uint32_t parity) {
   fiber().phaseBarrier = barrier;
   fiber().phaseParity = parity;
-  if (isPrepared(barrier))
-    block().wait(Fiber::AtPhase);
+  if (!isPrepared(barrier))
+    return;
+  block().wait(Fiber::AtPhase);
+  if (GpuRaces *races = block().races())
+    races->waitForPhase(barrier);
 }
 
-void GpuInstructions::startCopy(void *target, const void *source, uint32_t bytes) {
-  if (bytes > GpuCopy::kBytes)
+void GpuInstructions::startCopy(void *target, const void *source, uint32_t bytes, uint32_t site) {
+  if (bytes > GpuCopy::kBytes) {
     block().report("a copy of more than 16 bytes");
-  else
-    fiber().copies.push_back(GpuCopy::start(target, source, bytes));
+    return;
+  }
+  fiber().copies.push_back(GpuCopy::start(target, source, bytes));
+  if (GpuRaces *races = block().races())
+    races->startCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source), bytes, site);
 }
 
 void GpuInstructions::finishCopies(uint32_t pending) {
@@ -120,6 +144,8 @@ void GpuInstructions::finishCopies(uint32_t pending) {
   for (const GpuCopy &copy : fiber().copies)
     copy.finish();
   fiber().copies.clear();
+  if (GpuRaces *races = block().races())
+    races->finishCopies();
   if (!fiber().arrivals.empty())
     block().report("waits for copies in groups, and for the same ones at a barrier");
 }
@@ -149,7 +175,8 @@ static GpuBlock::StartedProduct *findStarted(std::vector<GpuBlock::StartedProduc
   return nullptr;
 }
 
-void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates) {
+void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates,
+                                   uint32_t site) {
   auto count = static_cast<size_t>(WarpgroupProduct::decode(product).columns / 2);
   GpuBlock::StartedProduct started{product, {words, words + kFirstSum}, {sums, sums + count}, accumulates != 0};
   started.words.resize(kFirstSum + count, 0);
@@ -162,9 +189,18 @@ void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, floa
     *sums[i] = std::numeric_limits<float>::quiet_NaN();
   }
   fiber().products.back().push_back(std::move(started));
+  // The first lane stands for its warp.
+  if (GpuRaces *races = block().races(); races && readLane() == 0)
+    races->readByProduct(WarpgroupProduct::decode(product).findReads(words, block().cluster.memory,
+                                                                     fiber().thread / GpuBlock::kWarp % 4),
+                         site);
 }
 
-void GpuInstructions::commitProducts() { fiber().products.emplace_back(); }
+void GpuInstructions::commitProducts() {
+  fiber().products.emplace_back();
+  if (GpuRaces *races = block().races())
+    races->commitProducts();
+}
 
 void GpuInstructions::finishProducts(uint32_t running) {
   if (!fiber().products.back().empty())
@@ -185,6 +221,8 @@ void GpuInstructions::finishProducts(uint32_t running) {
       }
     }
   }
+  if (GpuRaces *races = block().races())
+    races->finishProducts(running);
 }
 
 } // namespace spmdc

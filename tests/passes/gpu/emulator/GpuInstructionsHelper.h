@@ -22,6 +22,8 @@ struct GpuInstructions {
 
   static void waitAtBarrier();
   static void waitForWarp(uint32_t mask);
+  static void fence(uint32_t isOfBlock);
+  static void publish();
   static void arriveAtCluster();
   static void waitForCluster();
   static void *mapAddress(void *address, int32_t rank);
@@ -36,14 +38,15 @@ struct GpuInstructions {
   static void arriveWithCopies(PhaseBarrier *barrier);
   static void waitForPhase(PhaseBarrier *barrier, uint32_t parity);
 
-  static void startCopy(void *target, const void *source, uint32_t bytes);
+  static void startCopy(void *target, const void *source, uint32_t bytes, uint32_t site);
   static void finishCopies(uint32_t pending);
 
   /// `kind`: a GpuBlock::MatrixKind.
   static void exchangeMatrices(int32_t kind, uint32_t *words);
   /// Starts a product (an encoded WarpgroupProduct) whose sums are in these registers; the words are its factors. Until
   /// the kernel waits for it, the registers are NaN.
-  static void startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates);
+  static void startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates,
+                           uint32_t site);
   static void commitProducts();
   /// Executes the groups of products but the last `running`.
   static void finishProducts(uint32_t running);

@@ -72,18 +72,23 @@ public:
     groupBytes = (fields >> 32 & 0x3fff) * 16;
   }
   /// Element `depth` of row `row`, where the contracted elements are adjacent.
-  uint16_t alongRow(int row, int depth) { return at(row / 8 * groupBytes + row % 8 * 128 + depth * 2); }
+  uint16_t alongRow(int row, int depth) { return at(positionAlong(row, depth)); }
   /// Element `column` of row `depth`, where the columns are adjacent.
-  uint16_t acrossRows(int column, int depth) {
-    return at(column / 64 * panelBytes + column % 64 * 2 + depth / 8 * groupBytes + depth % 8 * 128);
+  uint16_t acrossRows(int column, int depth) { return at(positionAcross(column, depth)); }
+  /// Their positions. Those of 8 adjacent elements from a multiple of 8 on are adjacent.
+  uint64_t positionAlong(int row, int depth) const { return swizzle(row / 8 * groupBytes + row % 8 * 128 + depth * 2); }
+  uint64_t positionAcross(int column, int depth) const {
+    return swizzle(column / 64 * panelBytes + column % 64 * 2 + depth / 8 * groupBytes + depth % 8 * 128);
   }
 
   bool isInside = true; ///< All elements so far.
 
 private:
-  uint16_t at(uint64_t offset) {
+  uint64_t swizzle(uint64_t offset) const {
     uint64_t address = start + offset;
-    address ^= (address >> 7 & 7) << 4;
+    return address ^ (address >> 7 & 7) << 4;
+  }
+  uint16_t at(uint64_t address) {
     uint16_t element = 0;
     if (const char *bytes = memory.checkWindow(address, sizeof(element)))
       std::memcpy(&element, bytes, sizeof(element));
@@ -126,6 +131,19 @@ bool WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const GpuMemory
     }
   }
   return isInside && right.isInside;
+}
+
+std::vector<uint64_t> WarpgroupProduct::findReads(const uint32_t *words, const GpuMemory &memory, int warp) const {
+  std::vector<uint64_t> reads;
+  constexpr int kAdjacent = kReadBytes / sizeof(uint16_t);
+  SharedFactor left(words, memory), right(words + kLeftWords, memory);
+  for (int row = 0; row < kRows && !isLeftInRegisters; ++row)
+    for (int depth = 0; depth < kDepth; depth += kAdjacent)
+      reads.push_back(left.positionAlong(warp * kRows + row, depth));
+  for (int column = 0; column < columns; column += isRightTransposed ? kAdjacent : 1)
+    for (int depth = 0; depth < kDepth; depth += isRightTransposed ? 1 : kAdjacent)
+      reads.push_back(isRightTransposed ? right.positionAcross(column, depth) : right.positionAlong(column, depth));
+  return reads;
 }
 
 GpuCopy GpuCopy::start(void *target, const void *source, uint32_t bytes) {

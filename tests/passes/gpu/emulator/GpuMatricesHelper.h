@@ -37,6 +37,9 @@ struct WarpgroupProduct {
   /// `warp`: the number of the warp in its warpgroup. Returns false if an address is beyond the window of shared
   /// memory.
   bool run(const std::vector<uint32_t *> &lanes, const GpuMemory &memory, int warp) const;
+  /// The addresses in the window of all that it reads, each of 16 bytes. `words`: those of a lane.
+  std::vector<uint64_t> findReads(const uint32_t *words, const GpuMemory &memory, int warp) const;
+  static constexpr uint32_t kReadBytes = 16;
 };
 
 inline constexpr int kMatrixAddressWords = 2, kMatrixOperandWords = 10, kMatrixResultWords = 4;

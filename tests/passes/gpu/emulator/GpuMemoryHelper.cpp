@@ -27,7 +27,7 @@ void GpuMemory::setBuffers(const std::vector<GpuBuffer> &launchBuffers) {
   hasBuffers = !launchBuffers.empty();
   buffers.insert(buffers.end(), variables.begin(), variables.end());
   for (Site &site : sites)
-    *site.recent = {};
+    *site.recent = site.found = {};
 }
 
 bool GpuMemory::find(uint64_t address, uint64_t bytes, Recent *recent) const {
@@ -49,8 +49,19 @@ bool GpuMemory::find(uint64_t address, uint64_t bytes, Recent *recent) const {
 
 void GpuMemory::findBuffer(GpuMemory *memory, uint64_t address, uint32_t number) {
   Site &site = memory->sites[number];
-  if (address % site.bytes != 0 || !memory->find(address, site.bytes, site.recent.get()))
+  Recent &recent = memory->races ? site.found : *site.recent;
+  if (address % site.bytes != 0 ||
+      (address - recent.begin >= recent.count && !memory->find(address, site.bytes, &recent)))
     fail(memory, address, number);
+  if (memory->races)
+    memory->races->access(address, site.bytes, number, site.how);
+}
+
+void GpuMemory::accessShared(GpuMemory *memory, uint64_t offset, uint32_t number) {
+  const Site &site = memory->sites[number];
+  if (offset % site.bytes != 0 || !memory->races || !memory->checkWindow(offset, site.bytes))
+    fail(memory, offset, number);
+  memory->races->access(reinterpret_cast<uint64_t>(memory->window()) + offset, site.bytes, number, site.how);
 }
 
 void GpuMemory::checkBytes(GpuMemory *memory, uint64_t address, uint32_t bytes, uint32_t number) {
@@ -68,8 +79,21 @@ void GpuMemory::fail(GpuMemory *memory, uint64_t address, uint32_t number) {
   GpuBlock::endThread();
 }
 
+static std::string describeText(const GpuMemory::Site &site) {
+  return "line " + std::to_string(site.line) + ": " + site.text;
+}
+
+std::string GpuMemory::describeSite(uint32_t site) const { return describeText(sites[site]); }
+
+std::string GpuMemory::describePlace(uint64_t address) const {
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (uint64_t offset = address - reinterpret_cast<uint64_t>(buffers[i].begin); offset < buffers[i].bytes)
+      return "byte " + std::to_string(offset) + " of buffer " + std::to_string(i);
+  return "address 0x" + llvm::utohexstr(address, /*LowerCase=*/true);
+}
+
 std::string GpuMemory::describe(const Site &site, uint64_t address) const {
-  std::string where = "line " + std::to_string(site.line) + ": " + site.text;
+  std::string where = describeText(site);
   if (site.bytes == 0)
     return where;
   if (address % site.bytes != 0)

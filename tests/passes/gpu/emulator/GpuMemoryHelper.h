@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/passes/gpu/emulator/GpuRacesHelper.h"
+
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -26,8 +28,12 @@ public:
   static constexpr uint64_t kWindowBytes = 256 * 1024;
 
   char *window() const { return memory.get(); }
-  /// The bytes of the window that the running kernel may access, which code reads.
+  /// The bytes of the window that the running kernel may access.
   uint64_t windowBytes = 0;
+  /// Those that code may access without a call of accessShared: none while races are looked for.
+  uint64_t directBytes = 0;
+  /// Set if the running launch looks for races. Then code calls findBuffer or accessShared for each access.
+  std::unique_ptr<GpuRaces> races;
 
   /// The buffer that an access at a site used last, and the number of bytes at which an access may begin there. Code
   /// compares with it before it calls findBuffer.
@@ -39,16 +45,19 @@ public:
     int line = 0;
     unsigned bytes = 0;    ///< 0: not an access.
     bool isOffset = false; ///< Addresses are those of shared memory.
+    GpuAccess how = {};
     std::unique_ptr<Recent> recent = std::make_unique<Recent>();
+    Recent found = {}; ///< The same while races are looked for, when `recent` is empty.
   };
   uint32_t addSite(Site site) {
     sites.push_back(std::move(site));
     return static_cast<uint32_t>(sites.size() - 1);
   }
   Recent *recentOf(uint32_t site) { return sites[site].recent.get(); }
-  void setAccess(uint32_t site, unsigned bytes, bool isOffset) {
+  void setAccess(uint32_t site, unsigned bytes, bool isOffset, const GpuAccess &how) {
     sites[site].bytes = bytes;
     sites[site].isOffset = isOffset;
+    sites[site].how = how;
   }
 
   /// Memory for a variable of the module.
@@ -60,10 +69,17 @@ public:
   /// Code calls it for an access that is not aligned, which ends the thread, or beyond the recent buffer of its site,
   /// which ends it if there is no other buffer.
   static void findBuffer(GpuMemory *memory, uint64_t address, uint32_t site);
+  /// Code calls it for an access to shared memory that is not aligned or beyond `directBytes`. Ends the thread if it is
+  /// not aligned or out of bounds.
+  static void accessShared(GpuMemory *memory, uint64_t offset, uint32_t site);
   /// Code calls it for an access of a number of bytes that only the running thread knows.
   static void checkBytes(GpuMemory *memory, uint64_t address, uint32_t bytes, uint32_t site);
   /// Code calls it for other accesses that are not aligned or out of bounds, and for `trap`. Ends the thread.
   static void fail(GpuMemory *memory, uint64_t address, uint32_t site);
+  /// `line 12: ld.global.f32 %f1, [%rd1]`
+  std::string describeSite(uint32_t site) const;
+  /// `byte 12 of buffer 0`, or the address.
+  std::string describePlace(uint64_t address) const;
   /// A pointer to bytes in the window for instructions on matrices; ends the thread if they are not in it.
   const char *checkWindow(uint64_t offset, uint64_t bytes) const;
 

@@ -174,16 +174,18 @@ void GpuBlock::finishCopies(PhaseBarrier *barrier) {
   for (Fiber &fiber : fibers) {
     if (arrivals == 0)
       return;
-    auto isWaited = [&](const auto &arrival) { return arrival.first == barrier; };
+    auto isWaited = [&](const CopyArrival &arrival) { return arrival.barrier == barrier; };
     while (std::any_of(fiber.arrivals.begin(), fiber.arrivals.end(), isWaited)) {
       // An arrival is that of all copies before it.
-      auto [reached, count] = fiber.arrivals.front();
+      auto [reached, count, view] = fiber.arrivals.front();
       fiber.arrivals.pop_front();
       --arrivals;
       for (size_t i = 0; i < count; ++i)
         fiber.copies[i].finish();
       fiber.copies.erase(fiber.copies.begin(), fiber.copies.begin() + static_cast<std::ptrdiff_t>(count));
-      reached->arrive();
+      bool isComplete = reached->arrive();
+      if (races())
+        races()->arriveAtPhase(reached, view, isComplete);
     }
   }
 }
@@ -195,6 +197,15 @@ bool GpuBlock::isReady(Fiber &fiber) {
       fiber.wait = Fiber::Ready;
   }
   return fiber.wait == Fiber::Ready;
+}
+
+GpuRaces *GpuBlock::races() const { return cluster.memory.races.get(); }
+
+void GpuBlock::meet(int32_t first, int32_t last) {
+  for (int32_t t = first; t < last; ++t)
+    fibers[t].wait = Fiber::Ready;
+  if (races())
+    races()->meet(first, last);
 }
 
 bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
@@ -218,8 +229,7 @@ bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
   if (shuffles == last - first)
     resolveShuffle(first, last);
   else if (syncs == last - first)
-    for (int32_t t = first; t < last; ++t)
-      fibers[t].wait = Fiber::Ready;
+    meet(first, last);
   else if ((shuffles || syncs) && !phases)
     problem = "block " + std::to_string(number) + ": only " + std::to_string(std::max(shuffles, syncs)) + " of the " +
               std::to_string(last - first) + " threads from " + std::to_string(first) + " on reach a warp operation";
@@ -270,8 +280,7 @@ std::string GpuBlock::passBarrier(bool &isPaused) {
     return "block " + std::to_string(number) + ": " + std::to_string(atBarrier) + " threads wait at a barrier, " +
            (atCluster ? std::to_string(atCluster) + " for the cluster, " : "") + std::to_string(finished) + " of " +
            std::to_string(fibers.size()) + " have ended";
-  for (Fiber &fiber : fibers)
-    fiber.wait = Fiber::Ready;
+  meet(0, static_cast<int32_t>(fibers.size()));
   return "";
 }
 

@@ -47,11 +47,13 @@ struct PhaseBarrier {
   uint32_t pending : 20, completed : 12;   ///< Arrivals that the current phase still needs; phases before it.
 
   static constexpr uint32_t kPrepared = 0xb5a;
-  void arrive() {
-    if (--pending == 0) {
-      pending = expected;
-      ++completed;
-    }
+  /// Returns whether the phase is complete.
+  bool arrive() {
+    if (--pending != 0)
+      return false;
+    pending = expected;
+    ++completed;
+    return true;
   }
   /// Whether the last phase of this parity is complete; the one before the first counts as such.
   bool hasCompleted(uint32_t parity) const { return (completed & 1) != parity; }
@@ -90,6 +92,12 @@ public:
     std::vector<float *> sums;   ///< The registers of its results.
     bool accumulates = false;    ///< The sums before it are added.
   };
+  /// An arrival at a barrier (mbarrier) when copies are finished.
+  struct CopyArrival {
+    PhaseBarrier *barrier = nullptr;
+    size_t copies = 0; ///< Those since the arrival before.
+    GpuView view;      ///< Released by the arrival, if races are looked for.
+  };
   struct Fiber {
     enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, AtPhase, Finished } wait = Ready;
     bool hasArrived = false; ///< At the barrier of the cluster, for which it has not waited yet.
@@ -103,8 +111,8 @@ public:
     uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
     std::vector<GpuCopy> copies;            ///< Started and not finished.
-    /// Barriers (mbarrier) at which this thread arrives when its first copies are finished, and how many these are.
-    std::deque<std::pair<PhaseBarrier *, size_t>> arrivals;
+    /// Arrivals of this thread when its first copies are finished.
+    std::deque<CopyArrival> arrivals;
     PhaseBarrier *phaseBarrier = nullptr; ///< AtPhase: waits for the phase of this parity to complete.
     uint32_t phaseParity = 0;
     /// Products of warpgroups that are started and not finished: groups of instructions, the last one not committed.
@@ -120,6 +128,8 @@ public:
   size_t arrivals = 0; ///< Those of all fibers.
   /// Suspends the running fiber until the others have arrived.
   void wait(Fiber::Wait wait);
+  /// Looks for races; null if the launch does not.
+  GpuRaces *races() const;
 
 private:
   static void enter();
@@ -127,6 +137,8 @@ private:
   static void start(Fiber &fiber);
   /// Lets the threads of a warp run to their next stop; true if any of them could.
   bool stepWarp(int64_t warp, ThreadOrder &order);
+  /// Lets threads go on that have met at a barrier.
+  void meet(int32_t first, int32_t last);
   void resolveShuffle(int32_t first, int32_t last);
   void resolveMatrices(int32_t first, int32_t last);
   /// Lets a thread go on whose phase of a barrier is complete.

@@ -101,22 +101,30 @@ void PtxCode::check(Value *isGood, Value *address) {
 }
 
 void PtxCode::checkCopy(Value *address, Value *bytes) {
-  module.memory.setAccess(currentSite(), GpuCopy::kBytes, /*isOffset=*/false);
+  module.memory.setAccess(currentSite(), GpuCopy::kBytes, /*isOffset=*/false, {});
   callAddress(reinterpret_cast<void *>(&GpuMemory::checkBytes), b.getVoidTy(),
               {pointerTo(&module.memory), address, bytes, b.getInt32(currentSite())});
 }
 
-Value *PtxCode::checkedPointer(StringRef space, Value *address, unsigned bytes) {
-  module.memory.setAccess(currentSite(), bytes, space == "shared");
+void PtxCode::callUnless(Value *isGood, void (*function)(GpuMemory *, uint64_t, uint32_t), Value *address) {
+  llvm::BasicBlock *other = makeBlock("other"), *good = makeBlock("good");
+  b.CreateCondBr(isGood, good, other, llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
+  b.SetInsertPoint(other);
+  llvm::CallInst *call = callAddress(reinterpret_cast<void *>(function), b.getVoidTy(),
+                                     {pointerTo(&module.memory), address, b.getInt32(currentSite())});
+  call->addFnAttr(llvm::Attribute::Cold);
+  b.CreateBr(good);
+  b.SetInsertPoint(good);
+}
+
+Value *PtxCode::checkedPointer(StringRef space, Value *address, unsigned bytes, const GpuAccess &how) {
+  module.memory.setAccess(currentSite(), bytes, space == "shared", how);
   Value *isAligned = b.CreateICmpEQ(b.CreateAnd(address, b.getInt64(bytes - 1)), b.getInt64(0));
   if (space == "shared") {
-    // The end, rounded down to a multiple of the access: an aligned access below it ends at most there. Without memory
-    // of the launch, it is known here.
-    Value *limit = b.getInt64(sharedBytes);
-    if (hasLaunchShared)
-      limit = b.CreateLoad(b.getInt64Ty(), pointerTo(&module.memory.windowBytes));
+    // The end, rounded down to a multiple of the access: an aligned access below it ends at most there.
+    Value *limit = b.CreateLoad(b.getInt64Ty(), pointerTo(&module.memory.directBytes));
     limit = b.CreateAnd(limit, b.getInt64(~uint64_t{bytes - 1}));
-    check(b.CreateAnd(isAligned, b.CreateICmpULT(address, limit)), address);
+    callUnless(b.CreateAnd(isAligned, b.CreateICmpULT(address, limit)), &GpuMemory::accessShared, address);
     return b.CreateIntToPtr(b.CreateAdd(address, sharedBegin()), b.getPtrTy());
   }
   if (space == "local") {
@@ -138,15 +146,7 @@ Value *PtxCode::checkedPointer(StringRef space, Value *address, unsigned bytes) 
   Value *begin = b.CreateLoad(b.getInt64Ty(), pointerTo(&recent->begin)),
         *count = b.CreateLoad(b.getInt64Ty(), pointerTo(&recent->count));
   Value *isInside = b.CreateICmpULT(b.CreateSub(address, begin), count);
-  llvm::BasicBlock *find = makeBlock("find"), *good = makeBlock("good");
-  b.CreateCondBr(b.CreateAnd(isAligned, isInside), good, find,
-                 llvm::MDBuilder(b.getContext()).createLikelyBranchWeights());
-  b.SetInsertPoint(find);
-  llvm::CallInst *call = callAddress(reinterpret_cast<void *>(&GpuMemory::findBuffer), b.getVoidTy(),
-                                     {pointerTo(&module.memory), address, b.getInt32(currentSite())});
-  call->addFnAttr(llvm::Attribute::Cold);
-  b.CreateBr(good);
-  b.SetInsertPoint(good);
+  callUnless(b.CreateAnd(isAligned, isInside), &GpuMemory::findBuffer, address);
   return b.CreateIntToPtr(address, b.getPtrTy());
 }
 

@@ -103,10 +103,13 @@ public:
   };
   Address address(const PtxOperand &operand);
   /// A pointer of this machine to `bytes` at an address in this space (empty: generic), which is checked to be a
-  /// multiple of the bytes, a power of two, and in bounds.
-  llvm::Value *checkedPointer(llvm::StringRef space, llvm::Value *address, unsigned bytes);
+  /// multiple of the bytes, a power of two, and in bounds. `how`: what the instruction does there, unless the function
+  /// that it calls looks for races.
+  llvm::Value *checkedPointer(llvm::StringRef space, llvm::Value *address, unsigned bytes, const GpuAccess &how = {});
   /// Ends the thread with an error unless the bytes from a global address on are in a buffer.
   void checkCopy(llvm::Value *address, llvm::Value *bytes);
+  /// The number of the current statement in GpuMemory.
+  uint32_t currentSite();
   /// Ends the thread with an error unless `isGood`.
   void check(llvm::Value *isGood, llvm::Value *address);
   llvm::Value *sharedBegin() { return b.getInt64(reinterpret_cast<uint64_t>(module.memory.window())); }
@@ -116,6 +119,8 @@ public:
   bool callFunction();
 
 private:
+  /// Calls a function of GpuMemory with an address and the current statement unless `isGood`.
+  void callUnless(llvm::Value *isGood, void (*function)(GpuMemory *, uint64_t, uint32_t), llvm::Value *address);
   std::optional<llvm::AllocaInst *> lookUp(llvm::StringRef name);
   const PtxVariable *findVariable(llvm::StringRef name, std::string &key);
   llvm::Value *addressOf(const PtxVariable &variable, const std::string &key);
@@ -125,7 +130,6 @@ private:
   /// Removes the patterns that no read can see: LLVM then needs no analysis to make a value of a register.
   void removePatterns();
   llvm::Value *readSpecial(const std::string &name);
-  uint32_t currentSite();
   /// Gives the variables in shared memory that operands name their places: those of the launch, or the others.
   void placeShared(llvm::ArrayRef<PtxOperand> operands, bool isExternal);
 

@@ -53,7 +53,7 @@ bool loadMatrix(PtxCode &code) {
   if (!address.value)
     return false;
   Value *words = code.allocate(llvm::ArrayType::get(b.getInt32Ty(), kMatrixAddressWords + kMatrixResultWords));
-  Value *pointer = code.checkedPointer("shared", address.value, 16);
+  Value *pointer = code.checkedPointer("shared", address.value, 16, {.reads = true});
   b.CreateAlignedStore(b.CreatePtrToInt(pointer, b.getInt64Ty()), words, llvm::Align(4));
   return exchange(code, isTransposed ? MatrixKind::LoadTransposed : MatrixKind::Load, words, kMatrixAddressWords,
                   code.operand(0).elements);
@@ -126,7 +126,8 @@ bool startWarpgroupProduct(PtxCode &code) {
     b.CreateStore(sum, b.CreateConstGEP1_64(b.getPtrTy(), registers, i));
   }
   code.call(&Threads::startProduct, b.getVoidTy(),
-            {b.getInt32(product.encode()), words, registers, b.CreateZExt(accumulates, b.getInt32Ty())});
+            {b.getInt32(product.encode()), words, registers, b.CreateZExt(accumulates, b.getInt32Ty()),
+             b.getInt32(code.currentSite())});
   return true;
 }
 

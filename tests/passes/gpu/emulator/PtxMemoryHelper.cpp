@@ -19,10 +19,16 @@ using llvm::Value;
 
 const std::vector<StringRef> kSpaces = {"global", "shared", "shared::cta", "local", "param", "const"};
 
-/// Threads run one at a time, so orders and scopes need nothing.
-void takeOrder(PtxCode &code) {
-  code.takeOf({"volatile", "weak", "relaxed", "acquire", "release", "acq_rel"});
-  code.takeOf({"cta", "cluster", "gpu", "sys"});
+/// Threads run one at a time, so orders and scopes matter to GpuRaces alone.
+GpuAccess takeOrder(PtxCode &code, bool reads, bool writes, bool isAtomic) {
+  StringRef order = code.takeOf({"volatile", "weak", "relaxed", "acquire", "release", "acq_rel"});
+  StringRef scope = code.takeOf({"cta", "cluster", "gpu", "sys"});
+  return {.reads = reads,
+          .writes = writes,
+          .isAtomic = isAtomic || (!order.empty() && order != "weak"),
+          .isAcquire = order == "acquire" || order == "acq_rel",
+          .isRelease = order == "release" || order == "acq_rel",
+          .isOfBlock = scope == "cta"};
 }
 
 StringRef takeSpace(PtxCode &code) {
@@ -31,7 +37,7 @@ StringRef takeSpace(PtxCode &code) {
 }
 
 /// The pointer for an access of `bytes` to an operand in brackets; null after an error.
-Value *pointerFor(PtxCode &code, StringRef space, const PtxOperand &operand, unsigned bytes) {
+Value *pointerFor(PtxCode &code, StringRef space, const PtxOperand &operand, unsigned bytes, const GpuAccess &how) {
   PtxCode::Address address = code.address(operand);
   if (!address.value)
     return nullptr;
@@ -41,7 +47,7 @@ Value *pointerFor(PtxCode &code, StringRef space, const PtxOperand &operand, uns
     return code.refuse("an access beyond a parameter"), nullptr;
   // In local memory, the function's variables are the only ones; their bounds are not known by the address.
   return space == "param" ? code.b.CreateIntToPtr(address.value, code.b.getPtrTy())
-                          : code.checkedPointer(space, address.value, bytes);
+                          : code.checkedPointer(space, address.value, bytes, how);
 }
 
 /// ld and st of one register, or of two or four in braces.
@@ -50,7 +56,7 @@ bool access(PtxCode &code) {
   bool isLoad = code.statement().parts[0] == "ld";
   PtxType type = code.takeType();
   StringRef width = code.takeOf({"v2", "v4"});
-  takeOrder(code);
+  GpuAccess how = takeOrder(code, isLoad, !isLoad, /*isAtomic=*/false);
   StringRef space = takeSpace(code);
   bool isReadOnly = code.take("nc");
   if (code.operandCount() != 2 || (isReadOnly && (!isLoad || space != "global")))
@@ -68,7 +74,7 @@ bool access(PtxCode &code) {
     if (!values.back())
       return false;
   }
-  Value *pointer = pointerFor(code, space, address, bytes * count);
+  Value *pointer = pointerFor(code, space, address, bytes * count, how);
   if (!pointer)
     return false;
   llvm::Align alignment(space == "param" ? 1 : bytes * count);
@@ -138,7 +144,7 @@ bool updateAtomically(PtxCode &code) {
   llvm::IRBuilder<> &b = code.b;
   bool hasResult = code.statement().parts[0] == "atom";
   PtxType type = code.takeType();
-  takeOrder(code);
+  GpuAccess how = takeOrder(code, /*reads=*/true, /*writes=*/true, /*isAtomic=*/true);
   StringRef space = takeSpace(code);
   StringRef name = code.takeOf({"add", "min", "max", "and", "or", "xor", "exch", "cas"});
   size_t count = (hasResult ? 1 : 0) + (name == "cas" ? 3 : 2);
@@ -147,7 +153,7 @@ bool updateAtomically(PtxCode &code) {
   size_t first = hasResult ? 1 : 0;
   llvm::Type *bits = code.typeOf(type);
   Value *x = code.read(first + 1, bits), *y = name == "cas" ? code.read(first + 2, bits) : nullptr;
-  Value *pointer = x ? pointerFor(code, space, code.operand(first), type.bits / 8) : nullptr;
+  Value *pointer = x ? pointerFor(code, space, code.operand(first), type.bits / 8, how) : nullptr;
   if (!pointer || (name == "cas" && !y))
     return false;
   Value *before = b.CreateLoad(bits, pointer), *after = nullptr;

@@ -97,12 +97,20 @@ bool vote(PtxCode &code) {
                     mode == "any" ? b.CreateICmpNE(ballot, b.getInt32(0)) : b.CreateICmpEQ(ballot, all));
 }
 
-/// Memory is the same for all threads at once. Copies are there once they are finished.
+/// Memory is the same for all threads at once, so it matters to GpuRaces alone.
 bool fence(PtxCode &code) {
-  code.takeOf({"sc", "acq_rel", "proxy"});
-  code.take("async");
-  code.takeOf({"cta", "cluster", "gpu", "gl", "sys", "shared::cta", "global"});
-  return code.operandCount() == 0;
+  llvm::IRBuilder<> &b = code.b;
+  if (code.take("proxy")) {
+    bool isAsync = code.take("async");
+    StringRef space = code.takeOf({"shared::cta", "global"});
+    if (isAsync && space != "global")
+      code.call(&Threads::publish, b.getVoidTy(), {});
+    return isAsync && code.operandCount() == 0;
+  }
+  code.takeOf({"sc", "acq_rel"});
+  StringRef scope = code.takeOf({"cta", "cluster", "gpu", "gl", "sys"});
+  code.call(&Threads::fence, b.getVoidTy(), {b.getInt32(scope == "cta")});
+  return !scope.empty() && code.operandCount() == 0;
 }
 
 /// mapa: the generic address of the same shared memory in another block of the cluster.
@@ -118,10 +126,13 @@ bool mapAddress(PtxCode &code) {
   return code.write(code.operand(0), b.CreatePtrToInt(mapped, b.getInt64Ty()));
 }
 
+/// Arrivals and waits are atomic, unlike mbarrier.init. They order by their phase, not by a value.
+constexpr GpuAccess kUsesBarrier{.reads = true, .isAtomic = true};
+
 /// The pointer to the 8 bytes of a barrier with phases; null after an error.
-Value *barrierOf(PtxCode &code, const PtxOperand &operand) {
+Value *barrierOf(PtxCode &code, const PtxOperand &operand, const GpuAccess &how) {
   PtxCode::Address address = code.address(operand);
-  return address.value ? code.checkedPointer("shared", address.value, 8) : nullptr;
+  return address.value ? code.checkedPointer("shared", address.value, 8, how) : nullptr;
 }
 
 /// mbarrier.init, arrive and try_wait.parity.
@@ -131,16 +142,16 @@ bool usePhases(PtxCode &code) {
   if (type.bits != 64 || code.takeOf({"shared", "shared::cta"}).empty())
     return false;
   if (code.take("init")) {
-    Value *barrier = barrierOf(code, code.operand(0)), *count = code.read(1, b.getInt32Ty());
+    Value *barrier = barrierOf(code, code.operand(0), {.writes = true}), *count = code.read(1, b.getInt32Ty());
     return barrier && count && code.operandCount() == 2 &&
            code.call(&Threads::prepareBarrier, b.getVoidTy(), {barrier, count});
   }
   if (code.take("arrive")) {
-    Value *barrier = code.operandCount() == 2 ? barrierOf(code, code.operand(1)) : nullptr;
+    Value *barrier = code.operandCount() == 2 ? barrierOf(code, code.operand(1), kUsesBarrier) : nullptr;
     return barrier && code.write(code.operand(0), code.call(&Threads::arriveAtBarrier, b.getInt64Ty(), {barrier}));
   }
   if (code.take("try_wait") && code.take("parity")) {
-    Value *barrier = code.operandCount() == 3 ? barrierOf(code, code.operand(1)) : nullptr;
+    Value *barrier = code.operandCount() == 3 ? barrierOf(code, code.operand(1), kUsesBarrier) : nullptr;
     Value *parity = code.read(2, b.getInt32Ty());
     if (!barrier || !parity)
       return false;
@@ -159,7 +170,7 @@ bool copyAsynchronously(PtxCode &code) {
   if (code.take("mbarrier")) {
     bool isKnown = code.take("arrive") && code.take("noinc") && !code.takeOf({"shared", "shared::cta"}).empty() &&
                    code.takeType().bits == 64 && code.operandCount() == 1;
-    Value *barrier = isKnown ? barrierOf(code, code.operand(0)) : nullptr;
+    Value *barrier = isKnown ? barrierOf(code, code.operand(0), kUsesBarrier) : nullptr;
     return barrier && code.call(&Threads::arriveWithCopies, b.getVoidTy(), {barrier});
   }
   if (code.take("commit_group"))
@@ -183,7 +194,8 @@ bool copyAsynchronously(PtxCode &code) {
   Value *isAligned = b.CreateICmpEQ(b.CreateAnd(source.value, b.getInt64(GpuCopy::kBytes - 1)), b.getInt64(0));
   code.check(isAligned, source.value);
   code.checkCopy(source.value, bytes);
-  return code.call(&Threads::startCopy, b.getVoidTy(), {to, b.CreateIntToPtr(source.value, b.getPtrTy()), bytes});
+  return code.call(&Threads::startCopy, b.getVoidTy(),
+                   {to, b.CreateIntToPtr(source.value, b.getPtrTy()), bytes, b.getInt32(code.currentSite())});
 }
 
 } // namespace
