@@ -298,6 +298,8 @@ void GpuKernel::emitScanRounds(const KernelSchedule::Scan &scan, unsigned domain
   // The next rounds write their totals there.
   if (warps > 1)
     code.barrier();
+  else if (domain.getExtent() == 1)
+    rowBarrier(); // All threads of the row may have read its only element where one of them writes the result.
   code.store(memory, wide, zero, after);
   whereInside([&] {
     for (int64_t e = 0; e < count * vector; ++e)

@@ -272,6 +272,23 @@ std::vector<OverwriteCase> getOverwriteCases() {
     })",
                           {{"$t", "<f32[7, " + size + "]>"}}),
                      2, 2});
+  for (std::string size : {"20", "500", "20000"})
+    // One thread of a row reads and writes %b, after all have reduced the row.
+    cases.push_back({"sums of rows of " + size,
+                     fill(R"(func.func @main(%x: !spmd.array$t, %b: !spmd.array<f32[7]>) -> !spmd.array<f32[7]> {
+      %m = array.reduce max %x dims [1] : $t -> <f32[7]>
+      %sum = array.add %m, %b : <f32[7]>
+      return %sum : !spmd.array<f32[7]>
+    })",
+                          {{"$t", "<f32[7, " + size + "]>"}}),
+                     1, 1});
+  // All threads of a row read its only element, and one writes it.
+  cases.push_back({"scan of one element",
+                   R"(func.func @main(%x: !spmd.array<f32[1]>) -> !spmd.array<f32[1]> {
+      %0 = array.cumulative sum %x dim 0 : <f32[1]> -> <f32[1]>
+      return %0 : !spmd.array<f32[1]>
+    })",
+                   1, 1});
   // A kernel reads one array in both orders; another has an output in crosswise order.
   cases.push_back({"square and its transpose",
                    R"(func.func @main(%x: !spmd.array<f32[40, 40]>, %y: !spmd.array<f32[40, 40]>)
