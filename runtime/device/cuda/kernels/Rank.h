@@ -62,7 +62,8 @@ SPMD_DEVICE void rankInWarp(const Digits &digits, RankTables &tables, uint32_t (
       tables.counts[warp][digit] = before + static_cast<uint32_t>(__builtin_popcount(same));
     }
     before = readLane(before, leader);
-    // All lanes have read the word by now: they know their leader.
+    // All lanes have read the word by now, because they know their leader. But shuffles order no memory.
+    syncWarp();
     if (lane == leader)
       *lanes = 0;
     syncWarp();

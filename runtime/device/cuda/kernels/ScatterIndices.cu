@@ -53,13 +53,14 @@ spmd_scatter_keys(const void *indices, int64_t indexBytes, int64_t rows, int64_t
 SPMD_SCATTER_INTEGERS(32)
 SPMD_SCATTER_INTEGERS(64)
 
-/// All threads that write to one element write the same value.
+/// All threads that write to one element write the same value. The stores are atomic, because others of one element by
+/// several threads would be a data race.
 SPMD_KERNEL(1)
 spmd_scatter_atomic_bool(const void *indices, int64_t indexBytes, int64_t isAlong, const uint8_t *updates,
                          uint8_t *result, int64_t outer, int64_t rows, int64_t count, int64_t inner, int64_t blocks) {
   forEachUpdate(indices, indexBytes, isAlong, {outer, rows, count, inner}, blocks, [=](int64_t target, int64_t source) {
     if (updates[source])
-      result[target] = 1;
+      __atomic_store_n(&result[target], uint8_t{1}, __ATOMIC_RELAXED);
   });
 }
 
