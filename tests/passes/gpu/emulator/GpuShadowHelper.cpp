@@ -2,8 +2,6 @@
 
 #include "tests/passes/gpu/emulator/GpuShadowHelper.h"
 
-#include <algorithm>
-
 namespace spmdc {
 
 GpuShadow::Word *GpuShadow::findPage(uint64_t page) {
@@ -18,23 +16,15 @@ void GpuShadow::addMore(Word &word, const GpuTrace &now) {
     word.more = static_cast<uint32_t>(lists.size());
     lists.emplace_back();
   }
-  std::vector<GpuTrace> &list = lists[word.more];
-  if (list.size() < kKept || now.isWrite) {
-    list.push_back(now);
-    return;
-  }
-  // Lanes of a warp are adjacent agents.
-  constexpr uint32_t kWarp = 32;
-  auto isReplaceable = [&](const GpuTrace &old) {
-    return !old.isWrite && (old.agent - 1) / kWarp == (now.agent - 1) / kWarp;
-  };
-  auto known = std::find_if(list.begin(), list.end(), isReplaceable);
-  if (known == list.end())
-    known = std::find_if(list.begin(), list.end(), [](const GpuTrace &old) { return !old.isWrite; });
-  if (known != list.end())
-    *known = now;
+  More &more = lists[word.more];
+  if (now.isWrite)
+    more.writes.push_back(now);
+  else if (more.replacesLast(now))
+    more.reads.back() = now;
+  else if (more.reads.size() < kKept)
+    more.reads.push_back(now);
   else
-    list.push_back(now);
+    more.reads[now.agent % kKept] = now;
 }
 
 } // namespace spmdc

@@ -37,11 +37,24 @@ struct GpuTrace {
 
 class GpuShadow {
 public:
-  /// Most reads of a word without one between them that come before it. Beyond that, one of each warp is kept, and then
-  /// any: a write that misses a barrier is not ordered after most of them.
-  static constexpr size_t kKept = 16;
+  /// All reads of a word by so many threads are kept, and then those of the last lane of each warp, up to the second
+  /// number. All threads of a block often read the same word, and a write that misses a barrier is not ordered after
+  /// most of them.
+  static constexpr size_t kKeptOfWarp = 4, kKept = 16;
 
-  /// A word's accesses: two without a search, and more of them.
+  struct More {
+    std::vector<GpuTrace> writes, reads;
+
+    /// Whether a read takes the place of the last one. Lanes of a warp are adjacent agents, and mostly read a word one
+    /// after the other.
+    bool replacesLast(const GpuTrace &read) const {
+      constexpr uint32_t kWarp = 32;
+      return !reads.empty() &&
+             (reads.back().isSameAs(read) ||
+              (reads.size() >= kKeptOfWarp && (reads.back().agent - 1) / kWarp == (read.agent - 1) / kWarp));
+    }
+  };
+  /// A word's accesses: two, and more of them.
   struct Word {
     std::array<GpuTrace, 2> first;
     uint32_t more = 0; ///< Of `lists`; 0: none.
@@ -78,17 +91,12 @@ public:
         addMore(word, now);
       return;
     }
-    std::vector<GpuTrace> &list = lists[word.more];
-    size_t kept = 0;
-    bool isKnown = false;
-    for (const GpuTrace &old : list) {
-      isKnown |= old.isSameAs(now);
-      if (old.agent >= floor && (old.isSameAs(now) || !isOrdered(old) || !now.replaces(old)))
-        list[kept++] = old;
-    }
-    list.resize(kept);
-    if (isKnown)
-      return;
+    More &more = lists[word.more];
+    auto isGone = [&](const GpuTrace &old) { return old.agent < floor || (isOrdered(old) && now.replaces(old)); };
+    std::erase_if(more.writes, isGone);
+    // Reads do not conflict with each other: they are only searched if there is no place for another one.
+    if (now.isWrite || (more.reads.size() >= kKept && !more.replacesLast(now)))
+      std::erase_if(more.reads, isGone);
     if (free)
       *free = now;
     else
@@ -104,7 +112,7 @@ private:
   std::unordered_map<uint64_t, std::unique_ptr<Word[]>> pages;
   /// Pages that were used last, by the rest of their number.
   std::array<std::pair<uint64_t, Word *>, 1024> recent{};
-  std::vector<std::vector<GpuTrace>> lists{{}};
+  std::vector<More> lists{{}};
 };
 
 } // namespace spmdc

@@ -30,6 +30,7 @@ public:
   /// The numbers below `count`, first to last.
   std::vector<int64_t> permute(int64_t count);
   bool takesTurns() const { return kind == Kind::Shuffled; }
+  bool isForward() const { return kind == Kind::Forward; }
 
 private:
   enum class Kind { Forward, Backward, Shuffled };
