@@ -33,6 +33,8 @@ struct State {
   int captureMode = kCaptureThreadLocal;
 };
 std::optional<State> state;
+/// All arrays that exist.
+std::vector<spmdc::GpuBuffer> arrays;
 
 /// Returns the emulator of a module's PTX, created once per process: compiling a module for this machine takes longer
 /// than most tests.
@@ -88,9 +90,12 @@ Result launchKernel(Function function, unsigned gridX, unsigned gridY, unsigned 
   for (int64_t i = 0; i < function->emulator->countArguments(function->symbol); ++i)
     words.push_back(*static_cast<void **>(arguments[i]));
   state->launches.push_back(function->symbol);
-  std::string problem = function->emulator->launch(
-      function->symbol,
-      {.gridBlocks = gridX, .blockThreads = kBlockThreads, .arguments = words, .order = state->order});
+  std::string problem = function->emulator->launch(function->symbol, {.gridBlocks = gridX,
+                                                                      .blockThreads = kBlockThreads,
+                                                                      .arguments = words,
+                                                                      .order = state->order,
+                                                                      .buffers = arrays,
+                                                                      .findsRaces = state->order.isForward()});
   EXPECT_EQ(problem, "");
   return problem.empty() ? kSuccess : kLaunchFailed;
 }
@@ -150,6 +155,7 @@ DeviceArray::DeviceArray(int64_t bytes) : size(bytes) {
   std::memset(mapping, kPattern, mapped - page);
   // Aligned to 16 bytes, like buffers of a plan.
   data = mapping + (mapped - page - bytes) / 16 * 16;
+  arrays.push_back({data, static_cast<uint64_t>(bytes)});
 }
 
 DeviceArray::DeviceArray(const void *source, int64_t bytes) : DeviceArray(bytes) {
@@ -158,6 +164,7 @@ DeviceArray::DeviceArray(const void *source, int64_t bytes) : DeviceArray(bytes)
 }
 
 DeviceArray::~DeviceArray() {
+  std::erase_if(arrays, [this](const spmdc::GpuBuffer &array) { return array.begin == data; });
   for (char *at = mapping; at < data; ++at)
     if (*at != kPattern) {
       ADD_FAILURE() << "written " << data - at << " bytes in front of an array";

@@ -87,8 +87,13 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t bloc
     ADD_FAILURE() << function.symbol << " runs after its module was unloaded";
     return true;
   }
-  std::string problem = function.module->emulator->launch(
-      function.symbol, {.gridBlocks = blocks, .blockThreads = threads, .arguments = words, .order = drawOrder()});
+  spmdc::ThreadOrder order = drawOrder();
+  std::string problem = function.module->emulator->launch(function.symbol, {.gridBlocks = blocks,
+                                                                            .blockThreads = threads,
+                                                                            .arguments = words,
+                                                                            .order = order,
+                                                                            .buffers = memory.listBuffers(gpu),
+                                                                            .findsRaces = order.isForward()});
   if (!problem.empty()) {
     ADD_FAILURE() << problem;
     streams.fail(gpu, kLaunchFailed);

@@ -82,6 +82,14 @@ bool FakeMemory::contains(int gpu, DevicePointer pointer, size_t bytes) const {
   return allocation.gpu == gpu && pointer + bytes <= begin + static_cast<DevicePointer>(allocation.bytes);
 }
 
+std::vector<spmdc::GpuBuffer> FakeMemory::listBuffers(int gpu) const {
+  std::vector<spmdc::GpuBuffer> buffers;
+  for (const auto &[begin, allocation] : allocations)
+    if (allocation.gpu == gpu)
+      buffers.push_back({reinterpret_cast<const void *>(begin), static_cast<uint64_t>(allocation.bytes)});
+  return buffers;
+}
+
 bool FakeMemory::isPinned(const void *data, size_t bytes) const {
   auto behind = pinned.upper_bound(static_cast<const char *>(data));
   if (behind == pinned.begin())

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "runtime/device/cuda/DriverTypes.h"
+#include "tests/passes/gpu/emulator/GpuMemoryHelper.h"
 
 #include <map>
 #include <vector>
@@ -28,6 +29,8 @@ public:
   bool free(DevicePointer pointer);
   /// Whether a copy may access these bytes: they must be in one allocation of this GPU.
   bool contains(int gpu, DevicePointer pointer, size_t bytes) const;
+  /// Returns the memory that a kernel of this GPU may access.
+  std::vector<spmdc::GpuBuffer> listBuffers(int gpu) const;
 
   int64_t getFree(int gpu) const { return total - used[static_cast<size_t>(gpu)]; }
   int64_t getTotal() const { return total; }
