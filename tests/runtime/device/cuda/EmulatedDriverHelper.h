@@ -1,8 +1,8 @@
 //===- EmulatedDriverHelper.h - NVIDIA's driver without a GPU ---*- C++ -*-===//
 //
 // A Driver whose device memory is this process's, and whose kernels run in the emulator of tests/passes/gpu when they
-// are launched: host code that launches kernels is tested unchanged. Buffers have guards (DeviceArray) instead of
-// bounds that the emulator checks.
+// are launched: host code that launches kernels is tested unchanged. Kernels may access the arrays that exist
+// (DeviceArray); those have guards for host code, too.
 //
 // It only implements calls that are allowed while a stream is captured: loading modules, launches, copies and fills on
 // the device. Functions that wait or allocate are null pointers, and end the test.
