@@ -30,6 +30,10 @@ PROGRAMS = {
     "tanh of all but a column": ("tanh(x[:, 1:])", lambda x: jnp.tanh(x[:, 1:])),
     "all but a column + 1": ("x[:, 1:] + 1.0", lambda x: x[:, 1:] + 1.0),
     "sum of rows": ("sum(x, axis=0)", lambda x: x.sum(0)),
+    "softmax of columns": ("softmax(x, axis=0)", lambda x: jax.nn.softmax(x, axis=0)),
+    "times a vector": ("x @ x[0]", lambda x: x @ x[0]),
+    "exp of row - first row": ("exp(x - x[0])", lambda x: jnp.exp(x - x[0])),
+    "outer products of rows": ("x[:, :, None] * x[:, None, :]", lambda x: x[:, :, None] * x[:, None, :]),
     "roll": ("roll(x, 1, axis=1)", lambda x: jnp.roll(x, 1, axis=1)),
 }
 

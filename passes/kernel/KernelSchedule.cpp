@@ -50,7 +50,8 @@ ScheduleTraits ScheduleTraits::forGpu(const GpuLimits &limits) {
           .sharingBlocks = limits.clusterBlocks,
           .computeCost = kComputeCost,
           .slowdownAlone = kSlowdownAlone,
-          .workOfOneBlock = kWorkOfOneBlock};
+          .workOfOneBlock = kWorkOfOneBlock,
+          .avoidsGathers = false};
 }
 
 int64_t KernelSchedule::Domain::getExtent() const { return productOf(shape); }
@@ -164,8 +165,8 @@ FailureOr<KernelSchedule> KernelSchedule::compute(const KernelBody &body, std::o
     while (rowShape.size() > 1 && rowShape.back() < ScheduleBuilder::kMinLanes) {
       SmallVector<int64_t> merged(ArrayRef<int64_t>(rowShape).drop_back());
       merged.back() *= rowShape.back();
-      if (rowShape.back() >= ScheduleBuilder::kMinLanes / 2 && succeeded(builder.build(merged, inner, counts)) &&
-          builder.gathersAll())
+      if (traits.avoidsGathers && rowShape.back() >= ScheduleBuilder::kMinLanes / 2 &&
+          succeeded(builder.build(merged, inner, counts)) && builder.gathersAll())
         break;
       rowShape = merged;
     }

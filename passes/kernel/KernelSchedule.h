@@ -65,6 +65,9 @@ struct ScheduleTraits {
   /// beyond `workOfOneBlock`, which one block does in the time of a launch, is slowed down. 1: a core alone runs at
   /// full speed.
   double slowdownAlone = 1, workOfOneBlock = 0;
+  /// The vectors of a last dimension of 8 to 15 elements are short, but not gathered: it is not joined to the one
+  /// before if elements would be gathered from all arrays otherwise. A GPU's threads read elements from anywhere.
+  bool avoidsGathers = true;
 
   /// Traits of a GPU. Registers of threads keep the computed elements of a row.
   static ScheduleTraits forGpu(const GpuLimits &limits);

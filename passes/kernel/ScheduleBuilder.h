@@ -20,7 +20,7 @@ namespace spmdc {
 
 class ScheduleBuilder {
 public:
-  /// Fewer lanes than this are not worth a vector, unless each array is gathered otherwise: then half as many are.
+  /// Fewer lanes than this are not worth a vector (but see ScheduleTraits::avoidsGathers).
   static constexpr int64_t kMinLanes = 16;
 
   ScheduleBuilder(const KernelBody &body, const ScheduleTraits &traits) : body(body), traits(traits) {}
