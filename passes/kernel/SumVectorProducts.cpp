@@ -27,17 +27,17 @@ Type sumTypeOf(DotGeneralOp op) {
   return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16 ? Float32Type::get(op.getContext()) : type;
 }
 
-bool rewrite(DotGeneralOp op) {
+void rewrite(DotGeneralOp op) {
   ContractionSide matrix = ContractionSide::leftOf(op), vector = ContractionSide::rightOf(op);
   if (vector.sizeOf(vector.free) != 1)
     std::swap(matrix, vector);
   Type sumType = sumTypeOf(op);
   if (vector.sizeOf(vector.free) != 1 || sumType.isInteger(1))
-    return false;
+    return;
   matrix.absorbTransposes();
   orderContracted(matrix, vector);
   if (!matrix.isLaidOut(matrix.batch, matrix.free, matrix.contract))
-    return false;
+    return;
   OpBuilder b(op);
   Location loc = op.getLoc();
   int64_t batch = matrix.sizeOf(matrix.batch), rows = matrix.sizeOf(matrix.free), size = matrix.sizeOf(matrix.contract);
@@ -69,7 +69,6 @@ bool rewrite(DotGeneralOp op) {
     result = b.create<ConvertOp>(loc, type, result);
   op.replaceAllUsesWith(result);
   op.erase();
-  return true;
 }
 
 class SumVectorProductsPass : public impl::SumVectorProductsBase<SumVectorProductsPass> {

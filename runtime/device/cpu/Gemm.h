@@ -97,7 +97,8 @@ struct GemmKernel {
   /// Runs all remaining steps of `ahead`.
   void (*finishPacking)(PackAhead &ahead) = nullptr;
   /// For a few rows, for which packing would cost more than it saves: multiplies all m rows with `columns` columns of a
-  /// right side that starts at `rhs` and has one stride of 1. `sums` has room for m * columns sums.
+  /// right side that starts at `rhs` and has one stride of 1; the left side's rows are contiguous if the right side's
+  /// columns are. `sums` has room for m * columns sums.
   void (*multiplyUnpacked)(MatrixView lhs, int64_t m, int64_t k, MatrixView rhs, int64_t columns, void *sums,
                            MatrixView result) = nullptr;
   /// Null for types other than f32 and f64.

@@ -18,6 +18,13 @@ MatrixView viewOf(const void *data, bool isTransposed, int64_t rows, int64_t col
 
 MatrixView transpose(MatrixView view) { return {view.data, view.columnStride, view.rowStride}; }
 
+/// Copies lines of `count` elements of `bytes` bytes, which are `lines` apart, one behind the other.
+void turn(const char *source, int64_t lines, int64_t count, int64_t bytes, char *target) {
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t line = 0; line < lines; ++line)
+      std::memcpy(target + (line * count + i) * bytes, source + (i * lines + line) * bytes, bytes);
+}
+
 /// For a few rows: reads the right side once, in place.
 class FewRowsMatmul final : public BlockedMatmul {
 public:
@@ -26,7 +33,9 @@ public:
     Blocking sizes;
     sizes.rowBlock = std::max<int64_t>(shape.m, 1);
     sizes.panelColumns = std::min<int64_t>(std::max<int64_t>(shape.n, 1), 1024);
-    sizes.threadScratchBytes = sizes.rowBlock * sizes.panelColumns * kernel.unitBytes;
+    sumsBytes = sizes.rowBlock * sizes.panelColumns * kernel.unitBytes;
+    copiesLhs = shape.transposeLhs && shape.transposeRhs && shape.m > 1;
+    sizes.threadScratchBytes = sumsBytes + (copiesLhs ? shape.m * shape.k * byteSize(shape.operand) : 0);
     setBlocking(sizes);
   }
   std::string getMethod() const override { return "own, unpacked"; }
@@ -36,15 +45,23 @@ protected:
 
   void multiplyBlock(const char *lhs, const char *rhs, const char *, char *result, int64_t, int64_t rows, int64_t panel,
                      int, char *threadScratch) override {
+    MatrixView left = viewOf(lhs, shape.transposeLhs, shape.m, shape.k);
+    if (copiesLhs) {
+      char *lines = threadScratch + sumsBytes;
+      turn(lhs, shape.m, shape.k, byteSize(shape.operand), lines);
+      left = {lines, shape.k, 1};
+    }
     int64_t column = panel * blocking.panelColumns, columns = std::min(blocking.panelColumns, shape.n - column);
     MatrixView right = viewOf(nullptr, shape.transposeRhs, shape.k, shape.n);
     right.data = rhs + column * right.columnStride * byteSize(shape.operand);
-    kernel.multiplyUnpacked(viewOf(lhs, shape.transposeLhs, shape.m, shape.k), rows, shape.k, right, columns,
-                            threadScratch, {result + column * byteSize(shape.result), shape.n, 1});
+    kernel.multiplyUnpacked(left, rows, shape.k, right, columns, threadScratch,
+                            {result + column * byteSize(shape.result), shape.n, 1});
   }
 
 private:
   const GemmKernel kernel;
+  int64_t sumsBytes;
+  bool copiesLhs; ///< Dot products read contiguous rows.
 };
 
 /// For a few columns: the transposed product, which has a few rows. Reads the left side once, in place.
@@ -72,9 +89,7 @@ protected:
     if (copiesRhs) {
       // Dot products read the columns of the right side contiguously.
       char *columns = threadScratch + sumsBytes;
-      for (int64_t i = 0; i < shape.k; ++i)
-        for (int64_t j = 0; j < shape.n; ++j)
-          std::memcpy(columns + (j * shape.k + i) * bytes, rhs + (i * shape.n + j) * bytes, bytes);
+      turn(rhs, shape.n, shape.k, bytes, columns);
       left = {columns, shape.k, 1};
     }
     MatrixView right = transpose(viewOf(nullptr, shape.transposeLhs, shape.m, shape.k));
