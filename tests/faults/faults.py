@@ -25,14 +25,15 @@ import time
 
 import sandbox
 from bystander import Bystander
-from jobs import prepare
+from jobs import prepare, use_gpus
 from rows import ROWS
 
 
 class Worker:
-    def __init__(self, binaries, shared):
+    def __init__(self, args, shared):
+        options = ["--gpus"] if args.gpus else []
         self.popen = subprocess.Popen([*sandbox.namespaces(), sys.executable, __file__, "--serve", str(shared),
-                                       "--binaries", str(binaries)],
+                                       "--binaries", str(args.binaries), *options],
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, name, seed, number):
@@ -86,6 +87,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     parser.add_argument("--try", type=int, dest="number")
     parser.add_argument("--tries", type=int)
+    parser.add_argument("--gpus", action="store_true", help="on emulated GPUs")
     parser.add_argument("--time-scale", type=float, default=1, help="for builds that are slow: bounds times this")
     parser.add_argument("--markdown", type=pathlib.Path)
     parser.add_argument("--serve", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -106,8 +108,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="spmd-faults-") as folder:
         shared = pathlib.Path(folder)
         prepare(args.binaries, shared, with_calls="divergence" in args.only)
+        if args.gpus:
+            use_gpus(args.binaries, shared)
         names = [name for name in args.only if not (args.short and ROWS[name].short == 0)]
-        workers = [Worker(args.binaries, shared) for _ in range(max(ROWS[name].parallel for name in names))]
+        workers = [Worker(args, shared) for _ in range(max(ROWS[name].parallel for name in names))]
         for name in names:
             row, row_began = ROWS[name], time.monotonic()
             tries = args.tries or (row.short if args.short else row.long)
@@ -126,7 +130,7 @@ def main():
                     if answer["failure"]:
                         failed += 1
                         print(f"FAILED: {pathlib.Path(__file__).name} --seed {args.seed} --only {name} --try "
-                              f"{answer['number']}\n{answer['failure']}", flush=True)
+                              f"{answer['number']}{' --gpus' if args.gpus else ''}\n{answer['failure']}", flush=True)
 
             numbers = [args.number] if args.number is not None else range(tries)
             run_row(name, numbers, args.seed, workers, exceeds, bystander, report)

@@ -5,6 +5,7 @@ import pathlib
 import re
 import socket
 import subprocess
+import sys
 import time
 
 from sandbox import expect
@@ -55,24 +56,37 @@ CALLS = {
     "loop-mesh": "fn main(x: f32[24@b]) {\n  let x = x + sum(x);\n  return (x); }\n",
 }
 FOREVER = 10**9
-STEPS = 4000  # Steps of jobs that end by themselves.
-NETWORK_STEPS = 1500  # Steps of jobs over several hosts.
+ON_GPUS = "--gpus" in sys.argv  # A step on emulated GPUs takes some milliseconds.
+STEPS = 400 if ON_GPUS else 4000  # Steps of jobs that end by themselves.
+NETWORK_STEPS = 150 if ON_GPUS else 1500  # Steps of jobs over several hosts.
+
+
+def compile_program(binaries, source, target):
+    subprocess.run([binaries / "spmdc", "compile", source, "--target", target, "-o", source.with_suffix(".spmdx")],
+                   check=True)
 
 
 def prepare(binaries, shared, with_calls):
     """Compiles the programs, and runs them without faults: runs with faults must give the same bits."""
     for name, text in PROGRAMS.items():
         (shared / f"{name}.spmd").write_text(text)
-        subprocess.run([binaries / "spmdc", "compile", shared / f"{name}.spmd", "-o", shared / f"{name}.spmdx"],
-                       check=True)
+        compile_program(binaries, shared / f"{name}.spmd", "cpu")
     for count in (2, 3, 4) if with_calls else ():
         for name, text in CALLS.items():
             source = shared / f"{name}{count}.spmd"
             source.write_text(f"mesh m({'b' if 'mesh' in name else 'a'}={count}) {text}")
-            subprocess.run([binaries / "spmdc", "compile", source, "-o", source.with_suffix(".spmdx")], check=True)
+            compile_program(binaries, source, "cpu")
     for name, steps, result in (("sum", STEPS, "sum"), ("local", STEPS, "local"), ("sum", NETWORK_STEPS, "cut")):
         subprocess.run([binaries / "spmd-run", shared / f"{name}.spmdx", *inputs(name, steps),
                         "--output", f"x={shared}/{result}.npy"], check=True)
+
+
+def use_gpus(binaries, shared):
+    """From now on jobs run on GPUs, which doubles of NVIDIA's libraries emulate, and must give the bits of CPUs."""
+    for source in shared.glob("*.spmd"):
+        compile_program(binaries, source, "cuda:sm_90")
+    os.environ |= {"LD_LIBRARY_PATH": str(binaries.parent / "tests/libcuda"), "SPMD_TEST_GPUS": "90,90,90,90",
+                   "SPMD_PLATFORM": "cuda"}
 
 
 def inputs(program, steps):
@@ -184,7 +198,7 @@ class Job:
             expect(now < deadline, f"not all have ended after {limit} s:",
                    {pid: self.ids.get(pid, "launcher or guard") for pid in living}, self.output())
             time.sleep(0.002)
-        return max((at for pid, at in self.ended.items() if pid not in spared), default=0)
+        return max((at for pid, at in self.ended.items() if pid not in spared), default=deadline - limit)
 
     def has_ended(self):
         return all(popen.poll() is not None for popen in self.popens)

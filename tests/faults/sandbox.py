@@ -95,7 +95,8 @@ def serve(rows, binaries, shared):
     os.environ["TMPDIR"] = str(own / "tmp")
     (own / "tmp").mkdir()
     os.environ["HOME"] = os.environ["XDG_CONFIG_HOME"] = str(own / "home")
-    for name in [name for name in os.environ if name.startswith("SPMD_")]:
+    kept = ("SPMD_TEST_GPUS", "SPMD_PLATFORM")  # As jobs.use_gpus has set them.
+    for name in [name for name in os.environ if name.startswith("SPMD_") and name not in kept]:
         del os.environ[name]
     os.environ["SPMD_NO_CACHE"] = "1"
     os.environ["PATH"] = f"{binaries}:{os.environ['PATH']}"

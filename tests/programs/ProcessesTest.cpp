@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/gpu/Libdevice.h"
 #include "runtime/support/Error.h"
 #include "tests/programs/support/Differential.h"
 
@@ -15,13 +16,13 @@ using namespace spmdc;
 
 namespace {
 
-constexpr uint64_t kPrograms = 48;
+constexpr const char *kWorker = SPMDC_BINARY_DIR "/bin/program-worker";
 
-// One test, so that its processes are started once.
-TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
-  ProcessJobs jobs(SPMDC_BINARY_DIR "/bin/program-worker");
+/// Checks so many programs in these jobs; returns how many are for several devices.
+int checkPrograms(uint64_t firstSeed, uint64_t programs, ProcessJobs &jobs, const CheckOptions &options,
+                  const std::string &flag) {
   int shared = 0;
-  for (uint64_t seed = 200'000; seed < 200'000 + kPrograms; ++seed) {
+  for (uint64_t seed = firstSeed; seed < firstSeed + programs; ++seed) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     loadDialects(context);
     GeneratorOptions generator;
@@ -29,17 +30,35 @@ TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
     generator.maxDevices = 8;
     Mode mode = seed % 3 ? Mode::Text : Mode::Everything;
     Case test = generateCase(context, generator, mode);
-    CheckOptions options;
-    options.processes = &jobs;
     jobs.prepare(test.program.mesh.deviceCount());
     std::string failure = checkCase(test, options);
-    EXPECT_EQ(failure, "") << test.program.str() << "\nreduce it with: spmd-fuzz --processes --count 1 --seed " << seed
-                           << " --max-devices 8 -O2 --mode " << (mode == Mode::Everything ? "everything" : "text");
+    EXPECT_EQ(failure, "") << test.program.str() << "\nreduce it with: spmd-fuzz " << flag << " --count 1 --seed "
+                           << seed << " --max-devices 8 -O2 --mode "
+                           << (mode == Mode::Everything ? "everything" : "text");
     if (!failure.empty())
       jobs.reset();
     shared += test.program.mesh.deviceCount() > 1;
   }
-  EXPECT_GT(shared, 30);
+  return shared;
+}
+
+// One test, so that its processes are started once.
+TEST(Processes, RandomProgramsGiveTheSameBitsOnEveryLayout) {
+  ProcessJobs jobs(kWorker);
+  CheckOptions options;
+  options.processes = &jobs;
+  EXPECT_GT(checkPrograms(200'000, 48, jobs, options, "--processes"), 30);
+}
+
+// The same for GPUs, which are emulated: NCCL's double connects the processes.
+TEST(Processes, RandomProgramsOnGpus) {
+  if (!findLibdevice(""))
+    GTEST_SKIP() << "no libdevice: the CUDA toolkit is not installed";
+  ProcessJobs jobs(kWorker, SPMDC_BINARY_DIR "/tests/libcuda");
+  CheckOptions options;
+  options.lastStage = Stage::Propagated;
+  options.gpuProcesses = &jobs;
+  EXPECT_GT(checkPrograms(210'000, 16, jobs, options, "--gpus"), 8);
 }
 
 // The error of a process that cannot start arrives at the test.

@@ -39,8 +39,8 @@ bool isComplete(const GroupState &group, uint32_t barrier) {
 } // namespace
 
 std::string describeCall(const CollectiveDesc &desc, const CallSite &site) {
-  return (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str() + " (step " +
-         std::to_string(site.step) + ")";
+  std::string text = (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str();
+  return site.step < 0 ? text : text + " (step " + std::to_string(site.step) + ")";
 }
 
 uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site) {

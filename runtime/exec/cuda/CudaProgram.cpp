@@ -364,8 +364,10 @@ int64_t CudaProgram::recordTime() {
     check(driver.EventCreate(&event, 0), "cuEventCreate");
     events.push_back(event);
   }
-  if (eventCount == 0) // Nothing is queued yet: the event happens now.
+  if (eventCount == 0) { // The run's arguments may still be copied. On an idle stream the event happens now.
+    wait();
     firstTimeNs = nowNs();
+  }
   check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
   return static_cast<int64_t>(++eventCount); // 0 means no event.
 }

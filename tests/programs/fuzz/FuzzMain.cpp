@@ -47,6 +47,7 @@ Examples:
   spmd-fuzz --count 2000                     seeds 1 to 2000, evaluated at every stage
   spmd-fuzz --compiled --count 50000         also to machine code, run on threads of this process
   spmd-fuzz --processes --count 5000         also in jobs of 1 to 8 processes, which must give the same bits
+  spmd-fuzz --gpus --count 500               the same for GPUs, which are emulated
   spmd-fuzz --seed 4711 --count 1 --print    prints the program of a seed
   spmd-fuzz --seed 4711 --count 1 --compiled --save bug
                                              if it fails: bug/seed-4711 has program and data for spmdc run
@@ -58,7 +59,7 @@ struct FuzzOptions {
   int64_t maxDevices = 16;
   std::string mode = "both", last = "plan", save, exportFile, exportAllFile, costModelFile;
   CostModel costModel;
-  bool compiled = false, processes = false, isReduced = true, prints = false;
+  bool compiled = false, processes = false, gpus = false, isReduced = true, prints = false;
   int optimization = -1; ///< -1: depends on the seed.
   int timeoutSeconds = 60, jobs = 1;
 };
@@ -76,7 +77,8 @@ class Fuzzer {
 public:
   explicit Fuzzer(const FuzzOptions &options)
       : options(options), exported(options.exportFile), exportedAll(options.exportAllFile),
-        jobs(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "program-worker") {}
+        jobs(findBinaries() / "program-worker"),
+        gpuJobs(findBinaries() / "program-worker", findBinaries().parent_path() / "tests/libcuda") {}
 
   Tally run(uint64_t first, uint64_t count) {
     Tally tally;
@@ -95,6 +97,7 @@ public:
   }
 
 private:
+  static std::filesystem::path findBinaries() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
   bool isExporting() const { return exported.is_open() || exportedAll.is_open(); }
 
   Mode modeOf(uint64_t seed) const {
@@ -112,6 +115,7 @@ private:
     check.optimizationLevel =
         options.optimization >= 0 ? static_cast<unsigned>(options.optimization) : levels[seed % std::size(levels)];
     check.processes = options.processes ? &jobs : nullptr;
+    check.gpuProcesses = options.gpus ? &gpuJobs : nullptr;
     return check;
   }
 
@@ -126,7 +130,7 @@ private:
   /// Runs seeds from `first` on, all in one process if they pass there, and otherwise each in its own.
   void runBatch(uint64_t first, uint64_t count) {
     std::string together;
-    if (!options.prints && !options.processes && !isExporting()) {
+    if (!options.prints && !options.processes && !options.gpus && !isExporting()) {
       auto check = [&]() -> std::string {
         for (uint64_t seed = first; seed < first + count; ++seed) {
           mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -170,11 +174,15 @@ private:
     CaseCheck check = [&](const Case &candidate) {
       if (options.processes)
         jobs.prepare(candidate.program.mesh.deviceCount());
+      if (options.gpus)
+        gpuJobs.prepare(candidate.program.mesh.deviceCount());
       std::string failure =
           runInOwnProcess([&] { return checkCase(candidate, checkOptions(seed)); }, options.timeoutSeconds);
       // A check that ended early may have left its jobs in the middle of a program.
-      if (!failure.empty())
+      if (!failure.empty()) {
         jobs.reset();
+        gpuJobs.reset();
+      }
       return failure;
     };
     std::string failure = check(test);
@@ -202,7 +210,8 @@ private:
                         std::to_string(options.maxOperations) + " --max-devices " + std::to_string(options.maxDevices) +
                         (options.processes  ? " --processes"
                          : options.compiled ? " --compiled"
-                                            : "");
+                                            : "") +
+                        (options.gpus ? " --gpus" : "");
     if (!options.costModelFile.empty())
       again += " --cost-model " + options.costModelFile;
     if (options.optimization >= 0)
@@ -223,7 +232,7 @@ private:
 
   FuzzOptions options;
   std::ofstream exported, exportedAll;
-  ProcessJobs jobs;
+  ProcessJobs jobs, gpuJobs;
   int failures = 0;
 };
 
@@ -320,6 +329,7 @@ int main(int argc, char **argv) {
   app.add_flag("--compiled", options.compiled, "Also compile, and run on all devices in this process")->group(checks);
   app.add_flag("--processes", options.processes, "Also compile, and run in jobs of 1 to 8 processes, on 1 to 3 hosts")
       ->group(checks);
+  app.add_flag("--gpus", options.gpus, "Also compile for GPUs, and run in such jobs on emulated ones")->group(checks);
   app.add_option("-O", options.optimization,
                  "Level of compiled programs, 0 to 3; by default each second at 0, the others at 1, 2, 2, 3")
       ->check(CLI::Range(0, 3))

@@ -24,8 +24,10 @@ ArrayType typeOf(MLIRContext &context, const spmd::ValueInfo &info) {
 
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
                                                   unsigned optimizationLevel, std::string &error,
-                                                  const PipelineOptions &pipeline, const CostModel &costModel) {
+                                                  const PipelineOptions &pipeline, const CostModel &costModel,
+                                                  const std::string &target) {
   CompileOptions options;
+  options.target = target;
   options.pipeline = pipeline;
   options.optimizationLevel = optimizationLevel;
   options.costModel = costModel;

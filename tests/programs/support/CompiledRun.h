@@ -24,8 +24,8 @@ namespace spmdc {
 /// `error`.
 std::shared_ptr<const spmd::Artifact> compileText(const std::string &fileName, const std::string &text,
                                                   unsigned optimizationLevel, std::string &error,
-                                                  const PipelineOptions &pipeline = {},
-                                                  const CostModel &costModel = {});
+                                                  const PipelineOptions &pipeline = {}, const CostModel &costModel = {},
+                                                  const std::string &target = "cpu");
 /// The same for a module.
 std::shared_ptr<const spmd::Artifact> compileModule(mlir::ModuleOp module, unsigned optimizationLevel,
                                                     std::string &error);

@@ -69,6 +69,33 @@ PipelineOptions pipelineOptions(uint64_t seed) {
   return options;
 }
 
+/// Runs the artifact in jobs of several processes.
+std::string runInJobs(ProcessJobs &jobs, const spmd::Artifact &artifact, const Subject &subject, uint64_t seed,
+                      std::vector<ResultBytes> &results) {
+  std::vector<std::vector<char>> arguments;
+  for (const Tensor &argument : subject.arguments)
+    arguments.push_back(toBytes(argument));
+  return jobs.run(artifact, arguments, seed, results);
+}
+
+std::string checkOnGpus(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected, const CheckOptions &options) {
+  std::string error;
+  std::shared_ptr<const spmd::Artifact> artifact =
+      compileText(subject.fileName, subject.text, options.optimizationLevel, error, pipelineOptions(seed),
+                  options.costModel, "cuda:sm_90");
+  if (!artifact)
+    return "GPUs: does not compile:\n" + error;
+  std::vector<ResultBytes> results;
+  if (std::string failure = runInJobs(*options.gpuProcesses, *artifact, subject, seed, results); !failure.empty())
+    return "GPUs: " + failure;
+  SmallVector<Tensor> actual;
+  for (auto [i, tensor] : llvm::enumerate(expected))
+    actual.push_back(fromBytes(results[i], tensor.shape, tensor.elementType));
+  if (std::string difference = compareResults(expected, actual, subject.results); !difference.empty())
+    return "GPUs: wrong result: " + difference;
+  return {};
+}
+
 /// Compiles the program and runs it twice on one executor, with both kinds of poison: state that a run leaves behind
 /// would show. Then runs it in several processes, which must give the bits of one process.
 std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor> expected,
@@ -95,11 +122,8 @@ std::string checkCompiled(const Subject &subject, uint64_t seed, ArrayRef<Tensor
   }
   if (!options.processes)
     return {};
-  std::vector<std::vector<char>> arguments;
-  for (const Tensor &argument : subject.arguments)
-    arguments.push_back(toBytes(argument));
   std::vector<ResultBytes> results;
-  if (std::string failure = options.processes->run(*artifact, arguments, seed, results); !failure.empty())
+  if (std::string failure = runInJobs(*options.processes, *artifact, subject, seed, results); !failure.empty())
     return "processes: " + failure;
   for (auto [i, tensor] : llvm::enumerate(alone))
     if (toBytes(fromBytes(results[i], tensor.shape, tensor.elementType)) != toBytes(tensor))
@@ -205,6 +229,9 @@ std::string checkCase(const Case &test, const CheckOptions &options) {
     return failure;
   if (options.compiled || options.processes)
     if (std::string failure = checkCompiled(*subject, test.seed, expected, options); !failure.empty())
+      return failure + "\n" + textOf(*lowered);
+  if (options.gpuProcesses)
+    if (std::string failure = checkOnGpus(*subject, test.seed, expected, options); !failure.empty())
       return failure + "\n" + textOf(*lowered);
   return {};
 }

@@ -26,6 +26,8 @@ struct CheckOptions {
   CostModel costModel;
   /// Runs it in these jobs of several processes too, with the same bits on every layout. Implies `compiled`.
   ProcessJobs *processes = nullptr;
+  /// Compiles it for GPUs too, and runs it in these jobs, whose devices are GPUs, with the same bits on every layout.
+  ProcessJobs *gpuProcesses = nullptr;
 };
 
 /// Returns "" if all stages agree. Otherwise returns one line `STAGE: KIND: difference`, then diagnostics and the

@@ -60,7 +60,7 @@ std::string ProcessJobs::Layout::str() const {
 
 class ProcessJobs::Job {
 public:
-  Job(const std::string &program, const Layout &layout) : layout(layout) {
+  Job(const std::string &program, const std::string &gpuLibraries, const Layout &layout) : layout(layout) {
     static int number = 0;
     std::string name = "spmd-programs-" + std::to_string(getpid()) + "-" + std::to_string(number++);
     int listener = listenOn(name);
@@ -68,6 +68,8 @@ public:
     launcher = fork();
     if (launcher == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (!gpuLibraries.empty())
+        setGpus(gpuLibraries, layout.deviceCount());
       execl(program.c_str(), program.c_str(), "launch", name.c_str(), devices.c_str(), nullptr);
       _exit(127);
     }
@@ -129,6 +131,16 @@ public:
   }
 
 private:
+  /// Gives each machine as many GPUs as the job has devices.
+  static void setGpus(const std::string &libraries, int64_t count) {
+    std::string gpus;
+    for (int64_t i = 0; i < count; ++i)
+      gpus += "90,";
+    setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+    setenv("SPMD_TEST_GPUS", gpus.c_str(), 1);
+    setenv("SPMD_PLATFORM", "cuda", 1);
+  }
+
   static int listenOn(const std::string &name) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -177,11 +189,12 @@ private:
   pid_t launcher = -1;
 };
 
-ProcessJobs::ProcessJobs(std::string workerProgram) : workerProgram(std::move(workerProgram)) {}
+ProcessJobs::ProcessJobs(std::string workerProgram, std::string gpuLibraries)
+    : workerProgram(std::move(workerProgram)), gpuLibraries(std::move(gpuLibraries)) {}
 ProcessJobs::~ProcessJobs() = default;
 
 /// Few jobs serve all programs: a mesh may use a part of the devices.
-std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) {
+std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) const {
   if (devices > 8) {
     int quarter = static_cast<int>(std::max<int64_t>(16, devices) + 3) / 4;
     return {{{4 * quarter}, {0}},
@@ -202,7 +215,7 @@ ProcessJobs::Job &ProcessJobs::jobOf(const Layout &layout) {
   for (std::unique_ptr<Job> &job : jobs)
     if (job->getLayout() == layout)
       return *job;
-  jobs.push_back(std::make_unique<Job>(workerProgram, layout));
+  jobs.push_back(std::make_unique<Job>(workerProgram, gpuLibraries, layout));
   return *jobs.back();
 }
 

@@ -3,7 +3,8 @@
 // Jobs of real processes (program-worker), joined through the coordinator, with collectives in shared memory or,
 // between processes that are told to be on different hosts, over the network. A job runs one program after the other. A
 // program runs on several jobs: in one process, in one for each device, and in between, on one host and on several, on
-// devices in order and in any other order; every layout must give the same bits.
+// devices in order and in any other order; every layout must give the same bits. Their devices are CPUs, or GPUs of the
+// doubles of NVIDIA's libraries (tests/runtime/device/cuda/libcuda), with NCCL between the processes.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -21,7 +22,8 @@ using ResultBytes = std::vector<char>;
 
 class ProcessJobs {
 public:
-  explicit ProcessJobs(std::string workerProgram);
+  /// `gpuLibraries` is the folder with the doubles of NVIDIA's libraries; empty: the devices are CPUs.
+  explicit ProcessJobs(std::string workerProgram, std::string gpuLibraries = "");
   ~ProcessJobs();
   ProcessJobs(const ProcessJobs &) = delete;
   ProcessJobs &operator=(const ProcessJobs &) = delete;
@@ -48,10 +50,10 @@ private:
     /// Returns `2@0,2@1`: two devices on host 0, two on host 1.
     std::string str() const;
   };
-  static std::vector<Layout> layoutsFor(int64_t devices);
+  std::vector<Layout> layoutsFor(int64_t devices) const;
   Job &jobOf(const Layout &layout);
 
-  std::string workerProgram;
+  std::string workerProgram, gpuLibraries;
   std::vector<std::unique_ptr<Job>> jobs;
 };
 

@@ -37,6 +37,12 @@ private:
   std::map<std::string, std::string> values;
 };
 
+NcclId makeId(const Nccl &nccl) {
+  NcclId id{};
+  nccl.GetUniqueId(&id);
+  return id;
+}
+
 class FakeNcclTest : public testing::Test {
 protected:
   /// Runs a function for each of two GPUs, on a thread of its own with its GPU current.
@@ -84,16 +90,48 @@ protected:
   std::array<Gpu, 2> gpus{Gpu{fake.getDriver(), 0}, Gpu{fake.getDriver(), 1}};
 };
 
-NcclId makeId(const Nccl &nccl) {
-  NcclId id{};
-  nccl.GetUniqueId(&id);
-  return id;
-}
-
 TEST_F(FakeNcclTest, SendsArrive) {
   NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);
   for (int round = 0; round < 5; ++round)
     EXPECT_EQ(transfer(group, 7, 7), "xxxxxxx");
+}
+
+// Both send more than a socket holds before they receive.
+TEST_F(FakeNcclTest, LargeExchange) {
+  constexpr size_t kBytes = 5 << 20;
+  NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);
+  onBoth([&](int rank) {
+    NcclComm comm = group.join(rank, kTimeout);
+    Stream stream = nullptr;
+    driver.StreamCreate(&stream, kStreamNonBlocking);
+    DevicePointer mine = gpus[rank].allocate(kBytes, stream), theirs = gpus[rank].allocate(kBytes, stream);
+    driver.MemsetD8Async(mine, static_cast<unsigned char>('a' + rank), kBytes, stream);
+    nccl.GroupStart();
+    EXPECT_EQ(nccl.Send(reinterpret_cast<void *>(mine), kBytes, kNcclBytes, 1 - rank, comm, stream), kNcclSuccess);
+    EXPECT_EQ(nccl.Recv(reinterpret_cast<void *>(theirs), kBytes, kNcclBytes, 1 - rank, comm, stream), kNcclSuccess);
+    EXPECT_EQ(nccl.GroupEnd(), kNcclInProgress);
+    group.waitUntilQueued(comm);
+    std::string got(kBytes, '?');
+    driver.MemcpyDtoHAsync(got.data(), theirs, kBytes, stream);
+    EXPECT_EQ(driver.StreamSynchronize(stream), kSuccess);
+    EXPECT_EQ(got, std::string(kBytes, static_cast<char>('a' + 1 - rank)));
+    for (DevicePointer array : {mine, theirs})
+      gpus[rank].free(array, stream);
+    driver.StreamSynchronize(stream);
+    driver.StreamDestroy(stream);
+  });
+  EXPECT_EQ(fakeNccl.countBytes(), int64_t{2 * kBytes});
+}
+
+// Two communicators of one name and rank cannot exist.
+TEST_F(FakeNcclTest, RanksAreUnique) {
+  NcclId id = makeId(nccl);
+  NcclConfig config;
+  NcclComm first = nullptr, second = nullptr;
+  gpus[0].makeCurrent();
+  EXPECT_EQ(nccl.CommInitRankConfig(&first, 2, id, 0, &config), kNcclInProgress);
+  EXPECT_EQ(nccl.CommInitRankConfig(&second, 2, id, 0, &config), kNcclInvalidUsage);
+  EXPECT_EQ(nccl.CommAbort(first), kNcclSuccess);
 }
 
 // Calls that NCCL's manual forbids.

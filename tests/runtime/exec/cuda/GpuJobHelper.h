@@ -5,7 +5,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/exec/Executor.h"
 #include "tests/programs/support/CompiledRun.h"
-#include "tests/runtime/exec/cuda/FakeNcclHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 
 #include <optional>
 

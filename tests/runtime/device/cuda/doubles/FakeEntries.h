@@ -1,7 +1,7 @@
-//===- FakeEntriesHelper.h - the driver's functions, by name ----*- C++ -*-===//
+//===- FakeEntries.h - the driver's functions, by name ----------*- C++ -*-===//
 #pragma once
 
-#include "tests/runtime/exec/cuda/FakeDriverHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeDriver.h"
 
 namespace spmd::cuda {
 
@@ -17,6 +17,11 @@ struct FakeEntries {
 
   /// GPU of the calling thread's context; -1: it has none.
   static int currentGpu();
+
+  /// The first byte and the number of bytes of each array that some work accesses.
+  using Access = std::vector<std::pair<const void *, size_t>>;
+  /// Queues what a library does on a stream. Returns false if the stream or an array belongs to another GPU.
+  static bool queueWork(Stream stream, Access access, std::function<void()> work);
 
 private:
   static FakeDriver *fake;

@@ -1,16 +1,15 @@
-//===- FakeDriverHelper.cpp - NVIDIA's driver without a GPU ---------------===//
+//===- FakeDriver.cpp - NVIDIA's driver without a GPU ---------------------===//
 
-#include "tests/runtime/exec/cuda/FakeDriverHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeDriver.h"
 
-#include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
-
-#include <gtest/gtest.h>
+#include "tests/runtime/device/cuda/doubles/FakeEntries.h"
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 namespace spmd::cuda {
 
 FakeDriver::FakeDriver(FakeDriverOptions given)
     : options(given), streams(given.gpus, given.seed), memory(given.gpus, given.bytesPerGpu),
-      kernelsToFailure(static_cast<size_t>(given.gpus), 0) {
+      kernelsToFailure(static_cast<size_t>(given.gpus), 0), kernelsToHang(static_cast<size_t>(given.gpus), 0) {
   driver = Driver::make(FakeEntries::begin(*this));
 }
 
@@ -22,13 +21,17 @@ FakeDriver::~FakeDriver() {
   for (int gpu = 0; gpu < options.gpus; ++gpu)
     if (streams.getError(gpu) != kSuccess)
       return;
-  EXPECT_EQ(streams.countStreams(), 0u) << "streams that were not destroyed";
-  EXPECT_EQ(streams.countEvents(), 0u) << "events that were not destroyed";
-  EXPECT_EQ(modules.size(), 0u) << "modules that were not unloaded";
-  EXPECT_EQ(graphs.size() + graphExecs.size(), 0u) << "graphs that were not destroyed";
-  EXPECT_EQ(memory.countAllocations(), 0u) << "memory that was not freed";
-  EXPECT_EQ(memory.countPinned(), 0u) << "host memory that is still pinned";
-  EXPECT_EQ(retained.size(), 0u) << "contexts that were not released";
+  auto expectNone = [](size_t count, const char *what) {
+    if (count > 0)
+      reportMistake(std::to_string(count) + " " + what);
+  };
+  expectNone(streams.countStreams(), "streams that were not destroyed");
+  expectNone(streams.countEvents(), "events that were not destroyed");
+  expectNone(modules.size(), "modules that were not unloaded");
+  expectNone(graphs.size() + graphExecs.size(), "graphs that were not destroyed");
+  expectNone(memory.countAllocations(), "allocations that were not freed");
+  expectNone(memory.countPinned(), "parts of host memory that are still pinned");
+  expectNone(retained.size(), "contexts that were not released");
 }
 
 void FakeDriver::failCall(const std::string &entry, int64_t call, Result error) {
@@ -39,6 +42,11 @@ void FakeDriver::failCall(const std::string &entry, int64_t call, Result error) 
 void FakeDriver::failKernel(int gpu, int64_t number) {
   std::lock_guard lock(mutex);
   kernelsToFailure[static_cast<size_t>(gpu)] = number;
+}
+
+void FakeDriver::hangKernel(int gpu, int64_t number) {
+  std::lock_guard lock(mutex);
+  kernelsToHang[static_cast<size_t>(gpu)] = number;
 }
 
 int64_t FakeDriver::countCalls(const std::string &entry) const {
@@ -77,6 +85,11 @@ Result FakeDriver::launch(FakeStream &stream, const LoadedFunction &function, in
 
 bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t blocks, int32_t threads,
                            const std::vector<void *> &words) {
+  // A kernel that hangs is tried again and again.
+  if (int64_t &toHang = kernelsToHang[static_cast<size_t>(gpu)]; toHang == 1)
+    return false;
+  else if (toHang > 1)
+    --toHang;
   ++kernels;
   int64_t &left = kernelsToFailure[static_cast<size_t>(gpu)];
   if (left > 0 && --left == 0) {
@@ -84,7 +97,7 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t bloc
     return true;
   }
   if (!function.module->isLoaded) {
-    ADD_FAILURE() << function.symbol << " runs after its module was unloaded";
+    reportMistake(function.symbol + " runs after its module was unloaded");
     return true;
   }
   spmdc::ThreadOrder order = drawOrder();
@@ -95,7 +108,7 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t bloc
                                                                             .buffers = memory.listBuffers(gpu),
                                                                             .findsRaces = order.isForward()});
   if (!problem.empty()) {
-    ADD_FAILURE() << problem;
+    reportMistake(problem);
     streams.fail(gpu, kLaunchFailed);
   }
   return true;

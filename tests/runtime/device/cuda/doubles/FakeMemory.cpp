@@ -1,9 +1,10 @@
-//===- FakeMemoryHelper.cpp - a GPU's memory on the host ------------------===//
+//===- FakeMemory.cpp - a GPU's memory on the host ------------------------===//
 
-#include "tests/runtime/exec/cuda/FakeMemoryHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeMemory.h"
+
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 #include <cstring>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -62,8 +63,8 @@ bool FakeMemory::free(DevicePointer pointer) {
     if (at == data)
       at += gone.bytes;
     if (at < end && *at != kBeside) {
-      ADD_FAILURE() << "GPU " << gone.gpu << ": written at offset " << at - data << " of an allocation of "
-                    << gone.bytes << " bytes";
+      reportMistake("GPU " + std::to_string(gone.gpu) + ": written at offset " + std::to_string(at - data) +
+                    " of an allocation of " + std::to_string(gone.bytes) + " bytes");
       break;
     }
   }

@@ -1,4 +1,4 @@
-//===- FakeCodeHelper.h - PTX that runs in the emulator ---------*- C++ -*-===//
+//===- FakeCode.h - PTX that runs in the emulator ---------------*- C++ -*-===//
 #pragma once
 
 #include "tests/passes/gpu/emulator/GpuEmulatorHelper.h"

@@ -1,4 +1,4 @@
-//===- FakeStreamsHelper.h - streams that run late --------------*- C++ -*-===//
+//===- FakeStreams.h - streams that run late --------------------*- C++ -*-===//
 //
 // Work that is queued on a stream runs only while a thread waits: then the first item of a stream, drawn at random, one
 // after the other. So a step that reads a value of another stream without an event reads it too early, sooner or later.

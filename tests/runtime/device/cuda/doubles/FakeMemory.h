@@ -1,4 +1,4 @@
-//===- FakeMemoryHelper.h - a GPU's memory on the host ----------*- C++ -*-===//
+//===- FakeMemory.h - a GPU's memory on the host ----------------*- C++ -*-===//
 //
 // Each allocation has an inaccessible page after its end and one before its start, and a pattern in the rest between
 // them. New memory is full of NaNs. An access to freed memory ends the test.

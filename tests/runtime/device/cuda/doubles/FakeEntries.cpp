@@ -1,9 +1,10 @@
-//===- FakeEntriesHelper.cpp - the driver's functions, by name ------------===//
+//===- FakeEntries.cpp - the driver's functions, by name ------------------===//
 
-#include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeEntries.h"
+
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 #include <cstring>
-#include <gtest/gtest.h>
 
 namespace spmd::cuda {
 
@@ -63,12 +64,13 @@ static Result synchronize(Stream stream) {
     if (!isFirst) // It waits for work that another thread has to queue.
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-  ADD_FAILURE() << "a stream waits for work that no thread queues";
+  reportMistake("a stream waits for work that no thread queues");
   return kLaunchFailed;
 }
 
 DriverEntries FakeEntries::begin(FakeDriver &driver) {
-  EXPECT_EQ(fake, nullptr) << "there is another FakeDriver";
+  if (fake)
+    reportMistake("there is another FakeDriver");
   fake = &driver;
   ++generation;
   DriverEntries entries;
@@ -145,13 +147,20 @@ Result FakeEntries::DeviceGetName(char *name, int bytes, GpuHandle) {
   return kSuccess;
 }
 Result FakeEntries::DeviceGetUuid(Uuid *uuid, GpuHandle gpu) {
-  uuid->bytes.fill(static_cast<unsigned char>(gpu));
+  const FakeDriverOptions &options = fake->options;
+  uint64_t machine = std::hash<std::string>()(options.machine);
+  uint64_t card = static_cast<uint64_t>(options.cards.empty() ? gpu : options.cards[static_cast<size_t>(gpu)]);
+  std::memcpy(uuid->bytes.data(), &machine, sizeof machine);
+  std::memcpy(uuid->bytes.data() + sizeof machine, &card, sizeof card);
   return kSuccess;
 }
-Result FakeEntries::DeviceGetAttribute(int *value, int attribute, GpuHandle) {
+Result FakeEntries::DeviceGetAttribute(int *value, int attribute, GpuHandle gpu) {
+  const FakeDriverOptions &options = fake->options;
+  int capability =
+      options.capabilities.empty() ? options.capability : options.capabilities.at(static_cast<size_t>(gpu));
   *value = attribute == kMultiprocessorCount      ? 4
-           : attribute == kCapabilityMajor        ? fake->options.capability / 10
-           : attribute == kCapabilityMinor        ? fake->options.capability % 10
+           : attribute == kCapabilityMajor        ? capability / 10
+           : attribute == kCapabilityMinor        ? capability % 10
            : attribute == kMaxSharedBytesPerBlock ? 227 << 10
            : attribute == kMemoryPoolsSupported   ? 1
                                                   : -1;
@@ -205,7 +214,8 @@ Result FakeEntries::MemFreeAsync(DevicePointer pointer, Stream stream) {
   if (!known || known->isCapturing || !fake->memory.contains(known->gpu, pointer, 1))
     return kInvalidValue;
   fake->streams.queue(*known, [pointer] {
-    EXPECT_TRUE(fake->memory.free(pointer)) << "memory is freed twice";
+    if (!fake->memory.free(pointer))
+      reportMistake("memory is freed twice");
     return true;
   });
   return kSuccess;
@@ -281,7 +291,7 @@ Result FakeEntries::MemcpyDtoDAsync(DevicePointer to, DevicePointer from, size_t
     if (fake->memory.contains(gpu, from, bytes))
       std::memcpy(target, reinterpret_cast<const char *>(from), bytes);
     else
-      ADD_FAILURE() << "a copy from memory that was freed before it ran";
+      reportMistake("a copy from memory that was freed before it ran");
   });
 }
 
@@ -293,7 +303,7 @@ Result FakeEntries::fill(Stream stream, DevicePointer to, size_t bytes, std::fun
     if (fake->memory.contains(gpu, to, bytes))
       write(reinterpret_cast<char *>(to));
     else
-      ADD_FAILURE() << "a copy of memory that was freed before it ran";
+      reportMistake("a copy of memory that was freed before it ran");
     return true;
   });
   return kSuccess;

@@ -1,16 +1,18 @@
-//===- FakeNcclHelper.h - NCCL between emulated GPUs ------------*- C++ -*-===//
+//===- FakeNccl.h - NCCL between emulated GPUs ------------------*- C++ -*-===//
 //
-// Ranks are threads of this process. It behaves like the non-blocking NCCL: a communicator is connected once all ranks
-// have joined. The calls of a group are queued in their stream only some time after GroupEnd; if two ranks exchange
-// data for the first time, only once both have called. A transfer happens when both sides have reached it in their
-// streams. Calls on a communicator that is still working, a send and a receive of different sizes, and memory that is
-// not on a GPU are errors. CommAbort ends the transfers in flight: it leaves memory unchanged, and peers keep waiting.
+// Ranks are threads of this process or other processes of this machine (FakeLinks.h). It behaves like the non-blocking
+// NCCL: a communicator is connected once all ranks have joined. The calls of a group are queued in their stream only
+// some time after GroupEnd; if two ranks exchange data for the first time, only once both have called. A send is done
+// when its peer has received it. Calls on a communicator that is still working, a send and a receive of different
+// sizes, and memory that is not on a GPU are errors. CommAbort ends the transfers in flight: it leaves memory
+// unchanged, and peers keep waiting, as they do for a process that was killed.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/collective/nccl/Nccl.h"
-#include "tests/runtime/exec/cuda/FakeDriverHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeDriver.h"
+#include "tests/runtime/device/cuda/doubles/FakeLinks.h"
 
 #include <set>
 
@@ -22,7 +24,8 @@ inline constexpr NcclResult kNcclInternalError = 3, kNcclInvalidArgument = 4, kN
 /// At most one exists in a process; `driver` outlives it. Thread-safe.
 class FakeNccl {
 public:
-  explicit FakeNccl(FakeDriver &driver);
+  /// `version` as NCCL counts: 21800 is 2.18.0.
+  explicit FakeNccl(FakeDriver &driver, int version = 21800);
   ~FakeNccl();
   FakeNccl(const FakeNccl &) = delete;
   FakeNccl &operator=(const FakeNccl &) = delete;
@@ -35,7 +38,7 @@ public:
   void failTransfer(int rank, int64_t number);
   /// The `number`-th send of any rank from now on is refused.
   void failSend(int64_t number);
-  /// Returns the bytes sent so far by all ranks.
+  /// Returns the bytes received so far by all ranks of this process.
   int64_t countBytes() const;
 
 private:
@@ -54,38 +57,35 @@ private:
     std::vector<Transfer> transfers;
     bool isActive = false; ///< Its stream has reached it.
   };
-  struct Clique;
   struct Comm {
-    Clique *clique = nullptr;
+    Comm(const std::string &name, int size, int rank, int gpu) : links(name, size, rank), rank(rank), gpu(gpu) {}
+    FakeLinks links;
     int rank = 0, gpu = 0;
     bool isAborted = false, isConnected = false;
     NcclResult state = kNcclInProgress;
     int patience = 0; ///< Number of queries until the current work is done.
     std::shared_ptr<Group> queueing;
-    std::vector<std::shared_ptr<Group>> unfinished; ///< In order.
-    /// Peers to which its groups have sent, or from which they have received.
-    std::set<int> named;
+    /// Peers that know that its groups send to them, or receive from them.
+    std::set<int> announced;
     int64_t groupsToFailure = 0, transfersToFailure = 0;
-  };
-  struct Clique {
-    std::vector<std::unique_ptr<Comm>> ranks;
   };
 
   Comm *find(NcclComm comm);
   std::vector<Comm *> findRank(int rank);
   void advance(Comm &comm);
-  bool step(const std::shared_ptr<Group> &group);
+  bool step(Group &group);
+  bool tryToEnd(Comm &comm, Transfer &transfer);
   NcclResult add(bool isSend, void *data, size_t bytes, int type, int peer, NcclComm comm, Stream stream);
   NcclResult endGroup();
 
   FakeDriver &driver;
   std::shared_ptr<const Nccl> nccl;
   // Guarded by the driver's lock.
-  std::map<std::string, Clique> cliques;             ///< By id.
+  std::vector<std::unique_ptr<Comm>> comms;          ///< Also those that were aborted.
   std::map<int, int64_t> failures, transferFailures; ///< By rank, for future communicators.
   int64_t sendsToFailure = 0;
-  uint64_t nextId = 1;
-  int64_t sentBytes = 0;
+  int64_t receivedBytes = 0;
+  const int version;
 };
 
 } // namespace spmd::cuda

@@ -1,14 +1,18 @@
-//===- FakeNcclHelper.cpp - NCCL between emulated GPUs --------------------===//
+//===- FakeNccl.cpp - NCCL between emulated GPUs --------------------------===//
 
-#include "tests/runtime/exec/cuda/FakeNcclHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 
-#include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeEntries.h"
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 #include <algorithm>
 #include <cstring>
-#include <gtest/gtest.h>
+#include <random>
 
 namespace spmd::cuda {
+
+/// Enough that no two communicators have the same id.
+static constexpr size_t kIdLetters = 24;
 
 struct FakeNcclEntries {
   static FakeNccl *fake;
@@ -17,14 +21,15 @@ struct FakeNcclEntries {
   static thread_local std::vector<std::shared_ptr<FakeNccl::Group>> open;
 
   static NcclResult getVersion(int *version) {
-    *version = 21800;
+    *version = fake->version;
     return kNcclSuccess;
   }
   static NcclResult getUniqueId(NcclId *id) {
-    std::lock_guard lock(fake->driver.mutex);
+    // Other processes may run the same test with the same seed.
+    std::random_device random;
     id->bytes.fill(0);
-    uint64_t number = fake->nextId++;
-    std::memcpy(id->bytes.data(), &number, sizeof(number));
+    for (size_t i = 0; i < kIdLetters; ++i)
+      id->bytes[i] = static_cast<char>('a' + random() % 16);
     return kNcclSuccess;
   }
   static NcclResult initialize(NcclComm *comm, int size, NcclId id, int rank, NcclConfig *config);
@@ -60,8 +65,9 @@ thread_local std::vector<std::shared_ptr<FakeNccl::Group>> FakeNcclEntries::open
 /// Largest number of queries before the work of a communicator is done.
 static constexpr uint32_t kMostPatience = 3;
 
-FakeNccl::FakeNccl(FakeDriver &given) : driver(given) {
-  EXPECT_EQ(FakeNcclEntries::fake, nullptr) << "there is another FakeNccl";
+FakeNccl::FakeNccl(FakeDriver &given, int version) : driver(given), version(version) {
+  if (FakeNcclEntries::fake)
+    reportMistake("there is another FakeNccl");
   FakeNcclEntries::fake = this;
   FakeNcclEntries::depth = 0;
   FakeNcclEntries::open.clear();
@@ -102,23 +108,22 @@ void FakeNccl::failSend(int64_t number) {
 
 std::vector<FakeNccl::Comm *> FakeNccl::findRank(int rank) {
   std::vector<Comm *> found;
-  for (auto &[id, clique] : cliques)
-    if (rank < static_cast<int>(clique.ranks.size()) && clique.ranks[static_cast<size_t>(rank)])
-      found.push_back(clique.ranks[static_cast<size_t>(rank)].get());
+  for (std::unique_ptr<Comm> &comm : comms)
+    if (comm->rank == rank)
+      found.push_back(comm.get());
   return found;
 }
 
 int64_t FakeNccl::countBytes() const {
   std::lock_guard lock(driver.mutex);
-  return sentBytes;
+  return receivedBytes;
 }
 
 /// Returns null if it was aborted, or never existed.
-FakeNccl::Comm *FakeNccl::find(NcclComm comm) {
-  for (auto &[id, clique] : cliques)
-    for (std::unique_ptr<Comm> &rank : clique.ranks)
-      if (rank && reinterpret_cast<NcclComm>(rank.get()) == comm)
-        return rank->isAborted ? nullptr : rank.get();
+FakeNccl::Comm *FakeNccl::find(NcclComm handle) {
+  for (std::unique_ptr<Comm> &comm : comms)
+    if (reinterpret_cast<NcclComm>(comm.get()) == handle)
+      return comm->isAborted ? nullptr : comm.get();
   return nullptr;
 }
 
@@ -127,21 +132,17 @@ NcclResult FakeNcclEntries::initialize(NcclComm *comm, int size, NcclId id, int 
   int gpu = FakeEntries::currentGpu();
   if (gpu < 0 || rank < 0 || rank >= size || config->blocking != 0 || config->size != sizeof(NcclConfig))
     return kNcclInvalidArgument;
-  FakeNccl::Clique &clique = fake->cliques[std::string(id.bytes.data(), id.bytes.size())];
-  clique.ranks.resize(static_cast<size_t>(size));
-  std::unique_ptr<FakeNccl::Comm> &made = clique.ranks[static_cast<size_t>(rank)];
-  if (made)
+  std::string name = "spmd-test-nccl-" + std::string(id.bytes.data(), kIdLetters);
+  auto made = std::make_unique<FakeNccl::Comm>(name, size, rank, gpu);
+  if (!made->links.isUnique())
     return kNcclInvalidUsage;
-  made = std::make_unique<FakeNccl::Comm>();
-  made->clique = &clique;
-  made->rank = rank;
-  made->gpu = gpu;
   made->patience = static_cast<int>(fake->driver.streams.draw(kMostPatience));
   if (auto failure = fake->failures.find(rank); failure != fake->failures.end())
     made->groupsToFailure = failure->second;
   if (auto failure = fake->transferFailures.find(rank); failure != fake->transferFailures.end())
     made->transfersToFailure = failure->second;
   *comm = reinterpret_cast<NcclComm>(made.get());
+  fake->comms.push_back(std::move(made));
   return kNcclInProgress;
 }
 
@@ -160,24 +161,22 @@ NcclResult FakeNcclEntries::abort(NcclComm handle) {
   FakeNccl::Comm *comm = fake->find(handle);
   if (!comm)
     return kNcclInvalidArgument;
-  EXPECT_EQ(depth, 0) << "a communicator is aborted inside of a group, which NCCL does at the group's end";
+  if (depth > 0)
+    reportMistake("a communicator is aborted inside of a group, which NCCL does at the group's end");
   comm->isAborted = true;
   comm->queueing = nullptr;
-  comm->unfinished.clear();
   return kNcclSuccess;
 }
 
 /// Simulates the work of NCCL's own threads.
 void FakeNccl::advance(Comm &comm) {
+  comm.links.pump();
   if (comm.state != kNcclInProgress)
     return;
-  const auto &ranks = comm.clique->ranks;
-  bool isAlone = false;
-  if (!comm.isConnected)
-    isAlone = std::any_of(ranks.begin(), ranks.end(), [](const auto &rank) { return !rank; });
-  else
+  bool isAlone = !comm.links.isConnected();
+  if (comm.isConnected)
     for (const Transfer &transfer : comm.queueing->transfers)
-      isAlone |= !ranks[static_cast<size_t>(transfer.peer)]->named.contains(comm.rank);
+      isAlone |= !comm.links.isAnnounced(transfer.peer);
   if (isAlone || comm.patience-- > 0)
     return;
   comm.isConnected = true;
@@ -194,59 +193,58 @@ void FakeNccl::advance(Comm &comm) {
     comm.state = kNcclInvalidArgument;
     return;
   }
-  comm.unfinished.push_back(group);
-  driver.streams.queue(*stream, [this, group] { return step(group); });
+  driver.streams.queue(*stream, [this, group] { return step(*group); });
 }
 
 /// Runs on the stream; returns true once all transfers are done.
-bool FakeNccl::step(const std::shared_ptr<Group> &group) {
-  Comm &comm = *group->comm;
+bool FakeNccl::step(Group &group) {
+  Comm &comm = *group.comm;
   if (comm.isAborted)
     return true;
-  if (!group->isActive && comm.transfersToFailure > 0 && --comm.transfersToFailure == 0)
+  if (!group.isActive && comm.transfersToFailure > 0 && --comm.transfersToFailure == 0)
     comm.state = kNcclRemoteError;
   if (comm.state == kNcclRemoteError)
     return true;
-  group->isActive = true;
+  if (!std::exchange(group.isActive, true))
+    for (const Transfer &transfer : group.transfers) {
+      if (!driver.memory.contains(comm.gpu, reinterpret_cast<DevicePointer>(transfer.data), transfer.bytes))
+        reportMistake("a transfer of memory that was freed before it ran");
+      else if (transfer.isSend)
+        comm.links.send(transfer.peer, transfer.data, transfer.bytes);
+    }
+  comm.links.pump();
   bool isDone = true;
-  for (Transfer &mine : group->transfers) {
-    if (mine.isDone)
-      continue;
-    Transfer *theirs = nullptr;
-    for (const auto &other : comm.clique->ranks[static_cast<size_t>(mine.peer)]->unfinished) {
-      if (!other->isActive || theirs)
-        break;
-      for (Transfer &candidate : other->transfers)
-        if (!theirs && !candidate.isDone && candidate.isSend != mine.isSend && candidate.peer == comm.rank)
-          theirs = &candidate;
-    }
-    if (!theirs) {
-      isDone = false;
-      continue;
-    }
-    EXPECT_EQ(mine.bytes, theirs->bytes) << "a send and its receive";
-    size_t bytes = std::min(mine.bytes, theirs->bytes);
-    int peerGpu = comm.clique->ranks[static_cast<size_t>(mine.peer)]->gpu;
-    if (!driver.memory.contains(comm.gpu, reinterpret_cast<DevicePointer>(mine.data), bytes) ||
-        !driver.memory.contains(peerGpu, reinterpret_cast<DevicePointer>(theirs->data), bytes)) {
-      ADD_FAILURE() << "a transfer of memory that was freed before it ran";
-      return true;
-    }
-    std::memcpy(mine.isSend ? theirs->data : mine.data, mine.isSend ? mine.data : theirs->data, bytes);
-    sentBytes += static_cast<int64_t>(bytes);
-    mine.isDone = theirs->isDone = true;
-  }
-  if (isDone)
-    comm.unfinished.erase(std::find(comm.unfinished.begin(), comm.unfinished.end(), group));
+  for (Transfer &transfer : group.transfers)
+    isDone &= transfer.isDone || tryToEnd(comm, transfer);
+  comm.links.pump(); // The acknowledgements.
   return isDone;
+}
+
+/// Returns true, once, when a transfer is done.
+bool FakeNccl::tryToEnd(Comm &comm, Transfer &transfer) {
+  if (transfer.isSend)
+    return transfer.isDone = comm.links.takeAcknowledgement(transfer.peer);
+  std::string message;
+  if (!comm.links.receive(transfer.peer, message))
+    return false;
+  if (message.size() != transfer.bytes)
+    reportMistake("a send of " + std::to_string(message.size()) + " bytes and its receive of " +
+                  std::to_string(transfer.bytes));
+  message.resize(std::min(message.size(), transfer.bytes));
+  if (driver.memory.contains(comm.gpu, reinterpret_cast<DevicePointer>(transfer.data), message.size()))
+    std::memcpy(transfer.data, message.data(), message.size());
+  else
+    reportMistake("a transfer to memory that was freed while it ran");
+  receivedBytes += static_cast<int64_t>(message.size());
+  comm.links.acknowledge(transfer.peer);
+  return transfer.isDone = true;
 }
 
 NcclResult FakeNccl::add(bool isSend, void *data, size_t bytes, int type, int peer, NcclComm handle, Stream stream) {
   std::lock_guard lock(driver.mutex);
   Comm *comm = find(handle);
   if (FakeNcclEntries::depth == 0 || !comm || type != kNcclBytes || bytes == 0 || peer == comm->rank || peer < 0 ||
-      peer >= static_cast<int>(comm->clique->ranks.size()) ||
-      !driver.memory.contains(comm->gpu, reinterpret_cast<DevicePointer>(data), bytes))
+      peer >= comm->links.size() || !driver.memory.contains(comm->gpu, reinterpret_cast<DevicePointer>(data), bytes))
     return kNcclInvalidArgument;
   // NCCL answers with the communicator's asynchronous error, or that it is still busy (ncclCommEnsureReady).
   if (comm->state != kNcclSuccess)
@@ -270,7 +268,9 @@ NcclResult FakeNccl::endGroup() {
     if (comm.state != kNcclSuccess) // A transfer has failed since the group's calls: its error stays.
       continue;
     for (const Transfer &transfer : group->transfers)
-      comm.named.insert(transfer.peer);
+      if (comm.announced.insert(transfer.peer).second)
+        comm.links.announce(transfer.peer);
+    comm.links.pump();
     comm.queueing = std::move(group);
     comm.state = kNcclInProgress;
     comm.patience = static_cast<int>(driver.streams.draw(kMostPatience));

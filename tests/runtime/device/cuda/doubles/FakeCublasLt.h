@@ -1,4 +1,9 @@
-//===- FakeCublasLtHelper.h - cuBLASLt without a GPU ------------*- C++ -*-===//
+//===- FakeCublasLt.h - cuBLASLt without a GPU ------------------*- C++ -*-===//
+//
+// Products by plain loops, queued on streams of the FakeDriver. Sums are in f32 (of f64: in f64), one addition after
+// the other; TF32 rounds factors to 10 bits of mantissa. It refuses what the runtime never asks for.
+//
+//===----------------------------------------------------------------------===//
 #pragma once
 
 #include "runtime/device/cuda/CublasLt.h"
@@ -9,8 +14,10 @@
 
 namespace spmd::cuda {
 
-/// A cuBLASLt that notes what it is asked for and has an algorithm for nothing, so that the runtime's own kernels
-/// compute the products. At most one exists in a process. Thread-safe.
+/// The functions of the library, for products on the current FakeDriver.
+CublasLtEntries listFakeCublasLt();
+
+/// A cuBLASLt that notes what it is asked for. At most one exists in a process. Thread-safe.
 class FakeCublasLt {
 public:
   FakeCublasLt();

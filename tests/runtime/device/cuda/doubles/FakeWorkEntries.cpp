@@ -1,10 +1,31 @@
-//===- FakeWorkEntriesHelper.cpp - fake streams, graphs, events -----------===//
+//===- FakeWorkEntries.cpp - fake streams, graphs, events -----------------===//
 
-#include "tests/runtime/exec/cuda/FakeEntriesHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
+
+#include <algorithm>
 #include <cstring>
 
 namespace spmd::cuda {
+
+bool FakeEntries::queueWork(Stream stream, Access access, std::function<void()> work) {
+  std::lock_guard lock(fake->mutex);
+  FakeStream *known = target(stream);
+  auto isThere = [gpu = currentGpu()](const auto &array) {
+    return fake->memory.contains(gpu, reinterpret_cast<DevicePointer>(array.first), array.second);
+  };
+  if (!known || !std::all_of(access.begin(), access.end(), isThere))
+    return false;
+  fake->streams.queue(*known, [isThere, access = std::move(access), work = std::move(work)] {
+    if (std::all_of(access.begin(), access.end(), isThere))
+      work();
+    else
+      reportMistake("a library's work on memory that was freed before it ran");
+    return true;
+  });
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // Streams, graphs, events

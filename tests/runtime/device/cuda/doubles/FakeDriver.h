@@ -1,7 +1,7 @@
-//===- FakeDriverHelper.h - NVIDIA's driver without a GPU -------*- C++ -*-===//
+//===- FakeDriver.h - NVIDIA's driver without a GPU -------------*- C++ -*-===//
 //
-// A Driver for complete programs: GPUs whose memory is the host's (FakeMemoryHelper.h), whose streams run late
-// (FakeStreamsHelper.h), and whose kernels run in the emulator of tests/passes/gpu. It is stricter than the real
+// A Driver for complete programs: GPUs whose memory is the host's (FakeMemory.h), whose streams run late
+// (FakeStreams.h), and whose kernels run in the emulator of tests/passes/gpu. It is stricter than the real
 // driver: a copy beyond its allocation, a call without a context, a stream of another GPU, a module that is unloaded
 // while one of its kernels is queued, and all objects that exist when the driver is destroyed fail the test.
 //
@@ -11,9 +11,9 @@
 #pragma once
 
 #include "runtime/device/cuda/Driver.h"
-#include "tests/runtime/exec/cuda/FakeCodeHelper.h"
-#include "tests/runtime/exec/cuda/FakeMemoryHelper.h"
-#include "tests/runtime/exec/cuda/FakeStreamsHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeCode.h"
+#include "tests/runtime/device/cuda/doubles/FakeMemory.h"
+#include "tests/runtime/device/cuda/doubles/FakeStreams.h"
 
 #include <mutex>
 #include <set>
@@ -30,6 +30,12 @@ struct FakeDriverOptions {
   uint64_t seed = 1;
   int64_t bytesPerGpu = int64_t{1} << 30;
   int capability = 90; ///< Compute capability 9.0.
+  /// The compute capability of each GPU; empty: all have `capability`.
+  std::vector<int> capabilities = {};
+  /// The name of this machine: its cards are other ones than those of other machines.
+  std::string machine = "";
+  /// The card that each GPU is; empty: in order.
+  std::vector<int> cards = {};
 };
 
 /// At most one exists in a process; it outlives everything that is created with its driver. Thread-safe.
@@ -41,11 +47,14 @@ public:
   FakeDriver &operator=(const FakeDriver &) = delete;
 
   const std::shared_ptr<const Driver> &getDriver() const { return driver; }
+  int countGpus() const { return options.gpus; }
 
   /// The `call`-th call of an entry from now on (`LaunchKernel`; 1: the next) fails with this error, on any thread.
   void failCall(const std::string &entry, int64_t call, Result error);
   /// The `number`-th kernel that runs from now on, on this GPU, accesses an illegal address: all calls of the GPU fail.
   void failKernel(int gpu, int64_t number);
+  /// The `number`-th kernel that runs from now on, on this GPU, never ends.
+  void hangKernel(int gpu, int64_t number);
   /// Returns the number of calls of an entry so far.
   int64_t countCalls(const std::string &entry) const;
   /// Returns the number of kernels that have run so far, from graphs or not.
@@ -86,7 +95,7 @@ private:
   std::map<std::string, int64_t> calls;
   std::map<std::string, std::map<int64_t, Result>> failures; ///< By the number of the call.
   int64_t kernels = 0;
-  std::vector<int64_t> kernelsToFailure; ///< By GPU; 0: no kernel fails.
+  std::vector<int64_t> kernelsToFailure, kernelsToHang; ///< By GPU; 0: no kernel fails.
 };
 
 } // namespace spmd::cuda

@@ -1,6 +1,6 @@
-//===- FakeStreamsHelper.cpp - streams that run late ----------------------===//
+//===- FakeStreams.cpp - streams that run late ----------------------------===//
 
-#include "tests/runtime/exec/cuda/FakeStreamsHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeStreams.h"
 
 #include <algorithm>
 
@@ -54,11 +54,16 @@ void FakeStreams::queue(FakeStream &stream, FakeWork work) {
 
 void FakeStreams::record(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {
   uint64_t number = ++event->recorded;
-  queue(stream, [event, number] {
+  auto happen = [event, number] {
     event->happened = std::max(event->happened, number);
     event->time = std::chrono::steady_clock::now();
     return true;
-  });
+  };
+  // On an idle stream it happens at once: the times of runs are counted from such an event.
+  if (stream.queue.empty() && !stream.isCapturing)
+    happen();
+  else
+    queue(stream, happen);
 }
 
 void FakeStreams::wait(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {

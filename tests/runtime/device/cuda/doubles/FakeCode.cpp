@@ -1,6 +1,6 @@
-//===- FakeCodeHelper.cpp - PTX that runs in the emulator -----------------===//
+//===- FakeCode.cpp - PTX that runs in the emulator -----------------------===//
 
-#include "tests/runtime/exec/cuda/FakeCodeHelper.h"
+#include "tests/runtime/device/cuda/doubles/FakeCode.h"
 
 #include <algorithm>
 #include <deque>

@@ -1,0 +1,264 @@
+//===- FakeCublasLt.cpp - cuBLASLt without a GPU --------------------------===//
+
+#include "tests/runtime/device/cuda/doubles/FakeCublasLt.h"
+
+#include "runtime/device/cuda/CublasLtEntries.h"
+#include "runtime/support/Float16.h"
+#include "tests/runtime/device/cuda/doubles/FakeEntries.h"
+
+#include <bit>
+#include <cstring>
+#include <functional>
+
+namespace spmd::cuda {
+namespace {
+
+using Status = CublasLtEntries::Status;
+using Opaque = CublasLtEntries::Opaque;
+using Heuristic = CublasLtEntries::Heuristic;
+
+// cublasStatus_t, cudaDataType and attributes, as cublasLt.h numbers them.
+constexpr Status kSuccessful = 0, kInvalid = 7;
+constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;
+constexpr int kTransposeA = 3, kTransposeB = 4;
+constexpr int kBatchCount = 5, kBatchStride = 6;
+
+FakeCublasLt *current = nullptr; ///< The functions of the library have no state of their own.
+
+struct Operation {
+  int computeType = 0;
+  bool transposesA = false, transposesB = false;
+};
+
+/// A column-major matrix, or several of them.
+struct Layout {
+  int type = 0;
+  uint64_t rows = 0, columns = 0;
+  int64_t pitch = 0;
+  int32_t batch = 1;
+  int64_t stride = 0;
+
+  size_t elementBytes() const { return type == kReal64F ? 8 : type == kReal32F ? 4 : 2; }
+  /// The bytes from the first to behind the last element.
+  size_t bytes() const {
+    auto last = static_cast<size_t>(stride) * static_cast<size_t>(batch - 1) +
+                static_cast<size_t>(pitch) * (columns - 1) + rows;
+    return last * elementBytes();
+  }
+};
+
+double load(const char *data, int type, size_t index) {
+  auto get = [&](auto value) {
+    std::memcpy(&value, data + index * sizeof value, sizeof value);
+    return value;
+  };
+  switch (type) {
+  case kReal64F:
+    return get(double());
+  case kReal32F:
+    return get(float());
+  case kReal16F:
+    return f16ToFloat(get(uint16_t()));
+  case kReal16Bf:
+    return bf16ToFloat(get(uint16_t()));
+  }
+  return 0;
+}
+
+void store(char *data, int type, size_t index, double given) {
+  auto put = [&](auto value) { std::memcpy(data + index * sizeof value, &value, sizeof value); };
+  auto value = static_cast<float>(given);
+  switch (type) {
+  case kReal64F:
+    return put(given);
+  case kReal32F:
+    return put(value);
+  case kReal16F:
+    return put(floatToF16(value));
+  case kReal16Bf:
+    return put(floatToBf16(value));
+  }
+}
+
+/// Rounds to nearest, halves away from zero, as cvt.rna.tf32.f32.
+double toTf32(double value) {
+  auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  constexpr uint32_t kExponent = 0x7f800000, kHalf = 0x1000, kDropped = 0x1fff;
+  if ((bits & kExponent) != kExponent)
+    bits = (bits + kHalf) & ~kDropped;
+  return std::bit_cast<float>(bits);
+}
+
+struct Product {
+  Operation operation;
+  Layout a, b, d;
+  const char *lhs, *rhs;
+  char *result;
+
+  /// Reads op(A), or op(B), as [rows, columns] in row-major order.
+  template <typename T> std::vector<T> read(const Layout &layout, const char *data, bool transposes, int batch) const {
+    uint64_t rows = transposes ? layout.columns : layout.rows, columns = transposes ? layout.rows : layout.columns;
+    std::vector<T> values(rows * columns);
+    for (uint64_t i = 0; i < rows; ++i)
+      for (uint64_t j = 0; j < columns; ++j) {
+        uint64_t row = transposes ? j : i, column = transposes ? i : j;
+        double value = load(data, layout.type,
+                            static_cast<size_t>(layout.stride) * static_cast<size_t>(batch) +
+                                static_cast<size_t>(layout.pitch) * column + row);
+        values[i * columns + j] = static_cast<T>(operation.computeType == kCompute32FFastTf32 ? toTf32(value) : value);
+      }
+    return values;
+  }
+
+  template <typename T> void run() const {
+    uint64_t m = d.rows, n = d.columns, k = operation.transposesA ? a.rows : a.columns;
+    for (int batch = 0; batch < d.batch; ++batch) {
+      std::vector<T> left = read<T>(a, lhs, operation.transposesA, batch);
+      std::vector<T> right = read<T>(b, rhs, operation.transposesB, batch);
+      std::vector<T> sums(m * n, T(0));
+      for (uint64_t i = 0; i < m; ++i)
+        for (uint64_t l = 0; l < k; ++l)
+          for (uint64_t j = 0; j < n; ++j)
+            sums[i * n + j] += left[i * k + l] * right[l * n + j];
+      for (uint64_t i = 0; i < m; ++i)
+        for (uint64_t j = 0; j < n; ++j)
+          store(result, d.type,
+                static_cast<size_t>(d.stride) * static_cast<size_t>(batch) + static_cast<size_t>(d.pitch) * j + i,
+                static_cast<double>(sums[i * n + j]));
+    }
+  }
+
+  bool isValid() const {
+    uint64_t inner = operation.transposesA ? a.rows : a.columns, innerB = operation.transposesB ? b.columns : b.rows;
+    uint64_t m = operation.transposesA ? a.columns : a.rows, n = operation.transposesB ? b.rows : b.columns;
+    bool isDouble = operation.computeType == kCompute64F;
+    return inner == innerB && m == d.rows && n == d.columns && a.batch == d.batch && b.batch == d.batch &&
+           a.type == b.type && isDouble == (a.type == kReal64F) && isDouble == (d.type == kReal64F) &&
+           (d.type == a.type || d.type == kReal32F) &&
+           (operation.computeType != kCompute32FFastTf32 || a.type == kReal32F);
+  }
+};
+
+template <typename T> T &as(Opaque object) { return *static_cast<T *>(object); }
+
+} // namespace
+
+struct FakeCublasLtEntries {
+  static Status descCreate(Opaque *made, int computeType, int scaleType) {
+    if (current) {
+      std::lock_guard lock(current->mutex);
+      current->computeTypes.push_back(computeType);
+    }
+    if (scaleType != (computeType == kCompute64F ? kReal64F : kReal32F))
+      return kInvalid;
+    *made = new Operation{computeType};
+    return kSuccessful;
+  }
+  static Status descSet(Opaque operation, int attribute, const void *value, size_t bytes) {
+    if ((attribute != kTransposeA && attribute != kTransposeB) || bytes != sizeof(int32_t))
+      return kInvalid;
+    int32_t transposes = 0;
+    std::memcpy(&transposes, value, sizeof transposes);
+    (attribute == kTransposeA ? as<Operation>(operation).transposesA : as<Operation>(operation).transposesB) =
+        transposes == 1;
+    return transposes <= 1 ? kSuccessful : kInvalid;
+  }
+  static Status layoutCreate(Opaque *made, int type, uint64_t rows, uint64_t columns, int64_t pitch) {
+    bool isKnown = type == kReal64F || type == kReal32F || type == kReal16F || type == kReal16Bf;
+    if (!isKnown || rows == 0 || columns == 0 || pitch < static_cast<int64_t>(rows))
+      return kInvalid;
+    *made = new Layout{type, rows, columns, pitch};
+    return kSuccessful;
+  }
+  static Status layoutSet(Opaque layout, int attribute, const void *value, size_t bytes) {
+    if (attribute == kBatchCount && bytes == sizeof(int32_t))
+      std::memcpy(&as<Layout>(layout).batch, value, bytes);
+    else if (attribute == kBatchStride && bytes == sizeof(int64_t))
+      std::memcpy(&as<Layout>(layout).stride, value, bytes);
+    else
+      return kInvalid;
+    return kSuccessful;
+  }
+
+  static Status getHeuristic(CublasLt::Handle *, Opaque operation, Opaque a, Opaque b, Opaque c, Opaque d, Opaque,
+                             int most, Heuristic *heuristic, int *found) {
+    Product product{as<Operation>(operation), as<Layout>(a), as<Layout>(b), as<Layout>(d), nullptr, nullptr, nullptr};
+    if (most < 1 || c != d || !product.isValid())
+      return kInvalid;
+    // Some memory, which the product overwrites: it must be there.
+    *heuristic = Heuristic{{}, kWorkspaceBytes, kSuccessful, 1, {}};
+    *found = 1;
+    return kSuccessful;
+  }
+
+  static Status matmul(CublasLt::Handle *, Opaque operation, const void *alpha, const void *lhs, Opaque a,
+                       const void *rhs, Opaque b, const void *beta, const void *, Opaque, void *result, Opaque d,
+                       const CublasLtEntries::Algorithm *, void *workspace, size_t workspaceBytes, Stream stream) {
+    Product product{as<Operation>(operation),
+                    as<Layout>(a),
+                    as<Layout>(b),
+                    as<Layout>(d),
+                    static_cast<const char *>(lhs),
+                    static_cast<const char *>(rhs),
+                    static_cast<char *>(result)};
+    bool isDouble = product.operation.computeType == kCompute64F;
+    double one = isDouble ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
+    double zero = isDouble ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
+    if (!product.isValid() || one != 1 || zero != 0 || workspaceBytes < kWorkspaceBytes)
+      return kInvalid;
+    FakeEntries::Access access{
+        {lhs, product.a.bytes()}, {rhs, product.b.bytes()}, {result, product.d.bytes()}, {workspace, workspaceBytes}};
+    bool isQueued = FakeEntries::queueWork(stream, access, [product, workspace, workspaceBytes, isDouble] {
+      std::memset(workspace, 0xff, workspaceBytes);
+      isDouble ? product.run<double>() : product.run<float>();
+    });
+    return isQueued ? kSuccessful : kInvalid;
+  }
+
+  static constexpr size_t kWorkspaceBytes = 256;
+};
+
+CublasLtEntries listFakeCublasLt() {
+  CublasLtEntries entries;
+  entries.create = [](CublasLt::Handle **) { return kSuccessful; };
+  entries.destroy = [](CublasLt::Handle *) { return kSuccessful; };
+  entries.getVersion = [] { return size_t{130000}; };
+  entries.descCreate = FakeCublasLtEntries::descCreate;
+  entries.descSet = FakeCublasLtEntries::descSet;
+  entries.descDestroy = [](Opaque operation) {
+    delete &as<Operation>(operation);
+    return kSuccessful;
+  };
+  entries.layoutCreate = FakeCublasLtEntries::layoutCreate;
+  entries.layoutSet = FakeCublasLtEntries::layoutSet;
+  entries.layoutDestroy = [](Opaque layout) {
+    delete &as<Layout>(layout);
+    return kSuccessful;
+  };
+  entries.preferenceCreate = [](Opaque *made) {
+    *made = nullptr;
+    return kSuccessful;
+  };
+  entries.preferenceSet = [](Opaque, int, const void *, size_t) { return kSuccessful; };
+  entries.preferenceDestroy = [](Opaque) { return kSuccessful; };
+  entries.getHeuristic = FakeCublasLtEntries::getHeuristic;
+  entries.matmul = FakeCublasLtEntries::matmul;
+  return entries;
+}
+
+FakeCublasLt::FakeCublasLt() {
+  current = this;
+  library = CublasLt::make(listFakeCublasLt());
+}
+
+FakeCublasLt::~FakeCublasLt() {
+  library.reset();
+  current = nullptr;
+}
+
+std::vector<int> FakeCublasLt::getComputeTypes() const {
+  std::lock_guard lock(mutex);
+  return computeTypes;
+}
+
+} // namespace spmd::cuda

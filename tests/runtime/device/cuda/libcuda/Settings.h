@@ -1,0 +1,30 @@
+//===- Settings.h - the GPUs of a process, for tests ------------*- C++ -*-===//
+//
+// Environment variables:
+//
+//   SPMD_TEST_GPUS=80,90            compute capabilities of the machine's cards
+//   CUDA_VISIBLE_DEVICES=1,0        the cards of this process, as NVIDIA's driver reads it; without it all of them
+//   SPMD_TEST_GPU_SEED=7            order of the work of different streams
+//   SPMD_TEST_GPU_MEMORY=1000000    bytes of each card's memory
+//   SPMD_TEST_NCCL=21800            version of NCCL
+//   SPMD_TEST_GPU_FAULTS=LaunchKernel:3:719,kernel:0:5,hang:0:9
+//                                   the third launch is refused with error 719; the fifth kernel that runs on GPU 0
+//                                   accesses an illegal address; the ninth never ends
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "tests/runtime/device/cuda/doubles/FakeDriver.h"
+
+namespace spmd::cuda {
+
+/// The version of NCCL that the variable names.
+int readNcclVersion();
+
+/// Returns what the variables describe. Ends the process, with a message, if one of them is invalid.
+FakeDriverOptions readGpuSettings();
+
+/// Prepares the faults that the variable lists.
+void prepareFaults(FakeDriver &driver);
+
+} // namespace spmd::cuda
