@@ -111,7 +111,11 @@ struct CostModel {
   };
   static LinkRates fit(const std::vector<Sample> &samples);
 
-  /// Parses the JSON form. On a mistake, returns nullopt and sets `error` (`costs.json:3: error: ...`).
+  /// Parses the JSON form; keys that it leaves out are those of `standard`. On a mistake, returns nullopt and sets
+  /// `error` (`costs.json:3: error: ...`).
+  static std::optional<CostModel> parse(std::string_view text, const std::string &fileName, std::string &error,
+                                        const CostModel &standard);
+  /// The same with the default for CPUs.
   static std::optional<CostModel> parse(std::string_view text, const std::string &fileName, std::string &error);
 
   /// Parses `time` or `bytes`; nullopt for any other text.

@@ -209,7 +209,8 @@ void addDevice(const CostModel &model, Json &json) {
 
 } // namespace
 
-std::optional<CostModel> CostModel::parse(std::string_view text, const std::string &fileName, std::string &error) {
+std::optional<CostModel> CostModel::parse(std::string_view text, const std::string &fileName, std::string &error,
+                                          const CostModel &standard) {
   if (text.size() > kMaxBytes) {
     error = fileName + ": error: a cost model has at most 1 MiB";
     return std::nullopt;
@@ -218,7 +219,7 @@ std::optional<CostModel> CostModel::parse(std::string_view text, const std::stri
     error = fileName + ":1: error: the file is empty; " + std::string(kExpected);
     return std::nullopt;
   }
-  CostModel model;
+  CostModel model = standard;
   int line = 1;
   Reader reader(model, line);
   LineCounter begin(text.data(), line), end(text.data() + text.size(), line);
@@ -228,6 +229,10 @@ std::optional<CostModel> CostModel::parse(std::string_view text, const std::stri
   }
   error = fileName + ":" + std::to_string(reader.errorLine) + ": error: " + reader.error;
   return std::nullopt;
+}
+
+std::optional<CostModel> CostModel::parse(std::string_view text, const std::string &fileName, std::string &error) {
+  return parse(text, fileName, error, CostModel());
 }
 
 std::optional<Goal> CostModel::parseGoal(std::string_view text) {

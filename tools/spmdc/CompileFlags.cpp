@@ -312,14 +312,14 @@ std::optional<std::string> CompileFlags::readProgram(std::ostream &messages) con
 }
 
 std::optional<CostModel> CompileFlags::readCostModel(std::ostream &messages) const {
+  bool isForGpus = llvm::any_of(Target::split(target), [](const std::string &one) { return one.starts_with("cuda"); });
+  CostModel standard = isForGpus ? CostModel::ofGpu() : CostModel();
   if (costModelFile.empty())
-    return llvm::any_of(Target::split(target), [](const std::string &one) { return one.starts_with("cuda"); })
-               ? CostModel::ofGpu()
-               : CostModel();
+    return standard;
   try {
     std::string mistake;
     std::optional<CostModel> model =
-        CostModel::parse(spmd::readWhole(costModelFile, CostModel::kMaxBytes), costModelFile, mistake);
+        CostModel::parse(spmd::readWhole(costModelFile, CostModel::kMaxBytes), costModelFile, mistake, standard);
     if (!model)
       messages << mistake << "\n";
     return model;
