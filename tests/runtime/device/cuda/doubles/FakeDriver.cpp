@@ -71,20 +71,18 @@ spmdc::ThreadOrder FakeDriver::drawOrder() {
   }
 }
 
-Result FakeDriver::launch(FakeStream &stream, const LoadedFunction &function, int64_t blocks, int32_t threads,
-                          void **arguments) {
+Result FakeDriver::launch(FakeStream &stream, const LoadedFunction &function, LaunchSize size, void **arguments) {
   // The driver copies arguments when a kernel is queued.
   std::vector<void *> words;
   for (int64_t i = 0; i < function.argumentCount; ++i)
     words.push_back(*static_cast<void **>(arguments[i]));
-  streams.queue(stream, [this, gpu = stream.gpu, function, blocks, threads, words = std::move(words)] {
-    return runKernel(gpu, function, blocks, threads, words);
+  streams.queue(stream, [this, gpu = stream.gpu, function, size, words = std::move(words)] {
+    return runKernel(gpu, function, size, words);
   });
   return kSuccess;
 }
 
-bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t blocks, int32_t threads,
-                           const std::vector<void *> &words) {
+bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, LaunchSize size, const std::vector<void *> &words) {
   // A kernel that hangs is tried again and again.
   if (int64_t &toHang = kernelsToHang[static_cast<size_t>(gpu)]; toHang == 1)
     return false;
@@ -101,10 +99,11 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, int64_t bloc
     return true;
   }
   spmdc::ThreadOrder order = drawOrder();
-  std::string problem = function.module->emulator->launch(function.symbol, {.gridBlocks = blocks,
-                                                                            .blockThreads = threads,
+  std::string problem = function.module->emulator->launch(function.symbol, {.gridBlocks = size.blocks,
+                                                                            .blockThreads = size.threads,
                                                                             .arguments = words,
                                                                             .order = order,
+                                                                            .sharedBytes = size.sharedBytes,
                                                                             .buffers = memory.listBuffers(gpu),
                                                                             .findsRaces = order.isForward()});
   if (!problem.empty()) {

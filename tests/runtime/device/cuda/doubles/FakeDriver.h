@@ -24,6 +24,8 @@ namespace spmd::cuda {
 inline constexpr Result kInvalidValue = 1, kInvalidImage = 200, kInvalidContext = 201, kInvalidHandle = 400,
                         kNotFound = 500, kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
                         kCaptureInvalidated = 901;
+/// Of the H100.
+inline constexpr int kSharedBytesPerBlock = 227 << 10;
 
 struct FakeDriverOptions {
   int gpus = 1;
@@ -73,11 +75,16 @@ private:
     std::shared_ptr<LoadedModule> module;
     std::string symbol;
     int64_t argumentCount = 0;
+    int64_t mostSharedBytes = 48 << 10; ///< That a launch may request; cuFuncSetAttribute raises it.
+  };
+  struct LaunchSize {
+    int64_t blocks = 0;
+    int32_t threads = 0;
+    int64_t sharedBytes = 0;
   };
 
-  Result launch(FakeStream &stream, const LoadedFunction &function, int64_t blocks, int32_t threads, void **arguments);
-  bool runKernel(int gpu, const LoadedFunction &function, int64_t blocks, int32_t threads,
-                 const std::vector<void *> &words);
+  Result launch(FakeStream &stream, const LoadedFunction &function, LaunchSize size, void **arguments);
+  bool runKernel(int gpu, const LoadedFunction &function, LaunchSize size, const std::vector<void *> &words);
   spmdc::ThreadOrder drawOrder();
 
   const FakeDriverOptions options;

@@ -161,7 +161,7 @@ Result FakeEntries::DeviceGetAttribute(int *value, int attribute, GpuHandle gpu)
   *value = attribute == kMultiprocessorCount      ? 4
            : attribute == kCapabilityMajor        ? capability / 10
            : attribute == kCapabilityMinor        ? capability % 10
-           : attribute == kMaxSharedBytesPerBlock ? 227 << 10
+           : attribute == kMaxSharedBytesPerBlock ? kSharedBytesPerBlock
            : attribute == kMemoryPoolsSupported   ? 1
                                                   : -1;
   return *value < 0 ? kInvalidValue : kSuccess;

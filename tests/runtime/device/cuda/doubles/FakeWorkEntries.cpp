@@ -198,8 +198,14 @@ Result FakeEntries::ModuleGetFunction(Function *function, Module module, const c
   *function = handle;
   return kSuccess;
 }
-Result FakeEntries::FuncSetAttribute(Function function, int, int) {
-  return fake->functions.contains(function) ? kSuccess : kInvalidHandle;
+Result FakeEntries::FuncSetAttribute(Function function, int attribute, int value) {
+  auto known = fake->functions.find(function);
+  if (known == fake->functions.end())
+    return kInvalidHandle;
+  if (attribute != kMaxDynamicSharedBytes || value < 0 || value > kSharedBytesPerBlock)
+    return kInvalidValue;
+  known->second.mostSharedBytes = value;
+  return kSuccess;
 }
 
 Result FakeEntries::LaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
@@ -211,9 +217,9 @@ Result FakeEntries::LaunchKernel(Function function, unsigned gridX, unsigned gri
   if (known == fake->functions.end() || !on)
     return kInvalidHandle;
   if (gridX == 0 || gridX > INT32_MAX || gridY != 1 || gridZ != 1 || threadsX == 0 || threadsX > kMostThreads ||
-      threadsY != 1 || threadsZ != 1 || sharedBytes != 0 || extra)
+      threadsY != 1 || threadsZ != 1 || sharedBytes > known->second.mostSharedBytes || extra)
     return kInvalidValue;
-  return fake->launch(*on, known->second, gridX, static_cast<int32_t>(threadsX), arguments);
+  return fake->launch(*on, known->second, {gridX, static_cast<int32_t>(threadsX), sharedBytes}, arguments);
 }
 
 } // namespace spmd::cuda
