@@ -21,7 +21,7 @@ namespace {
 
 /// Bytes on each device of a collective: from what latency alone decides to what takes kLongTransfer.
 constexpr std::array<int64_t, 6> kTransferBytes = {4 << 10, 64 << 10, 1 << 20, 8 << 20, 64 << 20, 256 << 20};
-constexpr double kLongTransfer = 0.5e-3;
+constexpr double kLongTransfer = 2e-3;
 /// Rows and columns of the factors of a product; the first that takes kLongProduct is measured. A GPU has its full rate
 /// from about 4096 on.
 constexpr std::array<int64_t, 7> kProductSizes = {128, 256, 512, 1024, 2048, 4096, 8192};
