@@ -1,6 +1,5 @@
 # Configuration of lit for the whole tree: .mlir and .spmd files with RUN lines, and .test files that drive the tools.
 
-import glob
 import os
 import shutil
 import subprocess
@@ -37,12 +36,6 @@ if config.build_type == "Release":
 if config.ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", config.ptxas))
-
-# Mathematical functions of GPUs (compiler and docs/gpu.md search in the same folders).
-toolkits = [os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda", "/usr/lib/cuda",
-            "/usr/lib/nvidia-cuda-toolkit", "/opt/cuda", *glob.glob("/usr/local/cuda-*")]
-if any(os.path.exists(f"{toolkit}/nvvm/libdevice/libdevice.10.bc") for toolkit in toolkits if toolkit):
-    config.available_features.add("libdevice")
 
 # Every test of spmd-opt becomes a round-trip test of what it prints.
 if os.environ.get("SPMD_CHECK_ROUNDTRIP") == "1":

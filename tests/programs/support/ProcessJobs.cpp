@@ -194,7 +194,7 @@ ProcessJobs::ProcessJobs(std::string workerProgram, std::string gpuLibraries)
 ProcessJobs::~ProcessJobs() = default;
 
 /// Few jobs serve all programs: a mesh may use a part of the devices.
-std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) const {
+std::vector<ProcessJobs::Layout> ProcessJobs::layoutsFor(int64_t devices) {
   if (devices > 8) {
     int quarter = static_cast<int>(std::max<int64_t>(16, devices) + 3) / 4;
     return {{{4 * quarter}, {0}},

@@ -50,7 +50,7 @@ private:
     /// Returns `2@0,2@1`: two devices on host 0, two on host 1.
     std::string str() const;
   };
-  std::vector<Layout> layoutsFor(int64_t devices) const;
+  static std::vector<Layout> layoutsFor(int64_t devices);
   Job &jobOf(const Layout &layout);
 
   std::string workerProgram, gpuLibraries;
