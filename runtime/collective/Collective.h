@@ -25,6 +25,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,8 +79,10 @@ public:
                                                   const CallSite &site) = 0;
 
   /// Marks the beginning and the end of a run of a program. Calls of different runs never match. If a peer ends its run
-  /// without making a call in which this device waits, that is detected as a divergence, too.
-  virtual void beginLaunch() = 0;
+  /// without making a call in which this device waits, that is detected as a divergence, too. `check`, if given, is
+  /// called at least each 20 ms while a call of the run waits, perhaps on another thread: it throws spmd::Error if the
+  /// device has failed, since a peer may wait for this device elsewhere.
+  virtual void beginLaunch(std::function<void()> check = nullptr) = 0;
   virtual void endLaunch() = 0;
 
   /// For a failed run, after Communicator::abort: returns when no other thread or device accesses the memory of its

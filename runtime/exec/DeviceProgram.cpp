@@ -299,7 +299,7 @@ void DeviceProgram::run(uint64_t number, const std::vector<DeviceBufferRef> &arg
 
 void DeviceProgram::executeSteps() {
   if (endpoint)
-    endpoint->beginLaunch();
+    endpoint->beginLaunch([this] { checkTransfers(); });
   if (startOfRun) {
     startOfRun->start(nullptr, nullptr);
     startOfRun->done();

@@ -120,6 +120,10 @@ protected:
   /// Allocates host memory that collectives access without a copy.
   virtual DeviceBufferRef allocateHost(int64_t bytes) = 0;
 
+  /// Throws if a transfer between devices, of those that this device makes itself, has failed. Threads of collectives
+  /// may call it while the device's thread waits for them.
+  virtual void checkTransfers() {}
+
   /// Records a point of time on the device, for profiles; `resolveTimes` converts all of them to nanoseconds of the
   /// steady clock.
   virtual int64_t recordTime() = 0;

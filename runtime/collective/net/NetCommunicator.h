@@ -29,9 +29,12 @@ public:
 
   std::unique_ptr<CollectiveCall> prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                           const CallSite &site) override;
-  void beginLaunch() override { local.beginLaunch(); }
+  void beginLaunch(std::function<void()> check) override { local.beginLaunch(std::move(check)); }
   void endLaunch() override { local.endLaunch(); }
-  void settle() override { queue.settle(); }
+  void settle() override {
+    queue.settle();
+    local.settle();
+  }
 
   // Called by NetCall, on the device's thread or the queue's, whichever runs the call.
 

@@ -118,13 +118,17 @@ GroupState &ShmEndpoint::groupFor(const std::vector<int64_t> &members, BarrierUs
   throw Error("a job uses more than " + std::to_string(groupCapacity) + " different groups of devices");
 }
 
-void ShmEndpoint::beginLaunch() {
+void ShmEndpoint::beginLaunch(std::function<void()> check) {
   if (communicator.getPage().header().aborted.load(std::memory_order_acquire))
     throwAborted();
+  checkDevice = std::move(check);
   slot.launchesBegun.store(++launches, std::memory_order_release);
 }
 
-void ShmEndpoint::endLaunch() { slot.launchesEnded.store(launches, std::memory_order_release); }
+void ShmEndpoint::endLaunch() {
+  slot.launchesEnded.store(launches, std::memory_order_release);
+  checkDevice = nullptr;
+}
 
 Record &ShmEndpoint::recordOf(int64_t member, uint64_t number) {
   return communicator.getPage().slot(member).ring[number % ringSize];
@@ -264,6 +268,8 @@ void ShmEndpoint::checkJob() {
     health->throwVerdict();
   if (communicator.getPage().header().aborted.load(std::memory_order_acquire) == 2)
     throwAborted();
+  if (checkDevice)
+    checkDevice();
 }
 
 /// The device that waits is not to blame. The coordinator is told which process is missing, and the call throws.

@@ -56,9 +56,9 @@ public:
 
   std::unique_ptr<CollectiveCall> prepare(const MeshShape &mesh, const CollectiveDesc &desc,
                                           const CallSite &site) override;
-  void beginLaunch() override;
+  void beginLaunch(std::function<void()> check) override;
   void endLaunch() override;
-  void settle() override {} // Nothing to wait for: `done` has read all data.
+  void settle() override { checkDevice = nullptr; } // Nothing to wait for: `done` has read all data.
 
   // Called by ShmCall on the device's thread; NetCall also waits, checks and marks on another thread.
 
@@ -81,7 +81,7 @@ public:
   void checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t sequence);
   /// `theirs` describes what the member does, `ours` what this device calls.
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
-  /// Throws if the job is over or the communicator was aborted.
+  /// Throws if the job is over, the communicator was aborted, or the device has failed.
   void checkJob();
   /// Ends the wait for these members with an error. `reason` adds what is known of the cause.
   [[noreturn]] void throwTimeout(const AnnouncedCall &call, const std::vector<int64_t> &missing,
@@ -115,6 +115,7 @@ private:
   CpuDevice &device;
   Slot &slot;
   uint64_t sequence = 0, launches = 0;
+  std::function<void()> checkDevice; ///< Of the current run; may be null.
   std::map<std::pair<BarrierUse, std::vector<int64_t>>, GroupState> groups;
   InFlight inFlight[ringSize];
   PeerMemory memory;

@@ -290,6 +290,16 @@ void CudaProgram::beginRun() {
 
 void CudaProgram::endRun() { wait(); }
 
+void CudaProgram::checkTransfers() {
+  if (!group)
+    return;
+  try {
+    group->check(comm);
+  } catch (const Error &error) {
+    throw error.withContext(describeLocation());
+  }
+}
+
 void CudaProgram::wait() {
   // A query costs about a microsecond; longer waits sleep between queries.
   constexpr auto spin = std::chrono::microseconds(200);
@@ -298,17 +308,12 @@ void CudaProgram::wait() {
   for (;;) {
     cuda::Result result = driver.StreamQuery(stream);
     if (result == cuda::kSuccess)
-      return;
+      return checkTransfers(); // One that fails may leave its stream.
     if (result != cuda::kNotReady)
       throw Error(describeLocation() + " (" + device.getGpu().getName() +
                   "): a step up to here failed: " + driver.describe(result));
     checkVerdict();
-    try {
-      if (group)
-        group->check(comm);
-    } catch (const Error &error) {
-      throw error.withContext(describeLocation());
-    }
+    checkTransfers();
     if (std::chrono::steady_clock::now() - began > spin)
       std::this_thread::sleep_for(nap);
   }

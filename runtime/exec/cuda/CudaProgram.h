@@ -60,6 +60,7 @@ private:
   void *stageResult(BufferId id, DeviceBufferRef &staging) override;
   void finishResult(BufferId id, const DeviceBufferRef &staging) override;
   DeviceBufferRef allocateHost(int64_t bytes) override { return device.allocateStaging(bytes); }
+  void checkTransfers() override;
   int64_t recordTime() override;
   void resolveTimes(std::vector<ProfileEvent> &events) override;
 

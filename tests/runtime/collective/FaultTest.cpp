@@ -198,6 +198,32 @@ TEST(Faults, LoopLeftEarly) {
   }
 }
 
+// A device that has failed otherwise finds out while it waits: its peer may wait for it there. Behind the run, nothing
+// is checked.
+TEST(Faults, DeviceFailsWhileItWaits) {
+  MeshShape mesh{{{"a", 2}}};
+  for (const Layout &layout : oneAndManyHosts(2)) {
+    auto outcomes = runJob(layout, together(2, [&](DeviceContext &context) {
+                             auto sum = [&] { context.call(mesh, sumOf({8}, {{"a"}}), zeros(32), at(3)); };
+                             context.endpoint->beginLaunch([] { throw Error("a transfer of x.spmd:2:1 failed"); });
+                             context.endpoint->endLaunch();
+                             context.endpoint->beginLaunch();
+                             sum();
+                             context.endpoint->endLaunch();
+                             context.endpoint->beginLaunch([&] {
+                               if (context.process == 1)
+                                 throw Error("a transfer of x.spmd:2:1 failed");
+                             });
+                             if (context.process == 1)
+                               sum();
+                             return std::vector<char>();
+                           }));
+    EXPECT_EQ(outcomes[0].error, "");
+    EXPECT_EQ(outcomes[1].error, "a transfer of x.spmd:2:1 failed");
+    EXPECT_LT(outcomes[1].seconds, timeLimit(1.0));
+  }
+}
+
 // A device that fails ends the wait of the other devices of its communicator, with its cause.
 TEST(Faults, AbortReachesAllProcesses) {
   MeshShape mesh{{{"a", 3}}};
