@@ -195,7 +195,7 @@ Tensor CumulativeOp::evaluate(ArrayRef<Tensor> operands) {
   Type type = getType().getElementType();
   auto dim = static_cast<size_t>(getDim());
   ArrayRef<int64_t> shape = getType().getShape();
-  int64_t size = shape[dim], inner = 1;
+  int64_t size = shape[dim] * (getContinued() ? shape[dim - 1] : 1), inner = 1;
   for (int64_t after : shape.drop_front(dim + 1))
     inner *= after;
   // Row-major positions, line after line: each element is combined once.

@@ -411,7 +411,17 @@ LogicalResult ArgReduceOp::verify() {
 LogicalResult CumulativeOp::verify() {
   if (failed(verifyDims(*this, {static_cast<int64_t>(getDim())}, getType().getRank(), "dimension")))
     return failure();
+  if (getContinued() && getDim() == 0)
+    return emitOpError("has no dimension before dimension 0 to continue from");
   return verifySameArray(*this);
+}
+
+ArrayType CumulativeOp::getJoinedType() {
+  auto dim = static_cast<int64_t>(getDim());
+  SmallVector<int64_t> shape(getType().getShape());
+  shape[dim - 1] *= shape[dim];
+  shape.erase(shape.begin() + dim);
+  return getType().withShape(shape);
 }
 
 } // namespace spmdc

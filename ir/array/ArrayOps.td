@@ -214,9 +214,19 @@ def Array_CumulativeOp : Array_Op<"cumulative", [DeclareOpInterfaceMethods<Diffe
     DeclareOpInterfaceMethods<EvaluateOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["createLocal", "getPaddingValue", "getCombiningBytes"]>]> {
   let summary = "Inclusive scan along a dimension, from its beginning or from its end";
-  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, UnitAttr:$reversed);
+  let description = [{
+    `continued`: a line along the dimension begins with the total of the line before it along the dimension before, so
+    that both dimensions are scanned as one, in row-major order. GPUs scan a long dimension as blocks, which is this scan.
+  }];
+  let arguments = (ins Spmd_ArrayType:$operand, Spmd_ReductionKind:$kind, I64Attr:$dim, UnitAttr:$reversed,
+    UnitAttr:$continued);
   let assemblyFormat =
-      "$kind $operand `dim` $dim (`reversed` $reversed^)? attr-dict `:` type($operand) `->` type($result)";
+      "$kind $operand `dim` $dim (`reversed` $reversed^)? (`continued` $continued^)? attr-dict `:` type($operand) `->` "
+      "type($result)";
+  let extraClassDeclaration = [{
+    /// The type in which the two dimensions of a continued scan are one, at the place of the first.
+    ArrayType getJoinedType();
+  }];
   let hasVerifier = 1;
 }
 

@@ -97,10 +97,13 @@ Value ArgReduceOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Arr
 ShardingRule CumulativeOp::getShardingRule() {
   ShardingRule rule;
   ValueFactors value;
-  for (int64_t d = 0; d < getType().getRank(); ++d)
-    value.push_back(
-        {rule.addFactor(getType().getDimSize(d),
-                        d == static_cast<int64_t>(getDim()) ? FactorKind::Combined : FactorKind::PassThrough)});
+  auto dim = static_cast<int64_t>(getDim());
+  for (int64_t d = 0; d < getType().getRank(); ++d) {
+    FactorKind kind = d == dim ? FactorKind::Combined : FactorKind::PassThrough;
+    if (getContinued() && (d == dim || d + 1 == dim))
+      kind = FactorKind::NeedReplication;
+    value.push_back({rule.addFactor(getType().getDimSize(d), kind)});
+  }
   rule.operands.push_back(value);
   rule.results.push_back(value);
   return rule;
@@ -127,7 +130,8 @@ Value CumulativeOp::createLocal(OpBuilder &b, ValueRange operands, ArrayType, Ar
   AxesAttr axes = AxesAttr::get(getContext(), axesOf(getOperand(), dim));
   int64_t size = localResult.getDimSize(dim);
   if (axes.getAxes().empty() || size == 0)
-    return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim(), getReversed());
+    return b.create<CumulativeOp>(getLoc(), localResult, operands[0], getKind(), getDim(), getReversed(),
+                                  getContinued());
   LocalBuilder local(b, getLoc());
   // Half precision is rounded once, at the end.
   bool isNarrow = isHalfFloat(localResult.getElementType());

@@ -279,7 +279,8 @@ struct ReverseOfCumulative : OpRewritePattern<ReverseOp> {
   LogicalResult matchAndRewrite(ReverseOp op, PatternRewriter &rewriter) const override {
     auto running = op.getOperand().getDefiningOp<CumulativeOp>();
     auto inner = running ? running.getOperand().getDefiningOp<ReverseOp>() : nullptr;
-    if (!inner || !running->hasOneUse() || running.getType().getSharding() || inner.getType().getSharding())
+    if (!inner || !running->hasOneUse() || running.getContinued() || running.getType().getSharding() ||
+        inner.getType().getSharding())
       return failure();
     auto dim = static_cast<int64_t>(running.getDim());
     if (!llvm::is_contained(op.getDims(), dim) || !llvm::is_contained(inner.getDims(), dim))

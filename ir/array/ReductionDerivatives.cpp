@@ -276,14 +276,23 @@ SmallVector<Value> CumulativeOp::buildCotangents(OpBuilder &builder, Location lo
   if (type.getNumElements() == 0)
     return {cotangent};
   if (getKind() == ReductionKind::sum)
-    return {builder.create<CumulativeOp>(loc, type, cotangent, ReductionKind::sum, getDim(), !getReversed())};
+    return {builder.create<CumulativeOp>(loc, type, cotangent, ReductionKind::sum, getDim(), !getReversed(),
+                                         getContinued())};
+  ArrayType lines = type;
+  if (getContinued()) {
+    lines = getJoinedType();
+    --dim;
+  }
+  auto reshape = [&](ArrayType to, Value value) -> Value {
+    return getContinued() ? builder.create<ReshapeOp>(loc, to, value).getResult() : value;
+  };
   auto fromFront = [&](Value value) -> Value {
-    return getReversed() ? builder.create<ReverseOp>(loc, type, value, ArrayRef<int64_t>{dim}).getResult() : value;
+    return getReversed() ? builder.create<ReverseOp>(loc, lines, value, ArrayRef<int64_t>{dim}).getResult() : value;
   };
   ScanTransposer transposer(builder, loc, getKind(), dim);
   SmallVector<ScanTransposer::Level> levels;
-  transposer.scan(fromFront(getOperand()), levels);
-  return {fromFront(transposer.transpose(fromFront(cotangent), levels))};
+  transposer.scan(fromFront(reshape(lines, getOperand())), levels);
+  return {reshape(type, fromFront(transposer.transpose(fromFront(reshape(lines, cotangent)), levels)))};
 }
 
 } // namespace spmdc

@@ -1,5 +1,6 @@
 //===- ChooseMapping.cpp - maps loops to blocks and threads ---------------===//
 
+#include "passes/gpu/ContinuedScans.h"
 #include "passes/gpu/MappingChooser.h"
 
 using namespace mlir;
@@ -33,7 +34,7 @@ GpuMapping MappingChooser::choose() {
   bool hasLoops = llvm::any_of(schedule.stages, [&](const KernelSchedule::Stage &stage) {
     return !stage.reductions.empty() || !stage.scans.empty() || !schedule.domains[stage.domain].shape.empty();
   });
-  if (schedule.lanes == Lanes::Inner)
+  if (schedule.lanes == Lanes::Inner || ContinuedScans::isIn(schedule))
     chooseGroups();
   else if (schedule.lanes == Lanes::Tiles && chooseTiles())
     ;

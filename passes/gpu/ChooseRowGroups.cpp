@@ -1,5 +1,6 @@
 //===- ChooseRowGroups.cpp - threads and blocks that share a row ----------===//
 
+#include "passes/gpu/ContinuedScans.h"
 #include "passes/gpu/MappingChooser.h"
 
 using namespace mlir;
@@ -18,6 +19,8 @@ constexpr int64_t kFewRows = 512;
 constexpr int64_t kFewBlocks = 264;
 /// Elements that a thread computes without a loop.
 constexpr int64_t kMaxUnrolled = 16;
+/// The most rounds of a continued scan, each of which has registers: with 16, some were spilled.
+constexpr int64_t kMaxContinuedRounds = 8;
 /// A block of a cluster has at most this many threads: several share a multiprocessor, and while the threads of one
 /// wait for other blocks, those of another one load or store.
 constexpr int64_t kMaxClusterThreads = kMaxThreads / 2;
@@ -39,15 +42,19 @@ void MappingChooser::chooseGroups() {
   int64_t most = 1, extent = rowExtent(), blocks = extent * mapping.clusterBlocks;
   for (auto [domain, inner] : llvm::zip(schedule.domains, mapping.domains))
     most = std::max(most, ceilDiv(domain.getExtent() / inner.vector, mapping.clusterBlocks));
-  int64_t wanted = extent < kFewRows ? most : ceilDiv(most, 4);
+  // The threads of a continued scan keep all elements of a row.
+  bool isContinued = ContinuedScans::isIn(schedule);
+  int64_t wanted = extent < kFewRows || isContinued ? most : ceilDiv(most, 4);
   int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(wanted), chooseFewestThreads(), kMaxGroupThreads);
   // More threads if there are few rows, or if only more threads have registers for all kept values.
   int64_t limit = chooseThreadsThatKeep(threads);
-  if (threads == kMaxGroupThreads && blocks < kFewBlocks && isSimpleBody)
+  if (threads == kMaxGroupThreads && blocks < kFewBlocks && isSimpleBody && !isContinued)
     limit = kMaxThreads;
   threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), threads, limit);
+  if (isContinued)
+    threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(ceilDiv(most, kMaxContinuedRounds)), threads, kMaxThreads / 2);
   mapping.threadsPerRow = threads * mapping.clusterBlocks;
-  if (threads <= kWarpThreads)
+  if (threads <= kWarpThreads && !isContinued)
     mapping.rowsPerBlock = std::clamp<int64_t>(llvm::alignTo(extent, kWarpThreads / threads), kWarpThreads / threads,
                                                kShortRowThreads / threads);
   mapping.blockThreads = threads * mapping.rowsPerBlock;
@@ -63,7 +70,11 @@ void MappingChooser::chooseGroups() {
     int64_t fullRounds = domain.getExtent() / inner.vector / mapping.threadsPerRow;
     if (!isHeavyBody && isSimpleBody && mapping.blockThreads <= kMaxThreads / 2)
       inner.scanRounds = std::clamp<int64_t>(kMaxAhead / inner.vector, 1, std::max<int64_t>(fullRounds, 1));
+    if (isContinued)
+      inner.scanRounds = inner.rounds;
   }
+  if (isContinued)
+    mapping.stateBytes = ContinuedScans(schedule, extent, threads).words * kWordBytes;
   chooseSharedCaches();
   mapping.residentBlocks = chooseResidentBlocks();
 }

@@ -2,6 +2,7 @@
 
 #include "passes/gpu/GpuCode.h"
 
+#include "passes/gpu/ContinuedScans.h"
 #include "passes/gpu/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,14 +15,16 @@ namespace spmdc {
 namespace {
 
 constexpr unsigned kSharedSpace = 3;
+/// The threads for which an atomic access is one: those of the GPU.
+constexpr llvm::StringLiteral kDeviceScope = "device";
 
 } // namespace
 
 gpu::GPUFuncOp addKernelFunction(OpBuilder &b, plan::KernelOp kernel, gpu::GPUModuleOp target, int64_t blockThreads,
-                                 int64_t residentBlocks) {
+                                 int64_t residentBlocks, bool hasState) {
   Block &block = kernel.getBlock();
   unsigned buffers = block.getNumArguments() + block.getTerminator()->getNumOperands();
-  SmallVector<Type> types(buffers + 1, LLVM::LLVMPointerType::get(b.getContext()));
+  SmallVector<Type> types(buffers + (hasState ? 2 : 1), LLVM::LLVMPointerType::get(b.getContext()));
   b.setInsertionPoint(target.getBody()->getTerminator());
   auto function = b.create<gpu::GPUFuncOp>(kernel.getLoc(), kernel.getSymName(), b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
@@ -153,6 +156,39 @@ Value GpuCode::getLaunchShared(int64_t offset) {
   Value start = b.create<LLVM::AddressOfOp>(loc, global);
   return b.create<LLVM::GEPOp>(loc, start.getType(), b.getI8Type(), start,
                                ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)}, /*inbounds=*/true);
+}
+
+Value GpuCode::wordAt(Value memory, Value position) {
+  return b.create<LLVM::GEPOp>(loc, memory.getType(), b.getI64Type(), memory, position, /*inbounds=*/true);
+}
+
+// A word is all that a block tells another one, so no order with other accesses is needed.
+Value GpuCode::countUp(Value address) {
+  Value one = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(1));
+  Value before = b.create<LLVM::AtomicRMWOp>(loc, LLVM::AtomicBinOp::add, address, one, LLVM::AtomicOrdering::monotonic,
+                                             kDeviceScope);
+  return b.create<arith::ExtUIOp>(loc, b.getI64Type(), before);
+}
+
+void GpuCode::writeWord(Value address, Value word) {
+  b.create<LLVM::StoreOp>(loc, word, address, kWordBytes, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                          LLVM::AtomicOrdering::monotonic, kDeviceScope);
+}
+
+Value GpuCode::awaitWord(Value address) {
+  Region *region = emitter.getBlock()->getParent();
+  Block *reads = b.createBlock(region, region->end()), *next = b.createBlock(region, region->end());
+  b.setInsertionPointToEnd(emitter.getBlock());
+  b.create<LLVM::BrOp>(loc, ValueRange(), reads);
+  emitter.pushScope(reads);
+  Value word = b.create<LLVM::LoadOp>(loc, b.getI64Type(), address, kWordBytes, /*isVolatile=*/false,
+                                      /*isNonTemporal=*/false, /*isInvariant=*/false, LLVM::AtomicOrdering::monotonic,
+                                      kDeviceScope);
+  Value half = b.create<arith::ConstantOp>(loc, b.getI64IntegerAttr(int64_t{1} << 32));
+  Value isThere = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::uge, word, half);
+  b.create<LLVM::CondBrOp>(loc, isThere, next, reads);
+  emitter.popScope(next);
+  return word;
 }
 
 //===----------------------------------------------------------------------===//

@@ -22,11 +22,12 @@ inline constexpr int64_t kLaunchSharedAlignment = 1024;
 /// A single instruction from sm_80 on, which keeps subnormal numbers; LLVM writes it in integers for older chips.
 inline constexpr Bf16Rounding kGpuRounding = Bf16Rounding::Conversion;
 
-/// Adds the function of a kernel with this number of threads: a pointer for each input and output, then the
-/// coordinates. A multiprocessor must have room for `residentBlocks` blocks; 0: for the default of
-/// spmdc-convert-to-nvvm. The builder is at the function's begin afterwards.
+/// Adds the function of a kernel with this number of threads: a pointer for each input and output, one for memory that
+/// is cleared before the launch (`hasState`), then the coordinates. A multiprocessor must have room for
+/// `residentBlocks` blocks; 0: for the default of spmdc-convert-to-nvvm. The builder is at the function's begin
+/// afterwards.
 mlir::gpu::GPUFuncOp addKernelFunction(mlir::OpBuilder &b, plan::KernelOp kernel, mlir::gpu::GPUModuleOp target,
-                                       int64_t blockThreads, int64_t residentBlocks);
+                                       int64_t blockThreads, int64_t residentBlocks, bool hasState = false);
 
 class GpuCode {
 public:
@@ -69,6 +70,14 @@ public:
   void store(mlir::Value memory, mlir::Type elementType, mlir::Value position, mlir::Value value) {
     scratch.store(memory, elementType, position, value);
   }
+
+  /// The address of a word of 64 bits in memory that blocks share (ContinuedScans.h).
+  mlir::Value wordAt(mlir::Value memory, mlir::Value position);
+  /// Adds 1 to the lower half of such a word; returns the number before it (i64).
+  mlir::Value countUp(mlir::Value address);
+  void writeWord(mlir::Value address, mlir::Value word);
+  /// Reads the word again and again until its upper half is not 0.
+  mlir::Value awaitWord(mlir::Value address);
 
   //===--- Threads ---------------------------------------------------------===//
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "passes/gpu/ContinuedScans.h"
 #include "passes/gpu/GpuCode.h"
 #include "passes/gpu/GpuMapping.h"
 #include "passes/kernel/ElementEmitter.h"
@@ -85,10 +86,30 @@ private:
   void waitForCluster();
   /// A barrier for all threads of a row.
   void rowBarrier();
+  /// A thread's groups of adjacent elements in each round: number `first` in the first round, `stride` further in each
+  /// next one. In the first `full` rounds all threads have a group.
+  struct RoundsOfThread {
+    mlir::Value first;
+    int64_t stride = 1, full = 0;
+  };
+  /// A warp takes adjacent groups in all its rounds if the kernel has a continued scan; otherwise the threads of a row
+  /// take adjacent groups in each round.
+  RoundsOfThread roundsOf(const GpuMapping::DomainMapping &inner, int64_t groups);
   void emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber);
   /// Emits `count` rounds from `firstRound` on. `isBounded`: of one round, in which some threads have no elements.
   void emitScanRounds(const KernelSchedule::Scan &scan, unsigned domainNumber, mlir::Value firstRound, int64_t count,
                       bool isBounded);
+
+  //===--- Totals that blocks pass on (ContinuedScans.cpp) ------------------===//
+
+  /// Returns how many blocks have begun before this one.
+  mlir::Value takeBlockNumber();
+  /// Emits the scan of a block's part of a line.
+  void emitContinuedScan(const KernelSchedule::Scan &scan, unsigned domainNumber, const ContinuedScan &continuedScan);
+  /// Publishes this block's total of a scan; returns the combination of those of all blocks before it in its line.
+  mlir::Value emitTotalBefore(const ContinuedScan &scan, mlir::Value total);
+  mlir::Value isEqual(mlir::Value x, mlir::Value y);
+  mlir::Value minus(mlir::Value x, mlir::Value y);
 
   plan::KernelOp kernel;
   KernelSchedule schedule;
@@ -101,6 +122,9 @@ private:
   GpuCode code;
 
   mlir::Value thread, lane, warp, warpLane, coordinates;
+  /// GroupPerRow: the row's number. Continued scans: their memory.
+  mlir::Value rowNumber, state;
+  std::optional<ContinuedScans> continued;
   /// The number of this block in its cluster, and whether it has arrived at a barrier of the cluster without waiting.
   mlir::Value clusterRank;
   bool hasArrived = false;

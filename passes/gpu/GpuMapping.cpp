@@ -72,6 +72,8 @@ std::string GpuMapping::str() const {
       os << "; keeps in shared memory";
     if (sharedBytes)
       os << ", " << sharedBytes << " bytes that the launch asks for";
+    if (stateBytes)
+      os << "; blocks in the order in which they begin, " << stateBytes << " bytes for their totals";
     break;
   case Kind::Tiles:
     os << "squares of " << tileSide << ", " << tileVector << " elements a thread, " << tiledLoads.size()

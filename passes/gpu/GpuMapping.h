@@ -50,6 +50,8 @@ struct GpuMapping {
   bool hasSharedCaches = false;
   /// Shared memory that the launch has to request, if stage-local caches need more than a kernel may declare.
   int64_t sharedBytes = 0;
+  /// Memory of the grid that is cleared before the launch (ContinuedScans.h).
+  int64_t stateBytes = 0;
   /// Blocks for which a multiprocessor must have registers; 0: as many as hide the latency of memory by themselves.
   int64_t residentBlocks = 0;
   /// Tiles: adjacent elements of one access of a thread, and the side of the squares.

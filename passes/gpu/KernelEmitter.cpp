@@ -24,16 +24,22 @@ GpuKernel::GpuKernel(plan::KernelOp kernel, KernelSchedule computed, const GpuLi
 void GpuKernel::emit() {
   Block &block = kernel.getBlock();
   unsigned inputs = block.getNumArguments(), buffers = inputs + body.outputs.size();
-  gpu::GPUFuncOp function = addKernelFunction(b, kernel, target, mapping.blockThreads, mapping.residentBlocks);
+  bool hasState = mapping.stateBytes > 0;
+  gpu::GPUFuncOp function =
+      addKernelFunction(b, kernel, target, mapping.blockThreads, mapping.residentBlocks, hasState);
   if (mapping.clusterBlocks > 1)
     function->setAttr(kClusterBlocksAttrName, b.getI64IntegerAttr(mapping.clusterBlocks));
-  describeArguments(function, inputs, buffers);
+  describeArguments(function, inputs, hasState ? buffers + 1 : buffers);
   Block *entry = &function.getBody().front();
   for (BlockArgument input : block.getArguments())
     pointers[input] = entry->getArgument(input.getArgNumber());
   for (size_t i = 0; i < body.outputs.size(); ++i)
     outputs.push_back(entry->getArgument(inputs + i));
-  coordinates = entry->getArgument(buffers);
+  if (hasState) {
+    state = entry->getArgument(buffers);
+    continued.emplace(schedule, mapping.gridBlocks, mapping.blockThreads);
+  }
+  coordinates = entry->getArguments().back();
   allocate();
   thread = code.getThread(mapping.blockThreads);
   Value blockNumber = code.getBlock(mapping.gridBlocks);
@@ -46,7 +52,7 @@ void GpuKernel::emit() {
     emitThreadPerRow(blockNumber);
     break;
   case GpuMapping::Kind::GroupPerRow:
-    emitGroupPerRow(blockNumber);
+    emitGroupPerRow(hasState ? takeBlockNumber() : blockNumber);
     break;
   case GpuMapping::Kind::Tiles:
     emitTiles(blockNumber);
@@ -57,6 +63,8 @@ void GpuKernel::emit() {
 
 void GpuKernel::describeArguments(gpu::GPUFuncOp function, unsigned inputs, unsigned buffers) {
   SmallVector<bool> isAlone(buffers + 1, true), isReadOnly(buffers + 1, true);
+  for (size_t number = inputs + body.outputs.size(); number < buffers; ++number)
+    isReadOnly[number] = false;
   for (size_t number = 0; number < body.outputs.size(); ++number) {
     isReadOnly[inputs + number] = false;
     for (BlockArgument input : kernel.getBlock().getArguments())
@@ -256,6 +264,10 @@ void GpuKernel::storeScan(const KernelSchedule::Scan &scan, Value accumulator) {
   emitter.store(outputs[scan.output], op.getType(), scan.operandIndex,
                 roundElement(b, loc, op.getType().getElementType(), accumulator, kGpuRounding));
 }
+
+Value GpuKernel::isEqual(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y); }
+
+Value GpuKernel::minus(Value x, Value y) { return b.create<arith::SubIOp>(loc, x, y); }
 
 int64_t GpuKernel::rowExtent() const {
   int64_t extent = 1;

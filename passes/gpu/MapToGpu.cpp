@@ -55,6 +55,8 @@ private:
       KernelBody body = KernelBody::of(kernel);
       GpuMapping mapping = GpuMapping::choose(body, *schedule, limits);
       map(kernel, mapping.gridBlocks, mapping.blockThreads, mapping.sharedBytes, mapping.str());
+      if (mapping.stateBytes)
+        kernel->setAttr(kStateBytesAttrName, Builder(&getContext()).getI64IntegerAttr(mapping.stateBytes));
       setOverwrites(kernel,
                     [&](Value input, unsigned output) { return mapping.canOverwrite(body, *schedule, input, output); });
     }

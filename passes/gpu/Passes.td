@@ -13,8 +13,8 @@ def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
     the grid (as the extent), and the inputs that its outputs may overwrite when threads run in any order.
 
     After: every plan.kernel has `mapping`, `block_threads`, `shared_limit` and `max_cluster_blocks` (the options) and,
-    if a launch has to request shared memory, `shared_bytes`; streamed kernels have `warpgroups` (the option); `extent`
-    counts blocks.
+    if a launch has to request shared memory, `shared_bytes`, or to clear memory before it, `state_bytes`; streamed
+    kernels have `warpgroups` (the option); `extent` counts blocks.
     ```
     plan.kernel @exp_0(%x: !spmd.array<f32[1024]>) attributes {extent = 1024 : i64, overwrites = [[0]], ...}
     ```

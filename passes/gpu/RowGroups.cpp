@@ -31,6 +31,7 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
     hasArrived = true;
   }
   auto emitRow = [&] {
+    rowNumber = row;
     Value last = code.bindOuter(row, schedule.rowVars, schedule.rowShape);
     if (last)
       emitter.bind(schedule.rowVars.back(), last);
@@ -68,13 +69,22 @@ void GpuKernel::rowBarrier() {
   code.waitForCluster();
 }
 
+GpuKernel::RoundsOfThread GpuKernel::roundsOf(const GpuMapping::DomainMapping &inner, int64_t groups) {
+  int64_t threads = mapping.threadsPerRow;
+  if (!continued)
+    return {lane, threads, groups / threads};
+  Value first = code.add(code.mul(warp, inner.rounds * kWarpThreads), warpLane);
+  return {first, kWarpThreads, groups == inner.rounds * threads ? inner.rounds : 0};
+}
+
 void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
   const GpuMapping::DomainMapping &inner = mapping.domains[stage.domain];
   bool hasStageCaches = llvm::any_of(keptValues, [&](const Kept &kept) { return kept.stage == currentStage; });
   if (stage.reductions.empty() && stage.stores.empty() && !hasStageCaches)
     return;
-  int64_t groups = domain.getExtent() / inner.vector, threads = mapping.threadsPerRow;
+  int64_t groups = domain.getExtent() / inner.vector;
+  RoundsOfThread rounds = roundsOf(inner, groups);
   // One thread of the row may write where all threads read before.
   if (domain.getExtent() == 1 && !stage.stores.empty() && currentStage > 0)
     rowBarrier();
@@ -83,7 +93,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   auto emitRounds = [&](Value group, Value round, int64_t count) {
     emitElements(stage, count * inner.vector, inner.vector, [&](int64_t e) -> Value {
       int64_t v = e % inner.vector;
-      Value here = code.add(group, emitter.emitConstant(e / inner.vector * threads));
+      Value here = code.add(group, emitter.emitConstant(e / inner.vector * rounds.stride));
       Value number = code.add(round, emitter.emitConstant(e / inner.vector)), neighbourNumber = emitter.emitConstant(v);
       if (Value last = code.bindOuter(code.mul(here, inner.vector), domain.vars, domain.shape))
         emitter.bind(domain.vars.back(), v ? code.add(last, neighbourNumber) : last);
@@ -96,18 +106,18 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
   auto emitRound = [&](Value group, Value round) { emitRounds(group, round, 1); };
   auto emitUnrolled = [&] {
     for (int64_t round = 0; round < inner.rounds; ++round) {
-      Value group = code.add(lane, emitter.emitConstant(round * threads));
+      Value group = code.add(rounds.first, emitter.emitConstant(round * rounds.stride));
       Value number = emitter.emitConstant(round);
       auto emitHere = [&] { emitRound(group, number); };
-      if ((round + 1) * threads > groups)
+      if (round >= rounds.full)
         code.ifThen(code.isLess(group, groups), emitHere);
       else
         code.inScope(emitHere);
     }
   };
   auto emitLoops = [&] {
-    auto groupOf = [&](Value round) { return code.add(code.mul(round, threads), lane); };
-    int64_t batched = inner.batch > 1 ? groups / threads / inner.batch * inner.batch : 0;
+    auto groupOf = [&](Value round) { return code.add(code.mul(round, rounds.stride), rounds.first); };
+    int64_t batched = inner.batch > 1 ? rounds.full / inner.batch * inner.batch : 0;
     if (batched)
       code.loop(emitter.emitConstant(0), emitter.emitConstant(batched), emitter.emitConstant(inner.batch),
                 [&](Value round) { emitRounds(groupOf(round), round, inner.batch); });
@@ -116,7 +126,7 @@ void GpuKernel::emitStageOfGroup(const KernelSchedule::Stage &stage) {
                 [&](Value round) {
                   Value group = groupOf(round);
                   auto emitHere = [&] { emitRound(group, round); };
-                  if (groups % threads)
+                  if (rounds.full < inner.rounds)
                     code.ifThen(code.isLess(group, groups), emitHere);
                   else
                     code.inScope(emitHere);
@@ -195,6 +205,8 @@ void GpuKernel::reduceOverCluster(const KernelSchedule::Stage &stage, MutableArr
 /// several at a time: their elements are loaded together, and the totals of their warps have one barrier. The order of
 /// additions is that of one round after the other.
 void GpuKernel::emitScanOfGroup(const KernelSchedule::Scan &scan, unsigned domainNumber) {
+  if (const ContinuedScan *found = continued ? continued->find(scan.op) : nullptr)
+    return code.inScope([&] { emitContinuedScan(scan, domainNumber, *found); });
   const GpuMapping::DomainMapping &inner = mapping.domains[domainNumber];
   int64_t groups = schedule.domains[domainNumber].getExtent() / inner.vector, threads = mapping.threadsPerRow;
   int64_t batch = inner.scanRounds, batched = groups / threads / batch * batch;
@@ -226,9 +238,6 @@ void GpuKernel::emitScanRounds(const KernelSchedule::Scan &scan, unsigned domain
   };
   auto select = [&](Value condition, Value x, Value y) -> Value {
     return b.create<arith::SelectOp>(loc, condition, x, y);
-  };
-  auto isEqual = [&](Value x, int64_t y) -> Value {
-    return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, emitter.emitConstant(y));
   };
   auto groupOf = [&](Value round) { return code.add(code.mul(round, threads), lane); };
   auto bind = [&](int64_t e) -> Value {
@@ -273,7 +282,7 @@ void GpuKernel::emitScanRounds(const KernelSchedule::Scan &scan, unsigned domain
     ofWarp.push_back(sum);
   }
   if (warps > 1) {
-    code.ifThen(isEqual(warpLane, kWarpThreads - 1), [&] {
+    code.ifThen(isEqual(warpLane, emitter.emitConstant(kWarpThreads - 1)), [&] {
       for (int64_t round = 0; round < count; ++round)
         code.store(totals, wide, code.add(warp, emitter.emitConstant(round * warps)), ofWarp[round]);
     });
@@ -284,14 +293,14 @@ void GpuKernel::emitScanRounds(const KernelSchedule::Scan &scan, unsigned domain
     Value before = after, sum = ofWarp[round];
     if (warps > 1)
       for (int64_t w = 0; w < warps; ++w) {
-        before = select(isEqual(warp, w), after, before);
+        before = select(isEqual(warp, emitter.emitConstant(w)), after, before);
         after = combine(after, code.load(totals, wide, emitter.emitConstant(round * warps + w)));
       }
     else
       after = combine(before, code.shuffle(sum, gpu::ShuffleMode::IDX, kWarpThreads - 1));
     // The sum of all elements before this thread's first one.
     Value left = code.shuffle(sum, gpu::ShuffleMode::UP, 1);
-    before = select(isEqual(warpLane, 0), before, combine(before, left));
+    before = select(isEqual(warpLane, zero), before, combine(before, left));
     for (int64_t v = 0; v < vector; ++v)
       sums[round * vector + v] = combine(before, sums[round * vector + v]);
   }

@@ -25,10 +25,13 @@ inline int64_t fitBlock(int64_t size, int64_t block) {
   return block;
 }
 
-/// Rewrites a large scan along few rows for a GPU, in blocks (DecomposeScans.cpp): reduce, then scan; the scan of each
-/// block begins with the combination of all elements before it (Merrill and Garland, "Single-pass Parallel Prefix Scan
-/// with Decoupled Look-back", 2016, section 2.3). The order of the other operations does not change, so the bits depend
-/// on the shape alone. Returns false if the scan is left unchanged.
+/// The widest accumulator of a continued scan, of which a block passes on its total in one word of memory.
+inline constexpr unsigned kMaxContinuedBits = 32;
+
+/// Rewrites a large scan along few rows for a GPU, in blocks (DecomposeScans.cpp). The blocks of a contiguous row are a
+/// continued scan. Other blocks are reduced first, then scanned; the scan of each one begins with the combination of
+/// all elements before it (Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016,
+/// sections 2.3 and 4). The bits depend on the shape alone. Returns false if the scan is left unchanged.
 bool splitScan(CumulativeOp op);
 
 /// Splits a large reduction to few elements into reductions of blocks, and a reduction of their results. The blocks

@@ -56,15 +56,23 @@ void decompose(ArgReduceOp op) {
 // cumulative
 //===----------------------------------------------------------------------===//
 
-/// Loops run upwards: a scan from the end reads and writes in reverse.
+/// Loops run upwards, along one dimension: a scan from the end reads and writes in reverse, and a continued one scans
+/// both dimensions as one.
 void decompose(CumulativeOp op) {
   OpBuilder b(op);
-  ArrayType type = op.getType();
-  auto reverse = [&](Value value) -> Value {
-    return b.create<ReverseOp>(op.getLoc(), type, value, ArrayRef<int64_t>{static_cast<int64_t>(op.getDim())});
+  ArrayType type = op.getContinued() ? op.getJoinedType() : op.getType();
+  uint64_t dim = op.getContinued() ? op.getDim() - 1 : op.getDim();
+  auto reshape = [&](ArrayType to, Value value) -> Value {
+    return op.getContinued() ? b.create<ReshapeOp>(op.getLoc(), to, value).getResult() : value;
   };
-  Value result = b.create<CumulativeOp>(op.getLoc(), type, reverse(op.getOperand()), op.getKind(), op.getDim());
-  op.replaceAllUsesWith(reverse(result));
+  auto reverse = [&](Value value) -> Value {
+    if (!op.getReversed())
+      return value;
+    return b.create<ReverseOp>(op.getLoc(), type, value, ArrayRef<int64_t>{static_cast<int64_t>(dim)});
+  };
+  Value x = reverse(reshape(type, op.getOperand()));
+  Value result = reverse(b.create<CumulativeOp>(op.getLoc(), type, x, op.getKind(), dim));
+  op.replaceAllUsesWith(reshape(op.getType(), result));
   op.erase();
 }
 
@@ -103,7 +111,7 @@ private:
     for (ArgReduceOp op : collectOps<ArgReduceOp>(getOperation()))
       decompose(op);
     for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
-      if (op.getReversed())
+      if (op.getReversed() || op.getContinued())
         decompose(op);
     std::optional<GpuLimits> gpu;
     if (forGpu)
@@ -111,7 +119,7 @@ private:
     for (bool changed = forGpu; changed;) {
       changed = false;
       for (CumulativeOp op : collectOps<CumulativeOp>(getOperation()))
-        changed |= splitScan(op);
+        changed |= !op.getContinued() && splitScan(op);
     }
     llvm::for_each(collectOps<ReduceOp>(getOperation()), dropUnitDims);
     // The remainder of a split may be large enough to be split again.

@@ -168,9 +168,10 @@ inline constexpr llvm::StringLiteral kRowsAttrName = "rows";
 inline constexpr llvm::StringLiteral kBlockThreadsAttrName = "block_threads";
 
 /// Attributes of kernels that are mapped to a GPU: the limits of a block's shared memory and of a cluster's blocks,
-/// which determine the schedule, and the bytes of shared memory that a launch has to request.
+/// which determine the schedule; the bytes of shared memory that a launch has to request, and those of memory that is
+/// cleared before it.
 inline constexpr llvm::StringLiteral kSharedLimitAttrName = "shared_limit", kMaxClusterAttrName = "max_cluster_blocks",
-                                     kSharedBytesAttrName = "shared_bytes";
+                                     kSharedBytesAttrName = "shared_bytes", kStateBytesAttrName = "state_bytes";
 /// Lanes::Tiles: the number of columns in one block of a strip.
 inline constexpr int64_t kTileColumns = 64;
 /// Lanes::Rows: the number of adjacent rows in one block if several stages walk it.

@@ -68,10 +68,12 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
     - A large reduction to few elements is split into fixed blocks: partial results of the blocks, then of these. If the
       last dimension is reduced, a block is contiguous: the innermost reduced dimensions, and a part of the next. The
       blocks depend on the shape alone, so the bits do not depend on threads.
-    - `for-gpu`: a large scan along few rows is split likewise: sums of blocks, a scan of these sums, and scans of the
-      blocks which begin with the sum of all elements before.
+    - A continued scan becomes that of both dimensions as one.
+    - `for-gpu`: a large scan along few rows is split into blocks. Those of a contiguous row are a continued scan. Others,
+      and those of 64 bits, are split likewise: sums of blocks, a scan of these sums, and scans of the blocks which begin
+      with the sum of all elements before.
 
-    After: no arg_reduce is left, and no reversed cumulative.
+    After: no arg_reduce is left, no reversed cumulative, and, but `for-gpu`, no continued one.
     ```
     %0 = array.reduce sum %x dims [0, 1] : <f32[2048, 4096]> -> <f32[]>
     ```

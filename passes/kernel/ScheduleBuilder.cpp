@@ -50,6 +50,9 @@ LogicalResult ScheduleBuilder::findRoots() {
   for (CumulativeOp scan : scans) {
     if (!llvm::is_contained(body.outputs, scan.getResult()))
       return failure();
+    // The threads of a block share a row in another way for continued scans.
+    if (scan.getContinued() != scans[0].getContinued())
+      return failure();
     for (Operation *op : order)
       if (llvm::is_contained(op->getOperands(), scan.getResult()))
         return failure();

@@ -73,6 +73,8 @@ public:
         info.gridBlocks = static_cast<int64_t>(kernel.getExtent().value_or(0));
         if (auto bytes = kernel->getAttrOfType<IntegerAttr>(kSharedBytesAttrName))
           info.sharedBytes = static_cast<int32_t>(bytes.getInt());
+        if (auto bytes = kernel->getAttrOfType<IntegerAttr>(kStateBytesAttrName))
+          info.stateBytes = bytes.getInt();
       }
       plan.kernels.push_back(std::move(info));
     }

@@ -241,6 +241,9 @@ struct KernelInfo {
   int32_t blockThreads = 0;
   int32_t sharedBytes = 0;
   int64_t gridBlocks = 0;
+  /// CUDA only: bytes of memory that is cleared before the launch; a pointer to it, if there is any, comes before that
+  /// to the coordinates.
+  int64_t stateBytes = 0;
 };
 
 /// The machine for which the kernels are compiled.

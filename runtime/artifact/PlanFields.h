@@ -188,6 +188,7 @@ template <typename Archive> void describe(Archive &archive, KernelInfo &value) {
   archive.field("block_threads", value.blockThreads);
   archive.field("shared_bytes", value.sharedBytes);
   archive.field("grid_blocks", value.gridBlocks);
+  archive.field("state_bytes", value.stateBytes);
 }
 
 template <typename Archive> void describe(Archive &archive, TargetInfo &value) {

@@ -58,6 +58,8 @@ public:
       if (kernel.blockThreads)
         out << ", " << kernel.gridBlocks << " blocks of " << kernel.blockThreads << " threads, " << kernel.sharedBytes
             << " shared bytes";
+      if (kernel.stateBytes)
+        out << ", " << kernel.stateBytes << " bytes of state";
       out << "\n";
     }
     out << "steps:\n";

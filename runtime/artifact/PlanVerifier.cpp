@@ -48,7 +48,8 @@ public:
     verifyAliases();
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       const KernelInfo &kernel = plan.kernels[i];
-      if (kernel.symbol.empty() || kernel.gridBlocks < 0 || kernel.blockThreads < 0 || kernel.sharedBytes < 0)
+      if (kernel.symbol.empty() || kernel.gridBlocks < 0 || kernel.blockThreads < 0 || kernel.sharedBytes < 0 ||
+          kernel.stateBytes < 0 || kernel.stateBytes > kMaxArrayBytes)
         fail("kernel " + std::to_string(i) + " has no name or a negative size");
     }
     if (plan.target.backend != "cpu" && plan.target.backend != "cuda")

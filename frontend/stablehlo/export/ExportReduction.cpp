@@ -56,12 +56,20 @@ Value argReduce(Exporter &e, spmdc::ArgReduceOp op) {
 
 /// A window as long as the array, of which all but the last (first) element is padding.
 Value cumulative(Exporter &e, spmdc::CumulativeOp op) {
-  RankedTensorType type = Exporter::typeOf(op.getResult());
-  auto rank = static_cast<size_t>(type.getRank()), dim = static_cast<size_t>(op.getDim());
+  RankedTensorType result = Exporter::typeOf(op.getResult()), type = result;
+  auto dim = static_cast<size_t>(op.getDim());
   if (type.getNumElements() == 0)
     return e.get(op.getOperand());
+  Value x = e.get(op.getOperand());
+  if (op.getContinued()) {
+    type = RankedTensorType::get(op.getJoinedType().getShape(), type.getElementType());
+    x = e.create<ReshapeOp>(type, x);
+    --dim;
+  }
+  auto rank = static_cast<size_t>(type.getRank());
   Type element = e.accumulatorOf(op.getKind(), type.getElementType());
-  Value x = e.convert(e.get(op.getOperand()), element), init = identityOf(e, op.getKind(), element);
+  x = e.convert(x, element);
+  Value init = identityOf(e, op.getKind(), element);
   SmallVector<int64_t> window(rank, 1), padding(2 * rank, 0), ones(rank, 1);
   window[dim] = type.getDimSize(static_cast<unsigned>(dim));
   padding[2 * dim + (op.getReversed() ? 1 : 0)] = window[dim] - 1;
@@ -70,7 +78,8 @@ Value cumulative(Exporter &e, spmdc::CumulativeOp op) {
   auto made = e.create<ReduceWindowOp>(TypeRange{type.clone(element)}, x, init, list(window), list(ones), list(ones),
                                        list(ones), DenseIntElementsAttr::get(paddingType, padding));
   e.fillCombiner(made.getBody(), op.getKind(), element);
-  return e.convert(made.getResult(0), type.getElementType());
+  Value scanned = e.convert(made.getResult(0), type.getElementType());
+  return op.getContinued() ? e.create<ReshapeOp>(result, scanned).getResult() : scanned;
 }
 
 } // namespace

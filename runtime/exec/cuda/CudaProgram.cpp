@@ -250,6 +250,9 @@ void CudaProgram::finishPreparation() {
   if (transferScratchBytes > 0)
     transferScratch =
         allocateFor(device, transferScratchBytes, [&] { return "the collectives of '" + plan.name + "'"; });
+  // The steps of the compute stream run one after the other, so all have the same memory.
+  for (const KernelInfo &kernel : plan.kernels)
+    scratchBytes = std::max(scratchBytes, kernel.stateBytes);
   if (scratchBytes > 0)
     scratch = allocateFor(device, scratchBytes, [&] { return "the scratch memory of '" + plan.name + "'"; });
 }
@@ -261,6 +264,11 @@ void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
   parameters.clear();
   for (size_t i = 0; i < count; ++i)
     parameters.push_back(&pointers[firstPointer + i]);
+  cuda::DevicePointer state = getScratch();
+  if (kernel.stateBytes > 0) {
+    check(driver.MemsetD8Async(state, 0, static_cast<size_t>(kernel.stateBytes), target), "cuMemsetD8Async");
+    parameters.push_back(&state);
+  }
   parameters.push_back(&coordinatesAddress);
   cuda::Result result =
       driver.LaunchKernel(code.kernels[static_cast<size_t>(number)], static_cast<unsigned>(kernel.gridBlocks), 1, 1,

@@ -90,6 +90,8 @@ TEST_F(ShardingRulesTest, Moving) {
              "([i, j]) -> ([i, j]) {i=8, j=6} permutation={j}");
   expectRule("array.cumulative sum %x dim 0 : <f32[8, 6]> -> <f32[8, 6]>",
              "([i, j]) -> ([i, j]) {i=8, j=6} combined={i}");
+  expectRule("array.cumulative sum %t dim 1 continued : <f32[3, 8, 6]> -> <f32[3, 8, 6]>",
+             "([i, j, k]) -> ([i, j, k]) {i=3, j=8, k=6} need_replication={i, j}");
   expectRule("array.arg_reduce %x max = true dim 1 : <f32[8, 6]> -> <i32[8]>",
              "([i, j]) -> ([i]) {i=8, j=6} combined={j}");
 }

@@ -186,6 +186,8 @@ const WrongText kArray[] = {
      "result must be i64[8], got i64[4]"},
     {"CumulativeDim", "%0 = array.cumulative sum %x dim 2 : <f32[8, 4]> -> <f32[8, 4]>",
      "dimension 2 is outside the rank 2"},
+    {"CumulativeContinued", "%0 = array.cumulative sum %x dim 0 continued : <f32[8, 4]> -> <f32[8, 4]>",
+     "has no dimension before dimension 0 to continue from"},
 };
 
 const WrongText kSpmd[] = {

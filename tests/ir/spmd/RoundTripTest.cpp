@@ -122,6 +122,7 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.reduce and %arg3 dims [1] : <bool[8, 4]> -> <bool[8]>",
       "%0 = array.arg_reduce %arg0 max = true dim 1 : <f32[8, 4]> -> <i32[8]>",
       "%0 = array.cumulative sum %arg0 dim 0 : <f32[8, 4]> -> <f32[8, 4]>",
+      "%0 = array.cumulative sum %arg0 dim 1 reversed continued : <f32[8, 4]> -> <f32[8, 4]>",
       "%0 = array.dynamic_slice %arg0 at(%arg7, %arg7) sizes [1, 4] : (!spmd.array<f32[8, 4]>, !spmd.array<i32[]>, "
       "!spmd.array<i32[]>) -> !spmd.array<f32[1, 4]>",
       "%0 = array.dynamic_slice %arg4 at() sizes [] : (!spmd.array<f32[]>) -> !spmd.array<f32[]>",

@@ -107,7 +107,7 @@ std::vector<Budget> getBudgets() {
       {"sums of narrow rows", sum("f32[1048576, 64]", "1", "f32[1048576]"), 1, 16, 4, 32},
       {"softmax of narrow rows", softmax("f32", "131072", "64"), 1, 16, 4, 48},
       {"norm of everything", normalized("f32"), 3, 16, 4, 128},
-      {"scan", scan("f32[16777216]", "0"), 3, 16, 8, 64},
+      {"scan", scan("f32[16777216]", "0"), 1, 16, 4, 56},
       {"scan of columns", scan("f32[65536, 256]", "0"), 3, 16, 4, 128},
       {"scan of rows", scan("f32[8192, 4096]", "1"), 1, 16, 4, 72},
       {"transpose of f32", transpose("f32"), 1, 4, 4, 40},

@@ -378,3 +378,40 @@ TEST(GpuEmulator, AllOfLibdevice) {
   GpuEmulator emulator(text.str().str(), problem);
   EXPECT_EQ(problem, "");
 }
+
+//===----------------------------------------------------------------------===//
+// Blocks that wait for others
+//===----------------------------------------------------------------------===//
+
+// Block number `waits` waits for a word that the others count up, then all write their numbers.
+TEST(GpuEmulator, BlocksWaitForOthers) {
+  auto launch = [](int32_t resident, int32_t waits, int64_t awaited) {
+    std::string problem;
+    GpuEmulator emulator(emulatedKernel("mov.u32 %b, %ctaid.x;\nsetp.eq.u32 %q1, %b, " + std::to_string(waits) +
+                                        ";\n@%q1 bra WAIT;\natom.global.add.u32 %r1, [%p], 1;\nbra END;\nWAIT:\n"
+                                        "ld.volatile.global.u32 %r1, [%p];\nsetp.lt.u32 %q2, %r1, " +
+                                        std::to_string(awaited) +
+                                        ";\n@%q2 bra WAIT;\nEND:\nmul.wide.u32 %rd1, %b, 4;\n"
+                                        "add.s64 %rd1, %p, %rd1;\nst.global.u32 [%rd1+4], %b;\n"),
+                         problem);
+    EXPECT_EQ(problem, "");
+    std::vector<uint32_t> words(6, 99);
+    words[0] = 0;
+    problem = emulator.launch("f", {.gridBlocks = 5,
+                                    .blockThreads = 1,
+                                    .arguments = {words.data()},
+                                    .residentBlocks = resident,
+                                    .buffers = {{words.data(), words.size() * sizeof(uint32_t)}},
+                                    .findsRaces = true});
+    if (problem.empty())
+      EXPECT_EQ(words, (std::vector<uint32_t>{4, 0, 1, 2, 3, 4}));
+    return problem;
+  };
+  EXPECT_EQ(launch(5, 0, 4), "");
+  EXPECT_EQ(launch(2, 0, 1), "");
+  EXPECT_EQ(launch(1, 4, 4), "");
+  EXPECT_EQ(launch(3, 3, 3), "");
+  // Blocks that are not on the GPU do not run before one of those that are has ended.
+  EXPECT_EQ(launch(4, 0, 4), "f: blocks from 0 on wait for memory that no thread writes");
+  EXPECT_EQ(launch(1, 0, 1), "f: blocks from 0 on wait for memory that no thread writes");
+}

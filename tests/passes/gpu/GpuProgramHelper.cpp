@@ -49,13 +49,19 @@ std::string GpuProgram::launch(const spmd::KernelInfo &kernel, int64_t extent, c
   if (extent != kernel.gridBlocks)
     return "a launch of " + std::to_string(extent) + " blocks, but a grid of " + std::to_string(kernel.gridBlocks);
   GpuLaunch launch{.gridBlocks = kernel.gridBlocks, .blockThreads = kernel.blockThreads, .arguments = operands};
+  std::vector<char> stateMemory(static_cast<size_t>(kernel.stateBytes));
+  if (!stateMemory.empty())
+    launch.arguments.push_back(stateMemory.data());
   launch.arguments.push_back(const_cast<int64_t *>(coordinates.data()));
   launch.order = way == Forward    ? ThreadOrder::forward()
                  : way == Backward ? ThreadOrder::backward()
                                    : ThreadOrder::shuffled(1);
   launch.findsRaces = findsRaces && way == Forward;
+  // Blocks that wait for others get to do so.
+  if (kernel.stateBytes && way != Backward)
+    launch.residentBlocks = way == Forward ? 3 : 7;
   launch.sharedBytes = kernel.sharedBytes;
-  // Nothing but its operands and the coordinates is the kernel's.
+  // Nothing but its operands, its state and the coordinates is the kernel's.
   auto op = getModule().lookupSymbol<plan::KernelOp>(kernel.symbol);
   SmallVector<Type> types(op.getBlock().getArgumentTypes());
   llvm::append_range(types, op.getBlock().getTerminator()->getOperandTypes());
@@ -63,6 +69,8 @@ std::string GpuProgram::launch(const spmd::KernelInfo &kernel, int64_t extent, c
     return kernel.symbol + ": " + std::to_string(operands.size()) + " operands";
   for (auto [type, operand] : llvm::zip(types, operands))
     launch.buffers.push_back({operand, static_cast<uint64_t>(cast<ArrayType>(type).getBytes())});
+  if (!stateMemory.empty())
+    launch.buffers.push_back({stateMemory.data(), stateMemory.size()});
   launch.buffers.push_back({coordinates.data(), coordinates.size() * sizeof(int64_t)});
   return emulator->launch(kernel.symbol, launch);
 }

@@ -186,7 +186,36 @@ TEST(GpuLargeShape, ScansOfRows) {
   check(scan("prod", "i32", "262147", 0), InputKind::Wild);
   // Partial sums stay in f32: each element is rounded once.
   check(scan("sum", "bf16", "264192", 0), InputKind::Exact);
+  // Blocks of which each passes on its total: several lines, narrow and wide elements, more blocks than a group has.
+  check(scan("sum", "i32", "3, 131072", 1), InputKind::Wild);
+  check(scan("max", "f32", "2, 3, 100000, 1", 2, " reversed"), InputKind::Wild);
+  check(scan("sum", "i8", "262150", 0), InputKind::Wild);
+  check(scan("sum", "i64", "262150", 0), InputKind::Wild);
+  check(scan("max", "bool", "262150", 0), InputKind::Wild);
+  check(scan("sum", "i32", "2, 1052672", 1), InputKind::Wild);
   check(scan("sum", "f16", "3, 1000", 1), InputKind::Exact);
+}
+
+// The threads of a block keep the elements from which the sums of rows were subtracted, then scan all rows as one; the
+// scans of each row are another kernel. Blocks of 2051 elements leave some threads without any.
+TEST(GpuLargeShape, ScansOfBlocksBesideReductions) {
+  for (auto [rows, size, count] : {std::tuple("65", "4096", "266240"), std::tuple("131", "2051", "268681")}) {
+    std::string text = replaceAll(R"(func.func @main(%x: !spmd.array$t)
+        -> (!spmd.array$t, !spmd.array$f, !spmd.array$f, !spmd.array$t) {
+      %s = array.reduce sum %x dims [1] : $t -> <i32[$rows]>
+      %b = array.broadcast_in_dim %s dims [0] : <i32[$rows]> -> $t
+      %y = array.subtract %x, %b : $t
+      %f = array.reshape %y : $t -> $f
+      %c = array.cumulative sum %f dim 0 : $f -> $f
+      %m = array.cumulative max %f dim 0 : $f -> $f
+      %r = array.cumulative sum %y dim 1 : $t -> $t
+      return %y, %c, %m, %r : !spmd.array$t, !spmd.array$f, !spmd.array$f, !spmd.array$t
+    })",
+                                  {{"$rows", rows},
+                                   {"$t", "<i32[" + std::string(rows) + ", " + size + "]>"},
+                                   {"$f", "<i32[" + std::string(count) + "]>"}});
+    EXPECT_EQ(checkKernels(text, {.inputs = InputKind::Wild}, compileForGpu), 2) << size;
+  }
 }
 
 TEST(GpuLargeShape, ScansOfColumns) {

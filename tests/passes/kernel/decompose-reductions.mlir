@@ -188,23 +188,67 @@ func.func @very_long_rows(%x: !spmd.array<f32[256, 131072]>, %y: !spmd.array<f32
 
 // -----
 
-// A scan in blocks: their sums, the sum before each of them, which is added to its first element, and a scan of each.
-// The last block is padded.
+// A scan in blocks, each of which continues the one before it. The last block is padded.
 // CHECK-LABEL: func.func @scan
 // CHECK-NEXT: array.cumulative sum %arg0 dim 0
 // CHECK-NEXT: return
 // GPU-LABEL: func.func @scan
-// GPU: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [0] high [8189] interior [0] : <f32[262147]>, <f32[]> -> <f32[270336]>
-// GPU-NEXT: %[[B:.*]] = array.reshape %[[X]] : <f32[270336]> -> <f32[33, 8192]>
-// GPU-NEXT: %[[T:.*]] = array.reduce sum %[[B]] dims [1]
-// GPU: %[[S:.*]] = array.cumulative sum %[[T]] dim 0 : <f32[33]> -> <f32[33]>
-// GPU: %[[E:.*]] = array.pad %[[S]] with %{{.*}} low [1] high [-1] interior [0]
-// GPU-NEXT: %[[W:.*]] = array.broadcast_in_dim %[[E]] dims [0]
-// GPU: %[[F:.*]] = array.select
-// GPU-NEXT: %[[R:.*]] = array.cumulative sum %[[F]] dim 1 : <f32[33, 8192]> -> <f32[33, 8192]>
+// GPU: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [0] high [4093] interior [0] : <f32[262147]>, <f32[]> -> <f32[266240]>
+// GPU-NEXT: %[[B:.*]] = array.reshape %[[X]] : <f32[266240]> -> <f32[65, 4096]>
+// GPU-NEXT: %[[R:.*]] = array.cumulative sum %[[B]] dim 1 continued : <f32[65, 4096]> -> <f32[65, 4096]>
 // GPU-NEXT: %[[A:.*]] = array.reshape %[[R]]
 // GPU-NEXT: array.slice %[[A]] [0] to [262147] step [1]
 func.func @scan(%x: !spmd.array<f32[262147]>) -> !spmd.array<f32[262147]> {
   %0 = array.cumulative sum %x dim 0 : <f32[262147]> -> <f32[262147]>
   return %0 : !spmd.array<f32[262147]>
+}
+
+// -----
+
+// A continued scan scans two dimensions as one, on a CPU too; so does one from the end.
+// CHECK-LABEL: func.func @continued
+// CHECK-NEXT: %[[B:.*]] = array.reshape %arg0 : <i32[3, 5, 7, 2]> -> <i32[3, 35, 2]>
+// CHECK-NEXT: %[[E:.*]] = array.reverse %[[B]] dims [1]
+// CHECK-NEXT: %[[R:.*]] = array.cumulative max %[[E]] dim 1 : <i32[3, 35, 2]> -> <i32[3, 35, 2]>
+// CHECK-NEXT: %[[F:.*]] = array.reverse %[[R]] dims [1]
+// CHECK-NEXT: array.reshape %[[F]] : <i32[3, 35, 2]> -> <i32[3, 5, 7, 2]>
+// GPU-LABEL: func.func @continued
+// GPU-NOT: continued
+// GPU: return
+func.func @continued(%x: !spmd.array<i32[3, 5, 7, 2]>) -> !spmd.array<i32[3, 5, 7, 2]> {
+  %0 = array.cumulative max %x dim 2 reversed continued : <i32[3, 5, 7, 2]> -> <i32[3, 5, 7, 2]>
+  return %0 : !spmd.array<i32[3, 5, 7, 2]>
+}
+
+// -----
+
+// Half precision accumulates in f32 within the blocks: nothing is converted. 264192 has a divisor near 4096.
+// GPU-LABEL: func.func @half_scan
+// GPU-NEXT: array.reshape %arg0 : <bf16[264192]> -> <bf16[86, 3072]>
+// GPU-NEXT: array.cumulative sum %{{.*}} dim 1 continued : <bf16[86, 3072]> -> <bf16[86, 3072]>
+// GPU-NEXT: array.reshape
+// GPU-NEXT: return
+func.func @half_scan(%x: !spmd.array<bf16[264192]>) -> !spmd.array<bf16[264192]> {
+  %0 = array.cumulative sum %x dim 0 : <bf16[264192]> -> <bf16[264192]>
+  return %0 : !spmd.array<bf16[264192]>
+}
+
+// -----
+
+// Totals of 64 bits are no part of a word: the sums of blocks, the sum before each of them, which is added to its first
+// element, and a scan of each.
+// GPU-LABEL: func.func @wide_scan
+// GPU: %[[X:.*]] = array.pad %arg0 with %{{.*}} low [0] high [8189] interior [0] : <f64[262147]>, <f64[]> -> <f64[270336]>
+// GPU-NEXT: %[[B:.*]] = array.reshape %[[X]] : <f64[270336]> -> <f64[33, 8192]>
+// GPU-NEXT: %[[T:.*]] = array.reduce sum %[[B]] dims [1]
+// GPU: %[[S:.*]] = array.cumulative sum %[[T]] dim 0 : <f64[33]> -> <f64[33]>
+// GPU: %[[E:.*]] = array.pad %[[S]] with %{{.*}} low [1] high [-1] interior [0]
+// GPU-NEXT: %[[W:.*]] = array.broadcast_in_dim %[[E]] dims [0]
+// GPU: %[[F:.*]] = array.select
+// GPU-NEXT: %[[R:.*]] = array.cumulative sum %[[F]] dim 1 : <f64[33, 8192]> -> <f64[33, 8192]>
+// GPU-NEXT: %[[A:.*]] = array.reshape %[[R]]
+// GPU-NEXT: array.slice %[[A]] [0] to [262147] step [1]
+func.func @wide_scan(%x: !spmd.array<f64[262147]>) -> !spmd.array<f64[262147]> {
+  %0 = array.cumulative sum %x dim 0 : <f64[262147]> -> <f64[262147]>
+  return %0 : !spmd.array<f64[262147]>
 }

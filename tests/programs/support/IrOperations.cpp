@@ -101,7 +101,8 @@ private:
     if (!spmd::isFloat(type.getDType()))
       kind = random.pick({ReductionKind::min, ReductionKind::and_, ReductionKind::or_});
     auto dim = static_cast<uint64_t>(random.integer(0, type.getRank() - 1));
-    add(builder.create<CumulativeOp>(loc, type, x, kind, dim, random.chance(50)), accuracy);
+    bool isReversed = random.chance(50), isContinued = dim > 0 && random.chance(30);
+    add(builder.create<CumulativeOp>(loc, type, x, kind, dim, isReversed, isContinued), accuracy);
   }
 
   /// Negative widths remove elements, interior ones spread them.

@@ -108,18 +108,23 @@ for is_max in (True, False):
          np.asarray(function(x)).astype(np.int32))
 
 
-def cumulative(name, kind, x, dim, ulp=0, reverse=False):
-    dtype = NAMES[x.dtype]
+def cumulative(name, kind, x, dim, ulp=0, reverse=False, continued=False):
+    dtype, given = NAMES[x.dtype], x
+    words = f"dim {dim}{' reversed' * reverse}{' continued' * continued}"
+    if continued:
+        dim -= 1
+        x = x.reshape(*x.shape[:dim], -1, *x.shape[dim + 2:])
     moved = np.moveaxis(np.flip(x, dim) if reverse else x, dim, -1)
     rows = moved.reshape(math.prod(moved.shape[:-1]), x.shape[dim])
     rows = rows.astype(np.float64).tolist() if dtype in FLOATS else rows.tolist()
     want = store([[reduce_exactly(kind, row[:i + 1], dtype) for i in range(len(row))] for row in rows], moved.shape,
                  dtype)
     want = np.moveaxis(want, -1, dim)
-    want = np.ascontiguousarray(np.flip(want, dim) if reverse else want)
+    want = np.ascontiguousarray(np.flip(want, dim) if reverse else want).reshape(given.shape)
     in_jax = {"sum": lax.cumsum, "prod": lax.cumprod, "max": lax.cummax, "min": lax.cummin}.get(kind)
-    case("cumulative", name, f"{kind} %0 dim {dim}{' reversed' * reverse} : {text(x)} -> {text(x)}", [x], want, ulp=ulp,
-         jax_result=in_jax(x, dim, reverse) if in_jax and x.size and dtype != "bool" else None, jax_ulp=4)
+    expected = in_jax(x, dim, reverse).reshape(given.shape) if in_jax and x.size and dtype != "bool" else None
+    case("cumulative", name, f"{kind} %0 {words} : {text(given)} -> {text(given)}", [given], want, ulp=ulp,
+         jax_result=expected, jax_ulp=4)
 
 
 for dtype in FLOATS + INTS:
@@ -137,3 +142,9 @@ cumulative("one_reversed", "sum", numbers(3, 1), 1, reverse=True)
 cumulative("empty_reversed", "sum", np.zeros((2, 0), np.float32), 1, reverse=True)
 for kind in ("and", "or"):
     cumulative(f"{kind}_u8", kind, wrap([7, 5, 8, 1], "u8"), 0)
+for reverse in (False, True):
+    name = "continued_reversed" if reverse else "continued"
+    cumulative(name, "sum", array(np.arange(24).reshape(2, 3, 4) % 7, "f32"), 1, reverse=reverse, continued=True)
+    cumulative(f"{name}_last", "max", array(np.arange(24).reshape(2, 3, 4) * 5 % 13, "i32"), 2, reverse=reverse,
+               continued=True)
+cumulative("continued_empty", "sum", np.zeros((3, 0), np.float32), 1, continued=True)

@@ -7,6 +7,9 @@
 
 namespace spmdc {
 
+/// More turns of all blocks than this without an end: they wait for memory that no thread writes.
+static constexpr int64_t kMostTurns = 100'000;
+
 GpuCluster::GpuCluster(int32_t blocks, int32_t blockThreads, GpuMemory &memory) : memory(memory), members(blocks) {
   for (Member &member : members)
     member.block = std::make_unique<GpuBlock>(blockThreads, *this);
@@ -67,20 +70,27 @@ std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t f
   if (memory.races)
     memory.races->startCluster(first);
   std::fill_n(memory.window(), memory.windowBytes, kSharedPattern);
-  for (size_t rank = 0; rank < members.size(); ++rank) {
+  auto count = static_cast<size_t>(std::min<int64_t>(members.size(), gridBlocks - first));
+  for (size_t rank = 0; rank < count; ++rank) {
     Member &member = members[rank];
     member.hasBegun = false;
     std::fill(member.memory.begin(), member.memory.end(), kSharedPattern);
     member.block->start(kernel, arguments, first + static_cast<int64_t>(rank));
   }
   auto hasFinished = [](const Member &member) { return member.block->hasFinished(); };
-  while (!std::all_of(members.begin(), members.end(), hasFinished)) {
-    for (int64_t rank : order.permute(static_cast<int64_t>(members.size()))) {
+  auto end = members.begin() + static_cast<std::ptrdiff_t>(count);
+  for (int64_t turns = 0; !std::all_of(members.begin(), end, hasFinished);) {
+    for (int64_t rank : order.permute(static_cast<int64_t>(count))) {
       if (hasFinished(members[rank]))
         continue;
       std::string problem = runBlock(rank, order);
       if (!problem.empty())
         return problem;
+    }
+    if (std::any_of(members.begin(), end, [](const Member &member) { return member.block->isInTurns(); })) {
+      if (++turns > kMostTurns)
+        return "blocks from " + std::to_string(first) + " on wait for memory that no thread writes";
+      continue;
     }
     if (std::string problem = release(); !problem.empty())
       return problem;

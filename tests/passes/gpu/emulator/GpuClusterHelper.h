@@ -1,7 +1,8 @@
 //===- GpuClusterHelper.h - the blocks of one cluster -----------*- C++ -*-===//
 //
-// Runs the blocks of a cluster, each with shared memory of its own: a block runs until it ends or all its threads wait
-// for the cluster; then the next block runs. The code of all blocks addresses the same window of memory, so the bytes
+// Runs the blocks of a cluster, or others that are on the GPU at once, each with shared memory of its own: a block runs
+// until it ends, all its threads wait for the cluster, or they look at memory that other blocks write; then the next
+// block runs. The code of all blocks addresses the same window of memory, so the bytes
 // of a block in a cluster are copied there before it runs, and back afterwards. Another block's shared memory (mapa) is
 // its copy.
 //
@@ -23,7 +24,7 @@ public:
   void start(int64_t blocks, uint64_t windowBytes);
   /// The shared memory of its blocks, which generic addresses may name.
   std::vector<GpuBuffer> getBuffers() const;
-  /// Runs blocks `first`, `first` + 1, ...; returns an error, or an empty string.
+  /// Runs blocks `first`, `first` + 1, ... of the grid; returns an error, or an empty string.
   std::string run(void (*kernel)(void **), void **arguments, int64_t first, ThreadOrder &order);
 
   /// The address of another block's copy of the running block's shared memory at `address`.

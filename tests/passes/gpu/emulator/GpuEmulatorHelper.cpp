@@ -160,6 +160,8 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
   if (launch.gridBlocks % blocks)
     return symbol + ": a grid of " + std::to_string(launch.gridBlocks) + " blocks in clusters of " +
            std::to_string(blocks);
+  if (blocks == 1)
+    blocks = launch.residentBlocks;
   uint64_t windowBytes = kernel.sharedBytes + (kernel.hasLaunchShared ? launch.sharedBytes : 0);
   if (windowBytes > GpuMemory::kWindowBytes)
     return symbol + ": " + std::to_string(windowBytes) + " bytes of shared memory";
@@ -178,7 +180,7 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
   state->memory.setBuffers(buffers);
   std::vector<void *> arguments = launch.arguments;
   ThreadOrder order = launch.order;
-  for (int64_t number : order.permute(launch.gridBlocks / blocks))
+  for (int64_t number : order.permute((launch.gridBlocks + blocks - 1) / blocks))
     if (std::string problem = cluster->run(kernel.entry, arguments.data(), number * blocks, order); !problem.empty())
       return symbol + ": " + problem;
   return "";

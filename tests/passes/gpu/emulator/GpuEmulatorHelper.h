@@ -1,9 +1,9 @@
 //===- GpuEmulatorHelper.h - runs kernels for a GPU on the CPU --*- C++ -*-===//
 //
-// Executes PTX text, including blocks and threads (GpuThreadsHelper.h); blocks run one after the other. Each
-// instruction is translated to LLVM IR of this machine by the rules of NVIDIA's PTX ISA (PtxCodeHelper.h). So all that
-// the compiler does is checked without a GPU, LLVM's selection of instructions and inline assembly included; ptxas and
-// time are not.
+// Executes PTX text, including blocks and threads (GpuThreadsHelper.h); blocks run one after the other, or some in
+// turns (GpuClusterHelper.h). Each instruction is translated to LLVM IR of this machine by the rules of NVIDIA's PTX
+// ISA (PtxCodeHelper.h). So all that the compiler does is checked without a GPU, LLVM's selection of instructions and
+// inline assembly included; ptxas and time are not.
 //
 // Strict where hardware may be lenient: an unknown instruction, a shuffle that not all lanes of the warp reach, a
 // barrier that not all threads reach, and a deadlock are errors, and so are accesses that are not aligned, or outside
@@ -25,6 +25,8 @@ struct GpuLaunch {
   std::vector<void *> arguments = {}; ///< Words of 8 bytes.
   ThreadOrder order = ThreadOrder::forward();
   int64_t sharedBytes = 0; ///< The shared memory that the launch requests.
+  /// Blocks without clusters that run in turns: at each strong access to global memory, another block may run.
+  int32_t residentBlocks = 1;
   /// The memory that the kernel may access; empty: all of the process, if the caller has guards of its own.
   std::vector<GpuBuffer> buffers = {};
   bool findsRaces = false; ///< Whether accesses that nothing orders are errors (GpuRacesHelper.h).

@@ -224,7 +224,7 @@ bool GpuBlock::stepWarp(int64_t warp, ThreadOrder &order) {
   for (int32_t t = first; t < last; ++t) {
     shuffles += fibers[t].wait == Fiber::AtShuffle;
     syncs += fibers[t].wait == Fiber::AtWarpSync;
-    phases += fibers[t].wait == Fiber::AtPhase;
+    phases += fibers[t].wait == Fiber::AtPhase || fibers[t].wait == Fiber::AtTurn;
   }
   if (shuffles == last - first)
     resolveShuffle(first, last);
@@ -265,6 +265,9 @@ void GpuBlock::report(const std::string &what) {
 
 std::string GpuBlock::passBarrier(bool &isPaused) {
   size_t finished = 0, atBarrier = 0, atCluster = 0;
+  isPaused = isInTurns();
+  if (isPaused)
+    return "";
   for (Fiber &fiber : fibers) {
     if (fiber.wait == Fiber::AtPhase)
       return "block " + std::to_string(number) + ": thread " + std::to_string(fiber.thread) +
@@ -284,9 +287,16 @@ std::string GpuBlock::passBarrier(bool &isPaused) {
   return "";
 }
 
+bool GpuBlock::isInTurns() const {
+  return std::any_of(fibers.begin(), fibers.end(), [](const Fiber &fiber) { return fiber.wait == Fiber::AtTurn; });
+}
+
 std::string GpuBlock::run(ThreadOrder &order) {
   GpuBlock *outer = active;
   active = this;
+  for (Fiber &fiber : fibers)
+    if (fiber.wait == Fiber::AtTurn)
+      fiber.wait = Fiber::Ready;
   int32_t warps = (static_cast<int32_t>(fibers.size()) + kWarp - 1) / kWarp;
   for (bool isPaused = false; problem.empty() && !isPaused;) {
     bool hasRun = false;

@@ -68,9 +68,12 @@ public:
 
   /// Prepares a kernel to run as block number `block`.
   void start(void (*kernel)(void **), void **arguments, int64_t block);
-  /// Runs the threads until all have ended or wait for the cluster; returns an error, or an empty string.
+  /// Runs the threads until all have ended or wait for the cluster, or those that can go on let other blocks run;
+  /// returns an error, or an empty string.
   std::string run(ThreadOrder &order);
   bool hasFinished() const;
+  /// Whether threads let other blocks run.
+  bool isInTurns() const;
   /// Lets all threads go on that wait for the cluster.
   void leaveClusterBarrier();
   /// Ends the run with an error that the running thread has made.
@@ -79,6 +82,8 @@ public:
   /// Reports an error of the running thread, which ends there.
   static void failThread(const std::string &what) { active->report(what); }
   [[noreturn]] static void endThread();
+  /// Lets other threads and blocks run, of which one may write what the running thread reads next.
+  static void takeTurn() { active->wait(Fiber::AtTurn); }
   /// Whether memory belongs to variables of the running thread.
   static bool isOnStack(uint64_t address);
 
@@ -100,7 +105,7 @@ public:
     GpuView view;      ///< Released by the arrival, if races are looked for.
   };
   struct Fiber {
-    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, AtPhase, Finished } wait = Ready;
+    enum Wait { Ready, AtBarrier, AtWarpSync, AtShuffle, AtCluster, AtPhase, AtTurn, Finished } wait = Ready;
     bool hasArrived = false; ///< At the barrier of the cluster, for which it has not waited yet.
     std::unique_ptr<char[]> stack;
     void *context = nullptr; ///< Its stack pointer while it is suspended.

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tests/passes/gpu/emulator/GpuThreadsHelper.h"
 #include "tests/passes/gpu/emulator/PtxCodeHelper.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -50,6 +51,12 @@ Value *pointerFor(PtxCode &code, StringRef space, const PtxOperand &operand, uns
                           : code.checkedPointer(space, address.value, bytes, how);
 }
 
+/// Before a strong access to memory that other blocks access, they may run.
+void takeTurn(PtxCode &code, StringRef space, const GpuAccess &how) {
+  if (how.isAtomic && space == "global")
+    code.call(GpuBlock::takeTurn, code.b.getVoidTy(), {});
+}
+
 /// ld and st of one register, or of two or four in braces.
 bool access(PtxCode &code) {
   llvm::IRBuilder<> &b = code.b;
@@ -74,6 +81,7 @@ bool access(PtxCode &code) {
     if (!values.back())
       return false;
   }
+  takeTurn(code, space, how);
   Value *pointer = pointerFor(code, space, address, bytes * count, how);
   if (!pointer)
     return false;
@@ -152,6 +160,7 @@ bool updateAtomically(PtxCode &code) {
     return false;
   size_t first = hasResult ? 1 : 0;
   llvm::Type *bits = code.typeOf(type);
+  takeTurn(code, space, how);
   Value *x = code.read(first + 1, bits), *y = name == "cas" ? code.read(first + 2, bits) : nullptr;
   Value *pointer = x ? pointerFor(code, space, code.operand(first), type.bits / 8, how) : nullptr;
   if (!pointer || (name == "cas" && !y))
