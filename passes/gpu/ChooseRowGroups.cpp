@@ -52,7 +52,8 @@ void MappingChooser::chooseGroups() {
     limit = kMaxThreads;
   threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(most), threads, limit);
   if (isContinued)
-    threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(ceilDiv(most, kMaxContinuedRounds)), threads, kMaxThreads / 2);
+    threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(ceilDiv(most, kMaxContinuedRounds)),
+                                  std::min(threads, kMaxThreads / 2), kMaxThreads / 2);
   mapping.threadsPerRow = threads * mapping.clusterBlocks;
   if (threads <= kWarpThreads && !isContinued)
     mapping.rowsPerBlock = std::clamp<int64_t>(llvm::alignTo(extent, kWarpThreads / threads), kWarpThreads / threads,

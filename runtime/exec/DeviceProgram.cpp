@@ -377,7 +377,7 @@ void DeviceProgram::executeWatched(Ops &ops) {
 }
 
 void DeviceProgram::begin(const Op &op) {
-  place = op.location;
+  place.store(op.location, std::memory_order_relaxed);
   if (context.health)
     context.health->atStep(launch, op.step, *op.location);
 }

@@ -15,6 +15,7 @@
 #include "runtime/exec/NanAgreement.h"
 #include "runtime/exec/NanCheck.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -71,7 +72,7 @@ public:
   void settle(const std::string &cause) noexcept;
 
   /// The location of the current step, or of the last step of the last run; for the device's thread.
-  const SourceLocation &getStepLocation() const { return *place; }
+  const SourceLocation &getStepLocation() const { return *place.load(std::memory_order_relaxed); }
 
   /// Bytes of arena, scratch and constants of this device alone.
   virtual int64_t getBytes() const = 0;
@@ -211,7 +212,7 @@ private:
 
   // State of the current run.
   uint64_t launch = 0;
-  const SourceLocation *place = &unknownLocation;
+  std::atomic<const SourceLocation *> place = &unknownLocation; ///< `checkTransfers` may read it on other threads.
   std::vector<ProfileEvent> *profile = nullptr;
 };
 

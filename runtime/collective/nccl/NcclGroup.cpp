@@ -48,10 +48,10 @@ NcclComm NcclGroup::join(int64_t rank, std::chrono::milliseconds timeout) {
 }
 
 void NcclGroup::check(NcclComm comm) const {
-  if (isAborted.load(std::memory_order_acquire)) {
-    std::lock_guard lock(mutex);
+  // Another thread may end the communicator.
+  std::lock_guard lock(mutex);
+  if (isAborted.load(std::memory_order_relaxed))
     throw Error(cause);
-  }
   NcclResult state = kNcclSuccess;
   nccl->check(nccl->CommGetAsyncError(comm, &state), "NCCL");
   nccl->check(state, "NCCL");

@@ -31,7 +31,8 @@ public:
   /// them. Throws as `check`, and the verdict when the job is over.
   void waitUntilQueued(NcclComm comm) const;
 
-  /// Throws an error that NCCL reported since the last call, or the reason why another device of this process gave up.
+  /// Throws an error that NCCL reported since the last call, or the reason why a device of this process gave up. Any
+  /// thread may call it.
   void check(NcclComm comm) const;
 
   /// Makes all local devices give up; each aborts its own communicator.

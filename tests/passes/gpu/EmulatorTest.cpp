@@ -411,6 +411,7 @@ TEST(GpuEmulator, BlocksWaitForOthers) {
   EXPECT_EQ(launch(2, 0, 1), "");
   EXPECT_EQ(launch(1, 4, 4), "");
   EXPECT_EQ(launch(3, 3, 3), "");
+  EXPECT_EQ(launch(3, 2, 1), "");
   // Blocks that are not on the GPU do not run before one of those that are has ended.
   EXPECT_EQ(launch(4, 0, 4), "f: blocks from 0 on wait for memory that no thread writes");
   EXPECT_EQ(launch(1, 0, 1), "f: blocks from 0 on wait for memory that no thread writes");

@@ -235,6 +235,20 @@ func.func @half_scan(%x: !spmd.array<bf16[264192]>) -> !spmd.array<bf16[264192]>
 
 // -----
 
+// A long line of a small array is continued, too; shorter lines are not, nor are many.
+// GPU-LABEL: func.func @lines
+// GPU: array.cumulative sum %{{.*}} dim 1 continued : <f32[16, 4096]>
+// GPU: array.cumulative sum %arg1 dim 1 : <f32[2, 65535]>
+// GPU: array.cumulative sum %arg2 dim 1 : <f32[264, 8192]>
+func.func @lines(%x: !spmd.array<f32[65536]>, %y: !spmd.array<f32[2, 65535]>, %z: !spmd.array<f32[264, 8192]>) -> (!spmd.array<f32[65536]>, !spmd.array<f32[2, 65535]>, !spmd.array<f32[264, 8192]>) {
+  %0 = array.cumulative sum %x dim 0 : <f32[65536]> -> <f32[65536]>
+  %1 = array.cumulative sum %y dim 1 : <f32[2, 65535]> -> <f32[2, 65535]>
+  %2 = array.cumulative sum %z dim 1 : <f32[264, 8192]> -> <f32[264, 8192]>
+  return %0, %1, %2 : !spmd.array<f32[65536]>, !spmd.array<f32[2, 65535]>, !spmd.array<f32[264, 8192]>
+}
+
+// -----
+
 // Totals of 64 bits are no part of a word: the sums of blocks, the sum before each of them, which is added to its first
 // element, and a scan of each.
 // GPU-LABEL: func.func @wide_scan

@@ -23,6 +23,11 @@ void GpuCluster::start(int64_t blocks, uint64_t windowBytes) {
     member.memory.resize(members.size() > 1 ? windowBytes : 0);
 }
 
+std::span<GpuCluster::Member> GpuCluster::present() {
+  auto count = std::min<int64_t>(static_cast<int64_t>(members.size()), gridBlocks - firstBlock);
+  return std::span(members).first(static_cast<size_t>(count));
+}
+
 std::vector<GpuBuffer> GpuCluster::getBuffers() const {
   std::vector<GpuBuffer> buffers = {{memory.window(), memory.windowBytes}};
   if (members.size() > 1)
@@ -52,13 +57,14 @@ std::string GpuCluster::runBlock(size_t rank, ThreadOrder &order) {
 }
 
 std::string GpuCluster::release() {
+  std::span<Member> blocks = present();
   bool isWaiting =
-      std::any_of(members.begin(), members.end(), [](const Member &member) { return !member.block->hasFinished(); });
-  for (const Member &member : members)
+      std::any_of(blocks.begin(), blocks.end(), [](const Member &member) { return !member.block->hasFinished(); });
+  for (const Member &member : blocks)
     if (isWaiting && member.block->hasFinished())
       return "block " + std::to_string(firstBlock + (&member - members.data())) +
              " has ended, and other blocks of its cluster wait for it";
-  for (Member &member : members)
+  for (Member &member : blocks)
     member.block->leaveClusterBarrier();
   if (memory.races)
     memory.races->leaveCluster();
@@ -70,24 +76,22 @@ std::string GpuCluster::run(void (*kernel)(void **), void **arguments, int64_t f
   if (memory.races)
     memory.races->startCluster(first);
   std::fill_n(memory.window(), memory.windowBytes, kSharedPattern);
-  auto count = static_cast<size_t>(std::min<int64_t>(members.size(), gridBlocks - first));
-  for (size_t rank = 0; rank < count; ++rank) {
-    Member &member = members[rank];
+  std::span<Member> blocks = present();
+  for (Member &member : blocks) {
     member.hasBegun = false;
     std::fill(member.memory.begin(), member.memory.end(), kSharedPattern);
-    member.block->start(kernel, arguments, first + static_cast<int64_t>(rank));
+    member.block->start(kernel, arguments, first + (&member - members.data()));
   }
   auto hasFinished = [](const Member &member) { return member.block->hasFinished(); };
-  auto end = members.begin() + static_cast<std::ptrdiff_t>(count);
-  for (int64_t turns = 0; !std::all_of(members.begin(), end, hasFinished);) {
-    for (int64_t rank : order.permute(static_cast<int64_t>(count))) {
+  for (int64_t turns = 0; !std::all_of(blocks.begin(), blocks.end(), hasFinished);) {
+    for (int64_t rank : order.permute(static_cast<int64_t>(blocks.size()))) {
       if (hasFinished(members[rank]))
         continue;
       std::string problem = runBlock(rank, order);
       if (!problem.empty())
         return problem;
     }
-    if (std::any_of(members.begin(), end, [](const Member &member) { return member.block->isInTurns(); })) {
+    if (std::any_of(blocks.begin(), blocks.end(), [](const Member &member) { return member.block->isInTurns(); })) {
       if (++turns > kMostTurns)
         return "blocks from " + std::to_string(first) + " on wait for memory that no thread writes";
       continue;

@@ -11,6 +11,8 @@
 
 #include "tests/passes/gpu/emulator/GpuThreadsHelper.h"
 
+#include <span>
+
 namespace spmdc {
 
 /// The bytes of shared memory before a block begins: NaN for most types of floats.
@@ -47,6 +49,8 @@ private:
     std::vector<char> memory; ///< Empty if the cluster has one block, whose memory is the window.
     bool hasBegun = false;
   };
+  /// The blocks that run now: the last ones of a grid may be fewer.
+  std::span<Member> present();
   std::vector<Member> members;
   size_t running = 0;
   int64_t firstBlock = 0, gridBlocks = 0;
