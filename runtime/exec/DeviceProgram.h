@@ -122,7 +122,7 @@ protected:
   virtual DeviceBufferRef allocateHost(int64_t bytes) = 0;
 
   /// Throws if a transfer between devices, of those that this device makes itself, has failed. Threads of collectives
-  /// may call it while the device's thread waits for them.
+  /// may call it while they wait during a run.
   virtual void checkTransfers() {}
 
   /// Records a point of time on the device, for profiles; `resolveTimes` converts all of them to nanoseconds of the
