@@ -1,5 +1,6 @@
 //===- Pch.h - precompiled header of the commands ---------------*- C++ -*-===//
 #pragma once
 
+#include "cmake/Pch.h"
+
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>

@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 jax.config.update("jax_default_matmul_precision", "highest")
 CALLS = 20
 RATE = 1000.0
+STEPS = 1000
 
 
 def full_attention(q, k, v, is_causal=False):
@@ -81,6 +82,12 @@ def uniform(k):
     return jax.random.uniform(jax.random.wrap_key_data(k), (SHAPE,), jnp.float32)
 
 
+def while_steps(x):
+    def goes_on(state):
+        return (state[1] < STEPS) & (state[0].sum() < 1e6)
+    return jax.lax.while_loop(goes_on, lambda state: (state[0] * 0.99 + 0.01, state[1] + 1), (x, 0))[0]
+
+
 SHAPE = 0  # Elements of `uniform`, from its result.
 
 
@@ -100,7 +107,7 @@ FUNCTIONS = {
     "update_slice": lambda x, v, at: jax.lax.dynamic_update_slice(x, v, (at, 0)), "uniform_f32": uniform,
     "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: jax.nn.gelu(x @ w + b),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
-    "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
+    "while_steps": while_steps, "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
     "attention_step_bf16": attention_step,
     "block_step": jax.value_and_grad(block_loss, argnums=tuple(range(8))),
 }

@@ -3,4 +3,5 @@
 
 #include "ir/IrPch.h"
 
+#include "frontend/stablehlo/Translation.h"
 #include "frontend/stablehlo/dialect/Dialects.h"

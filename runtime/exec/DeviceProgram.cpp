@@ -5,11 +5,8 @@
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/artifact/WireBytes.h"
 #include "runtime/device/Allocation.h"
-#include "runtime/support/NanError.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 namespace spmd {
 struct DeviceProgram::Op {
@@ -44,6 +41,8 @@ struct DeviceProgram::Op {
   const Step *source = nullptr;
   /// For the first of several consecutive computing steps: all of these steps.
   std::vector<PreparedStep *> mergedSteps;
+  /// For control flow that the device may execute without the host; else null.
+  std::unique_ptr<PreparedStep> control;
 };
 
 DeviceProgram::DeviceProgram(const ProgramContext &context, Device &device, int64_t position)
@@ -151,16 +150,19 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
       ++depth;
       Ops thenOps = resolve(branch->thenSteps), elseOps = resolve(branch->elseSteps);
       --depth;
+      resolveControl(step, thenOps, &elseOps, op);
       op.what = Op::If{branch->predicate, std::move(thenOps), std::move(elseOps)};
     } else if (auto *loop = std::get_if<WhileStep>(&step.op)) {
       ++depth;
       Ops condition = resolve(loop->condition), body = resolve(loop->body);
       --depth;
+      resolveControl(step, condition, &body, op);
       op.what = Op::While{loop->predicate, std::move(condition), std::move(body)};
     } else if (auto *counted = std::get_if<ForStep>(&step.op)) {
       ++depth;
       Ops body = resolve(counted->body);
       --depth;
+      resolveControl(step, body, nullptr, op);
       op.what = Op::For{counted->lower, counted->upper, counted->counter, std::move(body)};
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       resolvePrint(*print, op);
@@ -169,6 +171,19 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
   }
   mergeSteps(ops);
   return ops;
+}
+
+void DeviceProgram::resolveControl(const Step &step, const Ops &first, const Ops *second, Op &op) {
+  std::vector<PreparedStep *> lists[2];
+  for (size_t i = 0; i < 2; ++i)
+    if (const Ops *ops = i == 0 ? &first : second)
+      for (const Op &inner : *ops) {
+        auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&inner.what);
+        lists[i].push_back(prepared ? prepared->get() : inner.control.get());
+        if (!lists[i].back())
+          return; // A collective, a print, or control flow that has one.
+      }
+  op.control = prepareControl(step, std::move(lists[0]), std::move(lists[1]));
 }
 
 void DeviceProgram::mergeSteps(Ops &ops) {
@@ -324,14 +339,6 @@ void DeviceProgram::executeSteps() {
     failForNan(*nan, found);
 }
 
-std::vector<BufferId> DeviceProgram::idsIn(BufferInfo::Space space) const {
-  std::vector<BufferId> ids;
-  for (size_t id = 0; id < plan.buffers.size(); ++id)
-    if (plan.buffers[id].space == space)
-      ids.push_back(static_cast<BufferId>(id));
-  return ids;
-}
-
 void DeviceProgram::lookForNans(const Op &op) {
   if (!nanCheck)
     return;
@@ -355,10 +362,23 @@ void DeviceProgram::execute(Ops &ops) {
       runMerged(ops[i].mergedSteps);
       checkVerdict();
       i += ops[i].mergedSteps.size() - 1;
+    } else if (ops[i].control && runControl(ops[i])) {
+      continue;
     } else {
       executeOne(ops[i]);
     }
   }
+}
+
+bool DeviceProgram::runControl(const Op &op) {
+  // The host queues all iterations of a `for` without waiting for any.
+  if (std::get_if<Op::For>(&op.what))
+    return false;
+  begin(op);
+  if (!runControl(*op.control))
+    return false;
+  checkVerdict();
+  return true;
 }
 
 /// Runs one step after the other, and records its times and NaNs.
@@ -427,35 +447,6 @@ void DeviceProgram::executeOne(Op &op) {
   } else if (std::get_if<Op::Print>(&op.what)) {
     executePrint(op);
   }
-}
-
-std::optional<NanAgreement::Answer> DeviceProgram::findNan(std::optional<NanCheck::Finding> &found) {
-  found = nanCheck->find(view(idsIn(BufferInfo::Space::Result)));
-  std::string message = found ? device.str() + ": " + found->text : "";
-  if (nanAgreement)
-    return nanAgreement->agree(found, message);
-  return found ? std::optional(NanAgreement::Answer{position, message}) : std::nullopt;
-}
-
-void DeviceProgram::failForNan(const NanAgreement::Answer &answer, const std::optional<NanCheck::Finding> &found) {
-  if (!context.nansEndJob)
-    throw NanError(answer.text);
-  const std::vector<int64_t> &locals = context.localPositions;
-  if (answer.position == position && context.health && found->location)
-    context.health->reportFailureAt(answer.text, launch, found->step, *found->location);
-  bool isHere = std::find(locals.begin(), locals.end(), answer.position) != locals.end();
-  if (isHere && answer.position != position)
-    return; // That device fails the run of this process with the location.
-  if (!isHere && context.health) {
-    // The device that made the NaN is on another process, which reports to the coordinator first and ends the job. A
-    // second is long for that: without a verdict by then the coordinator is gone, and this process throws the answer
-    // itself.
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    while (!context.health->isOver() && std::chrono::steady_clock::now() < deadline)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    checkVerdict();
-  }
-  throw Error(answer.text);
 }
 
 void DeviceProgram::executePrint(Op &op) {

@@ -86,6 +86,12 @@ protected:
   virtual std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) = 0;
   virtual std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) = 0;
   virtual std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) = 0;
+  /// Prepares an `if`, `while` or `for` whose steps all are prepared: `first` are the steps of its first list (then;
+  /// condition; body), `second` those of its second. Returns null if only the host can decide which steps run.
+  virtual std::unique_ptr<PreparedStep> prepareControl(const Step & /*step*/, std::vector<PreparedStep *> /*first*/,
+                                                       std::vector<PreparedStep *> /*second*/) {
+    return nullptr;
+  }
   /// Returns null if the collective goes through the host. The result is the same on all devices of the mesh.
   virtual std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &, BufferId /*operand*/,
                                                               BufferId /*result*/) {
@@ -99,6 +105,8 @@ protected:
   /// Called once for the steps that run as one, and for each run of them.
   virtual void prepareMerged(const std::vector<PreparedStep *> &) {}
   virtual void runMerged(const std::vector<PreparedStep *> &) {}
+  /// Runs a step of `prepareControl`; returns false, having done nothing, if the host has to decide this time.
+  virtual bool runControl(PreparedStep & /*step*/) { return false; }
 
   virtual void beginRun() {}
   /// Returns when all steps of the run are done, also after an error.
@@ -168,11 +176,14 @@ private:
 
   Ops resolve(const std::vector<Step> &steps);
   void mergeSteps(Ops &ops);
+  void resolveControl(const Step &step, const Ops &first, const Ops *second, Op &op);
   void resolveStart(const CollectiveStartStep &start, bool isAsync, Op &op);
   void resolvePrint(const PrintStep &step, Op &op);
   void execute(Ops &ops);
   void executeWatched(Ops &ops);
   void executeOne(Op &op);
+  /// Lets the device execute control flow; returns false if the host has to.
+  bool runControl(const Op &op);
   /// Records that the run is at this step now.
   void begin(const Op &op);
   void executeSteps();

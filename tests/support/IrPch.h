@@ -3,4 +3,5 @@
 
 #include "ir/IrPch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -73,14 +73,15 @@ def device_times(path):
 
 
 def run(command, environment, folder, deadline):
-    """Runs a command; returns "", or the reason of its failure."""
+    """Runs a command; returns "" or the reason of its failure, and its first warning, if any."""
     limit = max(1.0, min(TIMEOUT, deadline + GRACE - time.monotonic()))
     try:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=limit, env=environment,
                               cwd=folder, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        return f"does not end within {limit:.0f} s"
-    return correctness.message_of(done)[:300] if done.returncode else ""
+        return f"does not end within {limit:.0f} s", ""
+    warning = next((line for line in done.stderr.splitlines() if "warning: " in line), "")[:300]
+    return correctness.message_of(done)[:300] if done.returncode else "", warning
 
 
 def measure(kernel, runtime, scratch, inputs, environment, deadline):
@@ -94,7 +95,9 @@ def measure(kernel, runtime, scratch, inputs, environment, deadline):
                                                    kernels.scale(kernel["name"], parameter["name"]))
         options.append(f"--input={option}")
     command = [runtime, f"{kernel['name']}.spmdx", *options, f"--repeat={REPEAT}"]
-    failure = run([*command, "--time-json=time.json"], environment, folder, deadline)
+    failure, warning = run([*command, "--time-json=time.json"], environment, folder, deadline)
+    if warning:
+        row["warning"] = warning
     if failure:
         return {**row, "failure": failure}
     times = json.loads((folder / "time.json").read_text())
@@ -103,7 +106,7 @@ def measure(kernel, runtime, scratch, inputs, environment, deadline):
     for index, result in enumerate(kernel["results"]):
         result["file"] = folder / f"{kernel['name']}-{index}.npy"
         outputs.append(f"--output={result['name']}={result['file']}")
-    failure = run([*command, "--profile=profile.json", *outputs], environment, folder, deadline)
+    failure, _ = run([*command, "--profile=profile.json", *outputs], environment, folder, deadline)
     if failure:
         for result in kernel["results"]:
             result["file"] = None

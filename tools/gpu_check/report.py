@@ -132,8 +132,8 @@ def kernel_failure_lines(rows, keys):
 
 
 def notes(data, most):
-    """About kernels that failed, peers that did not run, and results that are not the peers'."""
-    keys = {"failure": "failed", "profile_failure": "with --profile"}
+    """About kernels that failed or warned, peers that did not run, and results that are not the peers'."""
+    keys = {"failure": "failed", "profile_failure": "with --profile", "warning": "ran with a warning"}
     yield from shortened(list(kernel_failure_lines(data.get("rates", []), keys)), most)
     for part in ("jax", "torch", "inductor"):
         if f"{part}_state" not in data:

@@ -22,6 +22,8 @@ std::shared_ptr<const Driver> Driver::make(const DriverEntries &entries) {
   std::shared_ptr<Driver> driver(new Driver());
   static_cast<DriverEntries &>(*driver) = entries;
   driver->gpuCount = 1;
+  if (driver->DriverGetVersion)
+    driver->check(driver->DriverGetVersion(&driver->version), "cuDriverGetVersion");
   return driver;
 }
 
@@ -35,6 +37,7 @@ std::string Driver::open() {
   name = reinterpret_cast<decltype(name)>(dlsym(handle, #symbol));                                                     \
   if (!name)                                                                                                           \
     return "NVIDIA's driver lacks the function " #symbol ": CUDA 12.0 or newer is needed";
+#define SPMD_CUDA_LATER_ENTRY(name, symbol, ...) name = reinterpret_cast<decltype(name)>(dlsym(handle, #symbol));
 #include "runtime/device/cuda/DriverEntries.def"
 #undef SPMD_CUDA_ENTRY
   if (Result result = Init(0); result == kNoDevice)

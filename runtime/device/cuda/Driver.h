@@ -36,6 +36,12 @@ public:
   bool isSystems() const { return isLoaded; }
   /// 13000 is CUDA 13.0.
   int getVersion() const { return version; }
+  /// Whether graphs may have conditional nodes (CUDA 12.4; 12.3 has them, but no capturing of their graphs).
+  bool hasConditionalNodes() const {
+    constexpr int kFirstVersion = 12040;
+    return version >= kFirstVersion && StreamGetCaptureInfo && StreamUpdateCaptureDependencies &&
+           StreamBeginCaptureToGraph && GraphConditionalHandleCreate && GraphAddNode;
+  }
 
   /// Throws spmd::Error `what: CUDA_ERROR_... (text)` unless the result is success.
   void check(Result result, const char *what) const {

@@ -23,10 +23,35 @@ using Function = struct FunctionHandle *;   ///< CUfunction.
 using MemoryPool = struct PoolHandle *;     ///< CUmemoryPool.
 using Graph = struct GraphHandle *;         ///< CUgraph.
 using GraphExec = struct GraphExecHandle *; ///< CUgraphExec.
+using GraphNode = struct GraphNodeHandle *; ///< CUgraphNode.
+using GraphCondition = uint64_t;            ///< CUgraphConditionalHandle.
 
 struct Uuid {
   std::array<unsigned char, 16> bytes;
 };
+
+/// CUgraphEdgeData: only null pointers to it are used.
+struct GraphEdge {
+  std::array<unsigned char, 8> bytes;
+};
+
+/// CUgraphNodeParams of a node whose graph runs depending on a condition.
+struct ConditionalNode {
+  int nodeType = 13; ///< CU_GRAPH_NODE_TYPE_CONDITIONAL.
+  int zeros[3] = {};
+  GraphCondition condition = 0;
+  int kind = 0; ///< kConditionIf or kConditionWhile.
+  unsigned graphCount = 1;
+  Graph *graphs = nullptr; ///< Set by the driver: the graphs that it runs, which belong to the node.
+  Context context = nullptr;
+  int64_t moreZeros[26] = {};
+};
+/// CUgraphConditionalNodeType: runs its graph if the condition is not 0; as long as it is not 0.
+inline constexpr int kConditionIf = 0, kConditionWhile = 1;
+/// CU_STREAM_CAPTURE_STATUS_ACTIVE.
+inline constexpr int kCaptureActive = 1;
+/// CU_STREAM_SET_CAPTURE_DEPENDENCIES: what the stream captures next comes behind these nodes only.
+inline constexpr unsigned kSetDependencies = 1;
 
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotReady = 600;
 

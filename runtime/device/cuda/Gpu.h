@@ -26,6 +26,7 @@ public:
   const Driver &getDriver() const { return *driver; }
   std::shared_ptr<const Driver> getSharedDriver() const { return driver; }
   int getOrdinal() const { return ordinal; }
+  Context getContext() const { return context; }
   const std::string &getName() const { return name; } ///< `NVIDIA H100 80GB HBM3`.
   std::string getUuid() const;                        ///< `GPU-5f0c...`, as nvidia-smi writes it.
   int64_t getTotalBytes() const { return totalBytes; }

@@ -178,25 +178,30 @@ CudaProgram::~CudaProgram() {
   } catch (const Error &) {
     // The memory of a context with an error is lost already.
   }
-  if (driver.StreamSynchronize(stream) != cuda::kSuccess ||
-      (transfers && driver.StreamSynchronize(transfers) != cuda::kSuccess))
-    return; // The context is lost, and its events with it.
+  stopLoops();
+  for (cuda::Stream each : {stream, transfers, stopper})
+    if (each && driver.StreamSynchronize(each) != cuda::kSuccess)
+      return; // The context is lost, and its events with it.
   for (cuda::Event event : events)
     driver.EventDestroy(event);
-  if (transfers)
-    driver.StreamDestroy(transfers);
+  for (cuda::Stream own : {transfers, stopper})
+    if (own)
+      driver.StreamDestroy(own);
+}
+
+void CudaProgram::queue(const std::vector<PreparedStep *> &steps, cuda::Stream where) {
+  struct Restore {
+    cuda::Stream &target;
+    const cuda::Stream before;
+    ~Restore() { target = before; }
+  } restore{target, target};
+  target = where;
+  for (PreparedStep *step : steps)
+    step->run();
 }
 
 void CudaProgram::runMerged(const std::vector<PreparedStep *> &steps) {
-  graphs->run(steps, runAddresses, stream, [&](cuda::Stream where) {
-    struct Restore {
-      CudaProgram &program;
-      ~Restore() { program.target = program.stream; }
-    } restore{*this};
-    target = where;
-    for (PreparedStep *step : steps)
-      step->run();
-  });
+  graphs->run(steps, runAddresses, stream, [&](cuda::Stream where) { queue(steps, where); });
 }
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LaunchStep &step) {
@@ -240,6 +245,7 @@ std::unique_ptr<DeviceCollective> CudaProgram::prepareCollective(const Collectiv
 }
 
 void CudaProgram::abandon(const std::string &cause) noexcept {
+  stopLoops();
   if (!group)
     return;
   group->abort(cause);
@@ -289,6 +295,10 @@ void CudaProgram::beginRun() {
   device.getGpu().makeCurrent();
   if (group)
     group->check(comm);
+  if (std::exchange(areLoopsStopped, false)) {
+    check(driver.StreamSynchronize(stopper), "cuStreamSynchronize");
+    clearStop();
+  }
   eventCount = 0;
   runAddresses.clear();
   for (size_t id = 0; id < buffers.size(); ++id)
@@ -320,8 +330,13 @@ void CudaProgram::wait() {
     if (result != cuda::kNotReady)
       throw Error(describeLocation() + " (" + device.getGpu().getName() +
                   "): a step up to here failed: " + driver.describe(result));
-    checkVerdict();
-    checkTransfers();
+    try {
+      checkVerdict();
+      checkTransfers();
+    } catch (...) {
+      stopLoops();
+      throw;
+    }
     if (std::chrono::steady_clock::now() - began > spin)
       std::this_thread::sleep_for(nap);
   }

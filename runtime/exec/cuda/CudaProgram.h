@@ -13,6 +13,7 @@
 #include "runtime/device/cuda/KernelCode.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/cuda/GraphCache.h"
+#include "runtime/exec/cuda/GraphControl.h"
 
 #include <map>
 #include <memory>
@@ -38,17 +39,21 @@ private:
   struct Product;
   struct Library;
   struct Copy;
+  struct Control;
   struct Transfer;
 
   std::unique_ptr<PreparedStep> prepareStep(const LaunchStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) override;
   std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) override;
+  std::unique_ptr<PreparedStep> prepareControl(const Step &step, std::vector<PreparedStep *> first,
+                                               std::vector<PreparedStep *> second) override;
   std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &desc, BufferId operand,
                                                       BufferId result) override;
   void finishPreparation() override;
   size_t countMerged(std::span<const Step *const> steps) override { return steps.size(); }
   void runMerged(const std::vector<PreparedStep *> &steps) override;
+  bool runControl(PreparedStep &step) override;
   void beginRun() override;
   void endRun() override;
   void abandon(const std::string &cause) noexcept override;
@@ -72,6 +77,12 @@ private:
     return scratch ? reinterpret_cast<cuda::DevicePointer>(scratch->data()) : 0;
   }
   void launch(int32_t kernel, size_t firstPointer, size_t count);
+  /// Queues the steps on that stream.
+  void queue(const std::vector<PreparedStep *> &steps, cuda::Stream where);
+  /// Ends the loops that the device executes, early: nothing else can end one that does not end by itself.
+  void stopLoops() noexcept;
+  void makeGraphControl();
+  void clearStop();
   /// `mlp.spmd:5:7: cuda:0`: the location of the current step.
   std::string describeLocation() const;
   /// Throws spmd::Error with that location unless the result is success.
@@ -85,6 +96,12 @@ private:
   const cuda::Stream stream;
   cuda::Stream target; ///< Receives the steps: `stream`, or a stream that captures them.
   std::unique_ptr<GraphCache> graphs;
+  /// Null: the host decides what loops and branches run.
+  std::unique_ptr<cuda::GraphControl> graphControl;
+  bool hasLookedForControl = false;
+  DeviceBufferRef stop; ///< A word that ends loops unless it is 0.
+  bool areLoopsStopped = false;
+  cuda::Stream stopper = nullptr;         ///< Writes `stop` while a loop has the program's stream.
   std::shared_ptr<cuda::NcclGroup> group; ///< Null: no collective runs on the device itself.
   cuda::NcclComm comm = nullptr;
   /// The stream of transfers, which overlap with the steps after their start. The transfers of all collectives run one

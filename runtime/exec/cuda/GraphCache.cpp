@@ -50,22 +50,32 @@ cuda::GraphExec GraphCache::capture(const std::function<void(cuda::Stream)> &que
 
 void GraphCache::run(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses,
                      cuda::Stream stream, const std::function<void(cuda::Stream)> &queue) {
+  if (!runAsGraph(steps, addresses, stream, false, queue))
+    queue(stream);
+}
+
+bool GraphCache::runAsGraph(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses,
+                            cuda::Stream stream, bool atOnce, const std::function<void(cuda::Stream)> &queue) {
   std::vector<Entry> &list = entries[steps.front()];
   auto known = std::find_if(list.begin(), list.end(), [&](const Entry &entry) { return entry.addresses == addresses; });
-  if (known == list.end()) {
+  bool isNew = known == list.end();
+  if (isNew) {
     if (list.size() == kMostEntries) {
       auto oldest = std::min_element(list.begin(), list.end(),
                                      [](const Entry &a, const Entry &b) { return a.lastUse < b.lastUse; });
       drop(*oldest);
       list.erase(oldest);
     }
-    list.push_back({addresses, nullptr, ++uses});
-    return queue(stream);
+    list.push_back({addresses, nullptr, 0});
+    known = std::prev(list.end());
   }
   known->lastUse = ++uses;
+  if (isNew && !atOnce)
+    return false;
   if (!known->graph)
     known->graph = capture(queue);
   check(driver.GraphLaunch(known->graph, stream), "cuGraphLaunch");
+  return true;
 }
 
 } // namespace spmd

@@ -32,6 +32,11 @@ public:
   void run(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses, cuda::Stream stream,
            const std::function<void(cuda::Stream)> &queue);
 
+  /// The same for work that only a graph can do: returns false, having done nothing, if the set occurs for the first
+  /// time, unless a graph is wanted `atOnce`. If this throws, nothing of the work runs.
+  bool runAsGraph(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses, cuda::Stream stream,
+                  bool atOnce, const std::function<void(cuda::Stream)> &queue);
+
 private:
   struct Entry {
     std::vector<void *> addresses;

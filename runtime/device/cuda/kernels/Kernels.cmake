@@ -15,6 +15,7 @@ spmdc_for_gpu_module(ScatterRuns_f16 ScatterRuns SPMD_ELEMENT=F16)
 spmdc_for_gpu_module(ScatterRuns_i16 ScatterRuns SPMD_ELEMENT=Plain<uint16_t>)
 spmdc_for_gpu_module(ScatterRuns_i8 ScatterRuns SPMD_ELEMENT=Plain<uint8_t>)
 spmdc_for_gpu_module(Slice Slice)
+spmdc_for_gpu_module(Conditions Conditions)
 macro(spmdc_for_gpu_product name in out sum bits logical)
   spmdc_for_gpu_module(Multiply_${name} Multiply SPMD_IN=${in} SPMD_OUT=${out} SPMD_SUM=${sum} SPMD_SUM_BITS=${bits}
     SPMD_LOGICAL=${logical})

@@ -178,6 +178,7 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
     for (const GpuBuffer &shared : cluster->getBuffers())
       buffers.push_back(shared);
   state->memory.setBuffers(buffers);
+  state->memory.conditionSetter = launch.setCondition;
   std::vector<void *> arguments = launch.arguments;
   ThreadOrder order = launch.order;
   for (int64_t number : order.permute((launch.gridBlocks + blocks - 1) / blocks))

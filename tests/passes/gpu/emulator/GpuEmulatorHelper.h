@@ -29,6 +29,8 @@ struct GpuLaunch {
   int32_t residentBlocks = 1;
   /// The memory that the kernel may access; empty: all of the process, if the caller has guards of its own.
   std::vector<GpuBuffer> buffers = {};
+  /// Called for cudaGraphSetConditional.
+  std::function<void(uint64_t condition, uint32_t value)> setCondition = {};
   bool findsRaces = false; ///< Whether accesses that nothing orders are errors (GpuRacesHelper.h).
 };
 

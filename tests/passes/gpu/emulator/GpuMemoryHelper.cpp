@@ -73,6 +73,13 @@ void GpuMemory::report(uint64_t address, uint32_t number) const {
   GpuBlock::failThread(describe(sites[number], address));
 }
 
+void GpuMemory::setCondition(GpuMemory *memory, uint64_t condition, uint32_t value) {
+  if (memory->conditionSetter)
+    memory->conditionSetter(condition, value);
+  else
+    GpuBlock::failThread("a kernel outside of graphs sets a condition");
+}
+
 void GpuMemory::fail(GpuMemory *memory, uint64_t address, uint32_t number) {
   memory->report(address, number);
   // Nothing here has a destructor that would not run.

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ public:
   uint64_t directBytes = 0;
   /// Set if the running launch looks for races. Then code calls findBuffer or accessShared for each access.
   std::unique_ptr<GpuRaces> races;
+
+  /// Receives what the running launch sets by cudaGraphSetConditional; empty: it may not call that.
+  std::function<void(uint64_t condition, uint32_t value)> conditionSetter;
+  /// Code calls it for cudaGraphSetConditional.
+  static void setCondition(GpuMemory *memory, uint64_t condition, uint32_t value);
 
   /// The buffer that an access at a site used last, and the number of bytes at which an access may begin there. Code
   /// compares with it before it calls findBuffer.

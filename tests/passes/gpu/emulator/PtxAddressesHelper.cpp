@@ -202,6 +202,12 @@ bool PtxCode::callFunction() {
       arguments.push_back(b.CreateIntToPtr(begin, b.getPtrTy()));
     }
   }
+  if (callee == "cudaGraphSetConditional" && arguments.size() == 2) { // The driver has it.
+    callAddress(reinterpret_cast<void *>(&GpuMemory::setCondition), b.getVoidTy(),
+                {pointerTo(&module.memory), b.CreateLoad(b.getInt64Ty(), arguments[0]),
+                 b.CreateLoad(b.getInt32Ty(), arguments[1])});
+    return true;
+  }
   llvm::Function *target = module.functions.lookup(callee);
   if (!target || target->arg_size() != arguments.size())
     return refuse("a call of an unknown function");

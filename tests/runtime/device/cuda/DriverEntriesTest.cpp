@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #ifdef SPMDC_HAS_CUDA_HEADER
+#include <cstddef>
 #include <cuda.h>
 #endif
 
@@ -80,6 +81,17 @@ static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD &&
               kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL &&
               kCaptureRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED && kHostPortable == CU_MEMHOSTREGISTER_PORTABLE &&
               kHostPortable == CU_MEMHOSTALLOC_PORTABLE);
+
+static_assert(sizeof(ConditionalNode) == sizeof(CUgraphNodeParams) &&
+              offsetof(ConditionalNode, condition) == offsetof(CUgraphNodeParams, conditional.handle) &&
+              offsetof(ConditionalNode, kind) == offsetof(CUgraphNodeParams, conditional.type) &&
+              offsetof(ConditionalNode, graphCount) == offsetof(CUgraphNodeParams, conditional.size) &&
+              offsetof(ConditionalNode, graphs) == offsetof(CUgraphNodeParams, conditional.phGraph_out) &&
+              offsetof(ConditionalNode, context) == offsetof(CUgraphNodeParams, conditional.ctx) &&
+              ConditionalNode{}.nodeType == CU_GRAPH_NODE_TYPE_CONDITIONAL);
+static_assert(sizeof(GraphCondition) == sizeof(CUgraphConditionalHandle) && kConditionIf == CU_GRAPH_COND_TYPE_IF &&
+              kConditionWhile == CU_GRAPH_COND_TYPE_WHILE && kCaptureActive == CU_STREAM_CAPTURE_STATUS_ACTIVE &&
+              kSetDependencies == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
 
 TEST(DriverEntries, AreDeclaredAsInCudasHeader) {}
 

@@ -144,6 +144,63 @@ TEST_F(FakeDriverTest, Graphs) {
 }
 
 // Loading a module invalidates a capture, unless the thread has chosen relaxed capture.
+// A node has to know its graph, what it waits for, and its condition; its own graph may be captured once it is there.
+TEST_F(FakeDriverTest, ConditionalNodes) {
+  DevicePointer array = gpu.allocate(4, streams[0]);
+  Graph graph = nullptr, captured = nullptr, body = nullptr;
+  GraphExec exec = nullptr;
+  GraphCondition condition = 0;
+  GraphNode node = nullptr;
+  const GraphNode *before = nullptr;
+  size_t count = 0;
+  int status = 0;
+  ASSERT_EQ(driver.StreamGetCaptureInfo(streams[1], &status, nullptr, &captured, nullptr, nullptr, nullptr), kSuccess);
+  EXPECT_NE(status, kCaptureActive);
+  EXPECT_NE(driver.GraphConditionalHandleCreate(&condition, captured, gpu.getContext(), 0, 0), kSuccess);
+
+  ASSERT_EQ(driver.StreamBeginCapture(streams[1], kCaptureThreadLocal), kSuccess);
+  ASSERT_EQ(driver.MemsetD32Async(array, 5, 1, streams[1]), kSuccess);
+  ASSERT_EQ(driver.StreamGetCaptureInfo(streams[1], &status, nullptr, &captured, &before, nullptr, &count), kSuccess);
+  EXPECT_EQ(status, kCaptureActive);
+  ASSERT_EQ(driver.GraphConditionalHandleCreate(&condition, captured, gpu.getContext(), 0, 0), kSuccess);
+  ConditionalNode parameters;
+  parameters.condition = condition;
+  parameters.context = gpu.getContext();
+  EXPECT_NE(driver.GraphAddNode(&node, captured, nullptr, nullptr, 0, &parameters), kSuccess); // It waits for nothing.
+  parameters.condition = condition + 1;
+  EXPECT_NE(driver.GraphAddNode(&node, captured, before, nullptr, count, &parameters), kSuccess);
+  parameters.condition = condition;
+  ASSERT_EQ(driver.GraphAddNode(&node, captured, before, nullptr, count, &parameters), kSuccess);
+  EXPECT_NONFATAL_FAILURE(driver.MemsetD32Async(array, 6, 1, streams[1]), "does not wait for the node before it");
+  EXPECT_NE(
+      driver.StreamBeginCaptureToGraph(streams[1], parameters.graphs[0], nullptr, nullptr, 0, kCaptureThreadLocal),
+      kSuccess);
+  ASSERT_EQ(driver.StreamEndCapture(streams[1], &graph), kSuccess);
+  driver.GraphDestroy(graph);
+
+  // One that no kernel sets.
+  ASSERT_EQ(driver.StreamBeginCapture(streams[1], kCaptureThreadLocal), kSuccess);
+  ASSERT_EQ(driver.StreamGetCaptureInfo(streams[1], &status, nullptr, &captured, &before, nullptr, &count), kSuccess);
+  ASSERT_EQ(driver.GraphConditionalHandleCreate(&condition, captured, gpu.getContext(), 0, 0), kSuccess);
+  parameters.condition = condition;
+  ASSERT_EQ(driver.GraphAddNode(&node, captured, before, nullptr, count, &parameters), kSuccess);
+  ASSERT_EQ(driver.StreamUpdateCaptureDependencies(streams[1], &node, nullptr, 1, kSetDependencies), kSuccess);
+  ASSERT_EQ(
+      driver.StreamBeginCaptureToGraph(streams[0], parameters.graphs[0], nullptr, nullptr, 0, kCaptureThreadLocal),
+      kSuccess);
+  ASSERT_EQ(driver.MemsetD32Async(array, 7, 1, streams[0]), kSuccess);
+  ASSERT_EQ(driver.StreamEndCapture(streams[0], &body), kSuccess);
+  EXPECT_EQ(body, parameters.graphs[0]);
+  ASSERT_EQ(driver.StreamEndCapture(streams[1], &graph), kSuccess);
+  ASSERT_EQ(driver.GraphInstantiate(&exec, graph, 0), kSuccess);
+  driver.GraphDestroy(graph);
+  ASSERT_EQ(driver.GraphLaunch(exec, streams[0]), kSuccess);
+  EXPECT_NONFATAL_FAILURE(driver.StreamSynchronize(streams[0]), "before its condition is set");
+  driver.GraphExecDestroy(exec);
+  gpu.free(array, streams[0]);
+  driver.StreamSynchronize(streams[0]);
+}
+
 TEST_F(FakeDriverTest, ModulesAndGraphs) {
   Graph graph = nullptr;
   Module module = nullptr;

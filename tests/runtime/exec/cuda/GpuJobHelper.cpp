@@ -35,7 +35,8 @@ GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
 }
 
 GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
-    : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu, options.capability}),
+    : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu, options.capability,
+              options.driverVersion}),
       nccl(driver) {
   ShmOptions shm;
   std::vector<std::shared_ptr<cuda::Gpu>> gpus;

@@ -28,6 +28,7 @@ struct GpuJobOptions {
   int64_t bytesPerGpu = int64_t{1} << 30;
   std::shared_ptr<const cuda::CublasLt> blas = nullptr; ///< Null: none.
   int capability = 90;                                  ///< Compute capability 9.0.
+  int driverVersion = 13000;                            ///< CUDA 13.0.
 };
 
 /// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.

@@ -99,12 +99,14 @@ bool FakeDriver::runKernel(int gpu, const LoadedFunction &function, LaunchSize s
     return true;
   }
   spmdc::ThreadOrder order = drawOrder();
+  auto setCondition = [this](uint64_t condition, uint32_t value) { conditions.set(condition, value); };
   std::string problem = function.module->emulator->launch(function.symbol, {.gridBlocks = size.blocks,
                                                                             .blockThreads = size.threads,
                                                                             .arguments = words,
                                                                             .order = order,
                                                                             .sharedBytes = size.sharedBytes,
                                                                             .buffers = memory.listBuffers(gpu),
+                                                                            .setCondition = setCondition,
                                                                             .findsRaces = order.isForward()});
   if (!problem.empty()) {
     reportMistake(problem);

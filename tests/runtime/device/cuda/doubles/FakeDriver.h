@@ -12,6 +12,7 @@
 
 #include "runtime/device/cuda/Driver.h"
 #include "tests/runtime/device/cuda/doubles/FakeCode.h"
+#include "tests/runtime/device/cuda/doubles/FakeGraphs.h"
 #include "tests/runtime/device/cuda/doubles/FakeMemory.h"
 #include "tests/runtime/device/cuda/doubles/FakeStreams.h"
 
@@ -31,7 +32,8 @@ struct FakeDriverOptions {
   int gpus = 1;
   uint64_t seed = 1;
   int64_t bytesPerGpu = int64_t{1} << 30;
-  int capability = 90; ///< Compute capability 9.0.
+  int capability = 90;       ///< Compute capability 9.0.
+  int driverVersion = 13000; ///< CUDA 13.0.
   /// The compute capability of each GPU; empty: all have `capability`.
   std::vector<int> capabilities = {};
   /// The name of this machine: its cards are other ones than those of other machines.
@@ -95,8 +97,9 @@ private:
   FakeMemory memory;
   std::map<Module, std::shared_ptr<LoadedModule>> modules;
   std::map<Function, LoadedFunction> functions;
-  std::map<Graph, std::vector<FakeWork>> graphs;
-  std::map<GraphExec, std::vector<FakeWork>> graphExecs;
+  std::map<Graph, std::shared_ptr<FakeGraph>> graphs; ///< Those that callers destroy.
+  std::map<GraphExec, std::shared_ptr<FakeGraph>> graphExecs;
+  FakeConditions conditions;
   std::multiset<int> retained; ///< Retained contexts, by GPU.
   uint64_t nextHandle = 1;
   std::map<std::string, int64_t> calls;

@@ -114,7 +114,7 @@ bool FakeEntries::refusesForCapture() {
 
 Result FakeEntries::Init(unsigned) { return kSuccess; }
 Result FakeEntries::DriverGetVersion(int *version) {
-  *version = 12000;
+  *version = fake->options.driverVersion;
   return kSuccess;
 }
 

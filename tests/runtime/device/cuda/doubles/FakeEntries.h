@@ -31,6 +31,10 @@ private:
   static Result check(const char *name);
   /// Returns the stream if the current context may queue on it; else null.
   static FakeStream *target(Stream stream);
+  /// Begins to capture to this graph.
+  static Result beginCapture(Stream stream, int mode, std::shared_ptr<FakeGraph> graph, bool isBody);
+  /// Returns the graph that a stream captures, by its handle; null if none does.
+  static FakeGraph *findCaptured(Graph graph);
   static bool mayCopy(const FakeStream &stream, DevicePointer pointer, size_t bytes);
   /// Queues a function on these bytes.
   static Result fill(Stream stream, DevicePointer target, size_t bytes, std::function<void(char *)> write);

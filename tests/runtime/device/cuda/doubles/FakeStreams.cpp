@@ -2,6 +2,8 @@
 
 #include "tests/runtime/device/cuda/doubles/FakeStreams.h"
 
+#include "tests/runtime/device/cuda/doubles/FakeGraphs.h"
+
 #include <algorithm>
 
 namespace spmd::cuda {
@@ -47,7 +49,7 @@ std::shared_ptr<FakeEvent> FakeStreams::find(Event event) {
 
 void FakeStreams::queue(FakeStream &stream, FakeWork work) {
   if (stream.isCapturing)
-    stream.captured.push_back(std::move(work));
+    stream.captured->add(std::move(work));
   else if (getError(stream.gpu) == kSuccess) // A GPU runs nothing after an error.
     stream.queue.push_back(std::move(work));
 }
@@ -115,6 +117,21 @@ bool FakeStreams::isCapturing(std::thread::id thread) const {
                      [&](const auto &entry) { return entry.second->isCapturing && entry.second->capturer == thread; });
 }
 
+FakeGraph *FakeStreams::findCaptured(Graph graph, std::thread::id thread) const {
+  for (const auto &[handle, stream] : streams)
+    if (stream->isCapturing && stream->capturer == thread && stream->captured->handle() == graph)
+      return stream->captured.get();
+  return nullptr;
+}
+
+std::shared_ptr<FakeGraph> FakeStreams::findBody(Graph graph, std::thread::id thread) const {
+  for (const auto &[handle, stream] : streams)
+    if (stream->isCapturing && stream->capturer == thread && !stream->captured->nodes.empty())
+      if (const auto &body = stream->captured->nodes.back().body; body && body->handle() == graph)
+        return body;
+  return nullptr;
+}
+
 void FakeStreams::invalidateCaptures(std::thread::id thread) {
   for (auto &[handle, stream] : streams)
     stream->isCaptureInvalid |= stream->isCapturing && stream->capturer == thread;
@@ -122,7 +139,10 @@ void FakeStreams::invalidateCaptures(std::thread::id thread) {
 
 void FakeStreams::endCaptures(std::thread::id thread) {
   for (auto &[handle, stream] : streams)
-    stream->isCapturing &= stream->capturer != thread;
+    if (stream->isCapturing && stream->capturer == thread) {
+      stream->isCapturing = false;
+      stream->captured = nullptr;
+    }
 }
 
 } // namespace spmd::cuda

@@ -26,6 +26,8 @@ namespace spmd::cuda {
 /// An item of work. Returns true if it is done; false if it waits for other work and must be retried.
 using FakeWork = std::function<bool()>;
 
+struct FakeGraph;
+
 struct FakeEvent {
   int gpu = 0;
   bool hasTime = true;
@@ -39,7 +41,8 @@ struct FakeStream {
   std::deque<FakeWork> queue;
   bool isCapturing = false, isCaptureInvalid = false;
   std::thread::id capturer;
-  std::vector<FakeWork> captured;
+  std::shared_ptr<FakeGraph> captured; ///< While it captures.
+  bool isCapturingBody = false;        ///< Of a conditional node, to which the graph belongs.
 };
 
 class FakeStreams {
@@ -71,6 +74,10 @@ public:
 
   /// Whether this thread captures a stream.
   bool isCapturing(std::thread::id thread) const;
+  /// Returns the graph of this handle that a stream of the thread captures, or that belongs to the last node of one;
+  /// null if there is none.
+  FakeGraph *findCaptured(Graph graph, std::thread::id thread) const;
+  std::shared_ptr<FakeGraph> findBody(Graph graph, std::thread::id thread) const;
   /// A call happened that a graph cannot contain.
   void invalidateCaptures(std::thread::id thread);
   void endCaptures(std::thread::id thread);

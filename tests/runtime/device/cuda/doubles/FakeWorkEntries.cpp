@@ -28,7 +28,7 @@ bool FakeEntries::queueWork(Stream stream, Access access, std::function<void()> 
 }
 
 //===----------------------------------------------------------------------===//
-// Streams, graphs, events
+// Streams, graphs
 //===----------------------------------------------------------------------===//
 
 Result FakeEntries::StreamCreate(Stream *stream, unsigned flags) {
@@ -71,15 +71,19 @@ Result FakeEntries::StreamSynchronize(Stream stream) {
   return fake->streams.getError(known->gpu);
 }
 
-Result FakeEntries::StreamBeginCapture(Stream stream, int mode) {
+Result FakeEntries::beginCapture(Stream stream, int mode, std::shared_ptr<FakeGraph> graph, bool isBody) {
   FakeStream *known = target(stream);
   if (!known || known->isCapturing || mode != kCaptureThreadLocal)
     return kInvalidValue;
   known->isCapturing = true;
   known->isCaptureInvalid = false;
   known->capturer = std::this_thread::get_id();
-  known->captured.clear();
+  known->captured = std::move(graph);
+  known->isCapturingBody = isBody;
   return kSuccess;
+}
+Result FakeEntries::StreamBeginCapture(Stream stream, int mode) {
+  return beginCapture(stream, mode, std::make_shared<FakeGraph>(), false);
 }
 Result FakeEntries::ThreadExchangeStreamCaptureMode(int *mode) {
   std::swap(*mode, captureMode);
@@ -93,8 +97,10 @@ Result FakeEntries::StreamEndCapture(Stream stream, Graph *graph) {
   *graph = nullptr;
   if (known->isCaptureInvalid)
     return kCaptureInvalidated;
-  *graph = reinterpret_cast<Graph>(fake->nextHandle++);
-  fake->graphs[*graph] = std::exchange(known->captured, {});
+  std::shared_ptr<FakeGraph> captured = std::exchange(known->captured, nullptr);
+  *graph = captured->handle();
+  if (!known->isCapturingBody)
+    fake->graphs[*graph] = captured;
   return kSuccess;
 }
 Result FakeEntries::GraphInstantiate(GraphExec *exec, Graph graph, unsigned long long) {
@@ -110,14 +116,85 @@ Result FakeEntries::GraphLaunch(GraphExec exec, Stream stream) {
   FakeStream *on = target(stream);
   if (known == fake->graphExecs.end() || !on || on->isCapturing)
     return kInvalidHandle;
-  for (const FakeWork &work : known->second)
-    fake->streams.queue(*on, work);
+  fake->conditions.launch(fake->streams, *on, known->second->nodes);
   return kSuccess;
 }
 Result FakeEntries::GraphExecDestroy(GraphExec exec) {
   return fake->graphExecs.erase(exec) == 1 ? kSuccess : kInvalidHandle;
 }
 Result FakeEntries::GraphDestroy(Graph graph) { return fake->graphs.erase(graph) == 1 ? kSuccess : kInvalidHandle; }
+
+//===----------------------------------------------------------------------===//
+// Conditional nodes
+//===----------------------------------------------------------------------===//
+
+FakeGraph *FakeEntries::findCaptured(Graph graph) {
+  return fake->streams.findCaptured(graph, std::this_thread::get_id());
+}
+
+Result FakeEntries::StreamGetCaptureInfo(Stream stream, int *status, uint64_t *, Graph *graph,
+                                         const GraphNode **dependencies, const GraphEdge **, size_t *count) {
+  static thread_local GraphNode last;
+  FakeStream *known = target(stream);
+  if (!known || known->isCaptureInvalid || !dependencies != !count)
+    return kInvalidValue;
+  *status = known->isCapturing ? kCaptureActive : 0;
+  *graph = known->isCapturing ? known->captured->handle() : nullptr;
+  if (!dependencies || !known->isCapturing)
+    return kSuccess;
+  last = FakeGraph::toNode(known->captured->last);
+  *dependencies = last ? &last : nullptr;
+  *count = last ? 1 : 0;
+  return kSuccess;
+}
+Result FakeEntries::StreamUpdateCaptureDependencies(Stream stream, GraphNode *nodes, const GraphEdge *edges,
+                                                    size_t count, unsigned flags) {
+  FakeStream *known = target(stream);
+  if (!known || !known->isCapturing || edges || count != 1 || flags != kSetDependencies ||
+      nodes[0] != FakeGraph::toNode(known->captured->nodes.size()))
+    return kInvalidValue;
+  known->captured->last = known->captured->nodes.size();
+  return kSuccess;
+}
+Result FakeEntries::StreamBeginCaptureToGraph(Stream stream, Graph graph, const GraphNode *, const GraphEdge *,
+                                              size_t dependencies, int mode) {
+  std::shared_ptr<FakeGraph> body = fake->streams.findBody(graph, std::this_thread::get_id());
+  if (!body || dependencies != 0)
+    return kInvalidValue;
+  return beginCapture(stream, mode, body, true);
+}
+Result FakeEntries::GraphConditionalHandleCreate(GraphCondition *condition, Graph graph, Context context, unsigned,
+                                                 unsigned flags) {
+  FakeGraph *known = findCaptured(graph);
+  if (!known || !context || flags != 0)
+    return kInvalidValue;
+  *condition = fake->conditions.create(*known);
+  return kSuccess;
+}
+Result FakeEntries::GraphAddNode(GraphNode *node, Graph graph, const GraphNode *dependencies, const GraphEdge *edges,
+                                 size_t count, ConditionalNode *parameters) {
+  FakeGraph *known = findCaptured(graph);
+  const ConditionalNode given = *parameters;
+  auto isZero = [](auto number) { return number == 0; };
+  bool isFirst = known && known->nodes.empty();
+  if (!known || edges || count != (isFirst ? 0 : 1) ||
+      (!isFirst && dependencies[0] != FakeGraph::toNode(known->nodes.size())) || given.nodeType != 13 ||
+      !std::all_of(std::begin(given.zeros), std::end(given.zeros), isZero) ||
+      !std::all_of(std::begin(given.moreZeros), std::end(given.moreZeros), isZero) ||
+      known->conditions.erase(given.condition) != 1 || (given.kind != kConditionIf && given.kind != kConditionWhile) ||
+      given.graphCount != 1 || !given.context)
+    return kInvalidValue;
+  auto body = std::make_shared<FakeGraph>();
+  known->nodes.push_back({nullptr, body, given.kind, given.condition});
+  known->bodyHandle = body->handle();
+  parameters->graphs = &known->bodyHandle;
+  *node = FakeGraph::toNode(known->nodes.size());
+  return kSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
 
 Result FakeEntries::EventCreate(Event *event, unsigned flags) {
   *event = fake->streams.createEvent(currentGpu(), flags != kEventWithoutTime);

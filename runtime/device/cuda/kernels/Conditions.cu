@@ -1,0 +1,45 @@
+//===- Conditions.cu - the conditions of a graph's loops and branches -----===//
+//
+// A conditional node of a CUDA graph runs its own graph depending on a number, which a kernel before it sets: see "CUDA
+// Graphs: Conditional Graph Nodes" of the CUDA C++ Programming Guide. Each kernel takes one block, of which one thread
+// works. `stop` ends every loop when it is not 0: nothing else can end one that does not end by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/device/cuda/kernels/Intrinsics.h"
+
+/// Provided by the driver, which translates this module.
+extern "C" __attribute__((device)) void cudaGraphSetConditional(unsigned long long condition, unsigned value);
+
+namespace spmd::cuda {
+
+/// The condition of a `while`.
+SPMD_KERNEL(1) spmd_set_while(uint64_t condition, const uint8_t *predicate, const volatile uint32_t *stop) {
+  if (threadIndex() == 0)
+    cudaGraphSetConditional(condition, *predicate != 0 && *stop == 0);
+}
+
+/// The condition of one branch of an `if`: that the predicate is `wanted`, 0 or 1.
+SPMD_KERNEL(1) spmd_set_if(uint64_t condition, const uint8_t *predicate, uint64_t wanted) {
+  if (threadIndex() == 0)
+    cudaGraphSetConditional(condition, (*predicate != 0) == (wanted != 0));
+}
+
+/// The condition of a `for` over [lower, upper). `number` holds the current iteration's number, and so does `counter`,
+/// if it is not null; `counter` is not written behind the last iteration, where its memory may hold another value.
+SPMD_KERNEL(1)
+spmd_set_for(uint64_t condition, int32_t *number, int32_t *counter, uint64_t isFirst, int64_t lower, int64_t upper,
+             const volatile uint32_t *stop) {
+  if (threadIndex() != 0)
+    return;
+  int64_t next = isFirst ? lower : static_cast<int64_t>(*number) + 1;
+  bool enters = next < upper && *stop == 0;
+  if (enters) {
+    *number = static_cast<int32_t>(next);
+    if (counter)
+      *counter = static_cast<int32_t>(next);
+  }
+  cudaGraphSetConditional(condition, enters);
+}
+
+} // namespace spmd::cuda

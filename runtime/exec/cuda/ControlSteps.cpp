@@ -1,0 +1,116 @@
+//===- ControlSteps.cpp - loops and branches of a GPU's program -----------===//
+
+#include "runtime/device/Allocation.h"
+#include "runtime/exec/cuda/CudaProgram.h"
+
+#include <iostream>
+#include <mutex>
+
+namespace spmd {
+namespace {
+
+/// Says once that loops are slower than they could be.
+void warnOfHostLoops(const std::string &why) {
+  static std::once_flag isSaid;
+  std::call_once(isSaid, [&] {
+    std::cerr << "spmd: warning: the host decides about each iteration of a loop, because CUDA makes no graph of it: " +
+                     why + "\n";
+  });
+}
+
+cuda::DevicePointer toPointer(const DeviceBuffer &buffer) {
+  return reinterpret_cast<cuda::DevicePointer>(buffer.data());
+}
+
+} // namespace
+
+/// A loop or a branch that the GPU executes itself, as a part of a graph.
+struct CudaProgram::Control final : PreparedStep {
+  CudaProgram &program;
+  const Step &step;
+  const std::vector<PreparedStep *> first, second;
+  DeviceBufferRef number; ///< The number of a `for`'s iteration.
+
+  Control(CudaProgram &program, const Step &step, std::vector<PreparedStep *> first, std::vector<PreparedStep *> second)
+      : program(program), step(step), first(std::move(first)), second(std::move(second)) {
+    if (std::get_if<ForStep>(&step.op))
+      number = allocateFor(program.device, sizeof(int32_t), [] { return "the counter of a loop"; });
+  }
+
+  bool isLoop() const { return !std::get_if<IfStep>(&step.op); }
+
+  /// Called while a graph is captured.
+  void run() override {
+    auto queue = [this](const std::vector<PreparedStep *> &steps) {
+      return [this, &steps](cuda::Stream where) { program.queue(steps, where); };
+    };
+    auto queueIfAny = [&](const std::vector<PreparedStep *> &steps) {
+      return steps.empty() ? cuda::GraphControl::Queue() : queue(steps);
+    };
+    try {
+      if (auto *branch = std::get_if<IfStep>(&step.op)) {
+        program.graphControl->addIf(program.target, program.addressOf(branch->predicate), queueIfAny(first),
+                                    queueIfAny(second));
+      } else if (auto *loop = std::get_if<WhileStep>(&step.op)) {
+        program.graphControl->addWhile(program.target, program.addressOf(loop->predicate), queue(first), queue(second));
+      } else {
+        auto &counted = std::get<ForStep>(step.op);
+        program.graphControl->addFor(program.target, toPointer(*number),
+                                     counted.counter < 0 ? 0 : program.addressOf(counted.counter), counted.lower,
+                                     counted.upper, queue(first));
+      }
+    } catch (const Error &error) {
+      throw error.withContext(step.location.str() + ": " + program.device.str());
+    }
+  }
+};
+
+std::unique_ptr<PreparedStep> CudaProgram::prepareControl(const Step &step, std::vector<PreparedStep *> first,
+                                                          std::vector<PreparedStep *> second) {
+  if (!hasLookedForControl)
+    makeGraphControl();
+  if (!graphControl)
+    return nullptr;
+  return std::make_unique<Control>(*this, step, std::move(first), std::move(second));
+}
+
+void CudaProgram::makeGraphControl() {
+  hasLookedForControl = true;
+  if (!driver.hasConditionalNodes())
+    return;
+  stop = allocateFor(device, sizeof(uint32_t), [] { return "the word that stops loops"; });
+  clearStop();
+  check(driver.StreamCreate(&stopper, cuda::kStreamNonBlocking), "cuStreamCreate");
+  try {
+    graphControl =
+        std::make_unique<cuda::GraphControl>(device.getGpu(), device.getLibrary().getKernels(), toPointer(*stop));
+  } catch (const Error &error) {
+    warnOfHostLoops(error.what());
+  }
+}
+
+void CudaProgram::clearStop() { check(driver.MemsetD32Async(toPointer(*stop), 0, 1, stream), "cuMemsetD32Async"); }
+
+bool CudaProgram::runControl(PreparedStep &step) {
+  if (!graphControl)
+    return false;
+  // The iterations of a loop are worth a graph at once, a branch when its addresses come back.
+  bool isLoop = static_cast<Control &>(step).isLoop();
+  try {
+    return graphs->runAsGraph({&step}, runAddresses, stream, isLoop,
+                              [&](cuda::Stream where) { queue({&step}, where); });
+  } catch (const Error &error) { // Nothing of the graph runs. If the GPU has failed, the host's next call says so.
+    warnOfHostLoops(error.what());
+    graphControl.reset();
+    return false;
+  }
+}
+
+void CudaProgram::stopLoops() noexcept {
+  if (!graphControl)
+    return;
+  areLoopsStopped = true;
+  driver.MemsetD32Async(toPointer(*stop), 1, 1, stopper);
+}
+
+} // namespace spmd
