@@ -88,6 +88,10 @@ def while_steps(x):
     return jax.lax.while_loop(goes_on, lambda state: (state[0] * 0.99 + 0.01, state[1] + 1), (x, 0))[0]
 
 
+def for_steps(x):
+    return jax.lax.fori_loop(0, STEPS, lambda i, y: y * 0.99 + i.astype(jnp.float32) * 1e-5, x)
+
+
 SHAPE = 0  # Elements of `uniform`, from its result.
 
 
@@ -107,7 +111,8 @@ FUNCTIONS = {
     "update_slice": lambda x, v, at: jax.lax.dynamic_update_slice(x, v, (at, 0)), "uniform_f32": uniform,
     "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: jax.nn.gelu(x @ w + b),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
-    "while_steps": while_steps, "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
+    "while_steps": while_steps, "for_steps": for_steps,
+    "attention_full_bf16": full_attention, "attention_8k_bf16": attention,
     "attention_step_bf16": attention_step,
     "block_step": jax.value_and_grad(block_loss, argnums=tuple(range(8))),
 }

@@ -8,8 +8,8 @@ import re
 
 KERNELS = """launch add_f32 add_bf16 tanh_exp gelu_bf16 softmax_1k softmax_4k softmax_32k softmax_128k layer_norm_4k row_sums
 column_sums row_sums_narrow column_sums_narrow sum_all transpose_f32 transpose_bf16 product_bf16 product_gelu_bf16 product_f32
-mlp_step block_step attention_bf16 attention_full_bf16 attention_8k_bf16 attention_step_bf16 while_steps embedding scatter_add_rows
-update_slice uniform_f32 cumsum_columns cumsum_vector
+mlp_step block_step attention_bf16 attention_full_bf16 attention_8k_bf16 attention_step_bf16 while_steps for_steps embedding
+scatter_add_rows update_slice uniform_f32 cumsum_columns cumsum_vector
 sort_vector argsort_vector""".split()
 
 # Sizes with which a CPU runs each function in milliseconds.
@@ -86,7 +86,7 @@ def scale(name, parameter):
 # of f32, thousands in running sums.
 TOLERANCE = {"bf16": 3e-2, "f32": 2e-5, "i32": 0.0}
 TOLERANCES = {"cumsum_vector": 1e-3, "cumsum_columns": 1e-4, "sum_all": 1e-4, "column_sums_narrow": 1e-4,
-              "while_steps": 1e-4, "mlp_step": 5e-2, "block_step": 5e-2, "uniform_f32": 0.0, "sort_vector": 0.0,
+              "while_steps": 1e-4, "for_steps": 1e-4, "mlp_step": 5e-2, "block_step": 5e-2, "uniform_f32": 0.0, "sort_vector": 0.0,
               "transpose_f32": 0.0, "transpose_bf16": 0.0,
               "embedding": 0.0, "update_slice": 0.0, "add_f32": 0.0, "launch": 0.0}
 
