@@ -10,10 +10,10 @@
 #include "runtime/collective/nccl/GpuTransport.h"
 #include "runtime/device/cuda/CublasLt.h"
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/GraphControl.h"
 #include "runtime/device/cuda/KernelCode.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/cuda/GraphCache.h"
-#include "runtime/exec/cuda/GraphControl.h"
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 //===- GraphControl.cpp - loops and branches inside of graphs -------------===//
 
-#include "runtime/exec/cuda/GraphControl.h"
+#include "runtime/device/cuda/GraphControl.h"
 
 #include "runtime/support/Error.h"
 
