@@ -61,15 +61,18 @@ bool GraphCache::runAsGraph(const std::vector<PreparedStep *> &steps, const std:
   bool isNew = known == list.end();
   if (isNew) {
     if (list.size() == kMostEntries) {
+      // Addresses that never repeat: a graph for each set would cost more than it saves.
+      atOnce &= std::any_of(list.begin(), list.end(), [](const Entry &entry) { return entry.isRepeated; });
       auto oldest = std::min_element(list.begin(), list.end(),
                                      [](const Entry &a, const Entry &b) { return a.lastUse < b.lastUse; });
       drop(*oldest);
       list.erase(oldest);
     }
-    list.push_back({addresses, nullptr, 0});
+    list.push_back({addresses});
     known = std::prev(list.end());
   }
   known->lastUse = ++uses;
+  known->isRepeated = !isNew;
   if (isNew && !atOnce)
     return false;
   if (!known->graph)

@@ -33,15 +33,17 @@ public:
            const std::function<void(cuda::Stream)> &queue);
 
   /// The same for work that only a graph can do: returns false, having done nothing, if the set occurs for the first
-  /// time, unless a graph is wanted `atOnce`. If this throws, nothing of the work runs.
+  /// time, unless a graph is wanted `atOnce` and sets have not proved to be new each time. If this throws, nothing of
+  /// the work runs.
   bool runAsGraph(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses, cuda::Stream stream,
                   bool atOnce, const std::function<void(cuda::Stream)> &queue);
 
 private:
   struct Entry {
     std::vector<void *> addresses;
-    cuda::GraphExec graph = nullptr; ///< Null: the set occurred once.
+    cuda::GraphExec graph = nullptr; ///< Null: the set has run without a graph.
     uint64_t lastUse = 0;
+    bool isRepeated = false; ///< The set occurred more than once.
   };
   cuda::GraphExec capture(const std::function<void(cuda::Stream)> &queue);
   void drop(Entry &entry);

@@ -83,6 +83,32 @@ TEST_F(GpuControl, ALoopIsOneGraph) {
   }
 }
 
+// Where addresses never come back, graphs are made for the first of them only.
+TEST_F(GpuControl, LoopsOfBuffersThatAreNew) {
+  GpuArtifact artifact = compileForGpus("w.spmd", kLoop);
+  constexpr int kSets = 12, kMostGraphs = 8;
+  GpuJob job(1);
+  cuda::FakeDriver &driver = job.getDriver();
+  auto program = job.load(artifact);
+  std::vector<CompiledProgram::Buffers> inputs, outputs;
+  for (int i = 0; i < kSets; ++i) {
+    inputs.push_back(program->upload(context, {floats({4, 1, 3, 2})}, Poison::Nan));
+    outputs.push_back(program->allocateResults());
+  }
+  for (int run = 0; run < 2 * kSets; ++run) {
+    program->getExecutor().run(inputs[run % kSets], outputs[run % kSets]);
+    EXPECT_EQ(download(*program, outputs[run % kSets]), (std::vector<double>{128, 256, 384, 512}));
+  }
+  EXPECT_EQ(driver.countCalls("GraphAddNode"), kMostGraphs);
+  // A set that does come back has a graph.
+  for (int run = 0; run < 3; ++run) {
+    int64_t reads = driver.countCalls("MemcpyDtoHAsync");
+    program->getExecutor().run(inputs[0], outputs[0]);
+    EXPECT_EQ(driver.countCalls("MemcpyDtoHAsync") - reads, run == 0 ? 8 : 0);
+    EXPECT_EQ(download(*program, outputs[0]), (std::vector<double>{128, 256, 384, 512}));
+  }
+}
+
 // Its graph pays when the addresses come back.
 TEST_F(GpuControl, ABranchIsAGraphWhenItComesBack) {
   GpuArtifact artifact = compileForGpus("b.spmd", kBranch);
