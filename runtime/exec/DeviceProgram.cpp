@@ -167,6 +167,11 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       resolvePrint(*print, op);
     }
+    auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&op.what);
+    if (PreparedStep *each = prepared ? prepared->get() : op.control.get()) {
+      each->number = op.step;
+      each->location = op.location;
+    }
     ops.push_back(std::move(op));
   }
   mergeSteps(ops);
@@ -358,8 +363,9 @@ void DeviceProgram::execute(Ops &ops) {
     return executeWatched(ops);
   for (size_t i = 0; i < ops.size(); ++i) {
     if (!ops[i].mergedSteps.empty()) {
-      begin(ops[i]);
+      atStep(*ops[i].mergedSteps.front());
       runMerged(ops[i].mergedSteps);
+      atStep(*ops[i].mergedSteps.back());
       checkVerdict();
       i += ops[i].mergedSteps.size() - 1;
     } else if (ops[i].control && runControl(ops[i])) {
@@ -374,9 +380,10 @@ bool DeviceProgram::runControl(const Op &op) {
   // The host queues all iterations of a `for` without waiting for any.
   if (std::get_if<Op::For>(&op.what))
     return false;
-  begin(op);
+  atStep(*op.control);
   if (!runControl(*op.control))
     return false;
+  atStep(*op.control);
   checkVerdict();
   return true;
 }
@@ -396,14 +403,14 @@ void DeviceProgram::executeWatched(Ops &ops) {
   }
 }
 
-void DeviceProgram::begin(const Op &op) {
-  place.store(op.location, std::memory_order_relaxed);
+void DeviceProgram::atStep(int32_t number, const SourceLocation &location) {
+  place.store(&location, std::memory_order_relaxed);
   if (context.health)
-    context.health->atStep(launch, op.step, *op.location);
+    context.health->atStep(launch, number, location);
 }
 
 void DeviceProgram::executeOne(Op &op) {
-  begin(op);
+  atStep(op.step, *op.location);
   if (auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&op.what)) {
     (*prepared)->run();
     checkVerdict();

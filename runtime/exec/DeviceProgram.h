@@ -46,6 +46,9 @@ class PreparedStep {
 public:
   virtual ~PreparedStep() = default;
   virtual void run() = 0;
+
+  int32_t number = 0;                       ///< Of the step in the plan.
+  const SourceLocation *location = nullptr; ///< Lives as long as the plan.
 };
 
 /// A collective that the device itself performs: prepared once, used by the device's thread only. Throws spmd::Error.
@@ -140,6 +143,8 @@ protected:
 
   //===--- For backends ------------------------------------------------------===//
 
+  /// Records that the run has come to this step: errors and the coordinator name its location.
+  void atStep(const PreparedStep &step) { atStep(step.number, *step.location); }
   /// Appends entries of `pointers` for these buffers, which are kept up to date; returns the index of the first.
   size_t addPointers(const std::vector<BufferId> &ids);
   void checkVerdict() const {
@@ -184,8 +189,7 @@ private:
   void executeOne(Op &op);
   /// Lets the device execute control flow; returns false if the host has to.
   bool runControl(const Op &op);
-  /// Records that the run is at this step now.
-  void begin(const Op &op);
+  void atStep(int32_t number, const SourceLocation &location);
   void executeSteps();
   void executePrint(Op &op);
   void lookForNans(const Op &op);

@@ -29,12 +29,12 @@ struct CudaProgram::Control final : PreparedStep {
   CudaProgram &program;
   const Step &step;
   const std::vector<PreparedStep *> first, second;
-  DeviceBufferRef number; ///< The number of a `for`'s iteration.
+  DeviceBufferRef iteration; ///< The number of a `for`'s current one.
 
   Control(CudaProgram &program, const Step &step, std::vector<PreparedStep *> first, std::vector<PreparedStep *> second)
       : program(program), step(step), first(std::move(first)), second(std::move(second)) {
     if (std::get_if<ForStep>(&step.op))
-      number = allocateFor(program.device, sizeof(int32_t), [] { return "the counter of a loop"; });
+      iteration = allocateFor(program.device, sizeof(int32_t), [] { return "the counter of a loop"; });
   }
 
   bool isLoop() const { return !std::get_if<IfStep>(&step.op); }
@@ -55,7 +55,7 @@ struct CudaProgram::Control final : PreparedStep {
         program.graphControl->addWhile(program.target, program.addressOf(loop->predicate), queue(first), queue(second));
       } else {
         auto &counted = std::get<ForStep>(step.op);
-        program.graphControl->addFor(program.target, toPointer(*number),
+        program.graphControl->addFor(program.target, toPointer(*iteration),
                                      counted.counter < 0 ? 0 : program.addressOf(counted.counter), counted.lower,
                                      counted.upper, queue(first));
       }

@@ -196,8 +196,10 @@ void CudaProgram::queue(const std::vector<PreparedStep *> &steps, cuda::Stream w
     ~Restore() { target = before; }
   } restore{target, target};
   target = where;
-  for (PreparedStep *step : steps)
+  for (PreparedStep *step : steps) {
+    atStep(*step);
     step->run();
+  }
 }
 
 void CudaProgram::runMerged(const std::vector<PreparedStep *> &steps) {

@@ -70,6 +70,51 @@ TEST_F(GpuFailures, LaunchesNameTheirLine) {
   EXPECT_EQ(run(*program, artifact), "");
 }
 
+// Also of a step behind others with which it becomes a graph: in the first run, and while the graph is captured.
+TEST_F(GpuFailures, LaunchesBehindOthersNameTheirLine) {
+  GpuArtifact artifact = compileForGpus("f.spmd", kProgram);
+  for (int runs : {0, 1}) {
+    GpuJob job(1);
+    auto program = job.load(artifact);
+    auto inputs = program->upload(context, makeArguments(context, artifact->plan, 1, true), Poison::Nan);
+    auto outputs = program->allocateResults();
+    int64_t launches = job.getDriver().countCalls("LaunchKernel");
+    program->getExecutor().run(inputs, outputs);
+    launches = job.getDriver().countCalls("LaunchKernel") - launches;
+    ASSERT_GE(launches, 3);
+    auto fresh = job.load(artifact);
+    for (int i = 0; i < runs; ++i)
+      fresh->getExecutor().run(inputs, outputs);
+    job.getDriver().failCall("LaunchKernel", launches, cuda::kInvalidValue);
+    try {
+      fresh->getExecutor().run(inputs, outputs);
+      ADD_FAILURE() << runs;
+    } catch (const Error &error) {
+      EXPECT_THAT(error.what(), HasSubstr("f.spmd:3:")) << runs;
+    }
+  }
+}
+
+// The line that the program had come to is that of the kernel at fault or one behind it, also when it runs in a graph.
+TEST_F(GpuFailures, KernelsOfGraphsNameALineBehindThem) {
+  GpuArtifact artifact = compileForGpus("f.spmd", kProgram);
+  for (int runs : {0, 1, 2}) {
+    GpuJob job(1);
+    auto program = job.load(artifact);
+    auto inputs = program->upload(context, makeArguments(context, artifact->plan, 1, true), Poison::Nan);
+    auto outputs = program->allocateResults();
+    for (int i = 0; i < runs; ++i)
+      program->getExecutor().run(inputs, outputs);
+    job.getDriver().failKernel(0, 1);
+    try {
+      program->getExecutor().run(inputs, outputs);
+      ADD_FAILURE() << runs;
+    } catch (const Error &error) {
+      EXPECT_THAT(error.what(), HasSubstr("f.spmd:3:")) << runs;
+    }
+  }
+}
+
 // Each call of a run fails once, in the first run and in the run that creates its graph: an error each time, the next
 // run works, and nothing is left over.
 TEST_F(GpuFailures, EveryCallOfARun) {
