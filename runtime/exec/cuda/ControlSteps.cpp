@@ -107,7 +107,7 @@ bool CudaProgram::runControl(PreparedStep &step) {
 }
 
 void CudaProgram::stopLoops() noexcept {
-  if (!graphControl)
+  if (!stopper) // Loops of graphs may run although `graphControl` is gone.
     return;
   areLoopsStopped = true;
   driver.MemsetD32Async(toPointer(*stop), 1, 1, stopper);
