@@ -43,6 +43,12 @@ struct DeviceProgram::Op {
   std::vector<PreparedStep *> mergedSteps;
   /// For control flow that the device may execute without the host; else null.
   std::unique_ptr<PreparedStep> control;
+
+  /// The step that computes, or a device's own control flow; null if the host has to do something.
+  PreparedStep *getPrepared() const {
+    auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&what);
+    return prepared ? prepared->get() : control.get();
+  }
 };
 
 DeviceProgram::DeviceProgram(const ProgramContext &context, Device &device, int64_t position)
@@ -167,10 +173,9 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
     } else if (auto *print = std::get_if<PrintStep>(&step.op)) {
       resolvePrint(*print, op);
     }
-    auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&op.what);
-    if (PreparedStep *each = prepared ? prepared->get() : op.control.get()) {
-      each->number = op.step;
-      each->location = op.location;
+    if (PreparedStep *prepared = op.getPrepared()) {
+      prepared->number = op.step;
+      prepared->location = op.location;
     }
     ops.push_back(std::move(op));
   }
@@ -183,8 +188,7 @@ void DeviceProgram::resolveControl(const Step &step, const Ops &first, const Ops
   for (size_t i = 0; i < 2; ++i)
     if (const Ops *ops = i == 0 ? &first : second)
       for (const Op &inner : *ops) {
-        auto *prepared = std::get_if<std::unique_ptr<PreparedStep>>(&inner.what);
-        lists[i].push_back(prepared ? prepared->get() : inner.control.get());
+        lists[i].push_back(inner.getPrepared());
         if (!lists[i].back())
           return; // A collective, a print, or control flow that has one.
       }
@@ -196,15 +200,15 @@ void DeviceProgram::mergeSteps(Ops &ops) {
     std::vector<const Step *> sources;
     std::vector<PreparedStep *> steps;
     for (size_t end = first; end < ops.size(); ++end) {
-      auto *step = std::get_if<std::unique_ptr<PreparedStep>>(&ops[end].what);
-      if (!step)
+      PreparedStep *step = ops[end].getPrepared();
+      if (!step || !step->isStraight())
         break;
       sources.push_back(ops[end].source);
-      steps.push_back(step->get());
+      steps.push_back(step);
     }
     for (size_t done = 0; done < steps.size();) {
       size_t count = countMerged(std::span(sources).subspan(done));
-      if (count > 1) {
+      if (count > 1 || ops[first + done].control) {
         std::span<PreparedStep *const> merged = std::span(steps).subspan(done, count);
         ops[first + done].mergedSteps.assign(merged.begin(), merged.end());
         prepareMerged(ops[first + done].mergedSteps);
@@ -377,7 +381,7 @@ void DeviceProgram::execute(Ops &ops) {
 }
 
 bool DeviceProgram::runControl(const Op &op) {
-  // The host queues all iterations of a `for` without waiting for any.
+  // The host queues all iterations of a long `for` without waiting for any.
   if (std::get_if<Op::For>(&op.what))
     return false;
   atStep(*op.control);

@@ -46,6 +46,11 @@ class PreparedStep {
 public:
   virtual ~PreparedStep() = default;
   virtual void run() = 0;
+  /// Whether the same work is queued each time, so that it may be one of the steps that run as one. Only a step of
+  /// `prepareControl` may be another kind.
+  virtual bool isStraight() const { return true; }
+  /// The launches and copies that it queues, about.
+  virtual int64_t countLaunches() const { return 1; }
 
   int32_t number = 0;                       ///< Of the step in the plan.
   const SourceLocation *location = nullptr; ///< Lives as long as the plan.
@@ -90,7 +95,8 @@ protected:
   virtual std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) = 0;
   virtual std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) = 0;
   /// Prepares an `if`, `while` or `for` whose steps all are prepared: `first` are the steps of its first list (then;
-  /// condition; body), `second` those of its second. Returns null if only the host can decide which steps run.
+  /// condition; body), `second` those of its second. Returns null if only the host can decide which steps run. A step
+  /// that is straight is run and merged like those that compute, the others by `runControl`.
   virtual std::unique_ptr<PreparedStep> prepareControl(const Step & /*step*/, std::vector<PreparedStep *> /*first*/,
                                                        std::vector<PreparedStep *> /*second*/) {
     return nullptr;

@@ -3,6 +3,7 @@
 #include "runtime/device/Allocation.h"
 #include "runtime/exec/cuda/CudaProgram.h"
 
+#include <algorithm>
 #include <iostream>
 #include <mutex>
 
@@ -22,7 +23,44 @@ cuda::DevicePointer toPointer(const DeviceBuffer &buffer) {
   return reinterpret_cast<cuda::DevicePointer>(buffer.data());
 }
 
+/// A `for` of so few launches that all of them can be queued, in a graph or not. A graph of a thousand kernels is made
+/// in milliseconds, and takes less time than a graph for each iteration.
+constexpr int64_t kMostLaunches = 1024;
+
+int64_t countLaunches(const std::vector<PreparedStep *> &steps) {
+  int64_t sum = 0;
+  for (const PreparedStep *step : steps)
+    sum = std::min(sum + step->countLaunches(), kMostLaunches + 1);
+  return sum;
+}
+
 } // namespace
+
+struct CudaProgram::Repetition final : PreparedStep {
+  CudaProgram &program;
+  const ForStep &loop;
+  const std::vector<PreparedStep *> body;
+
+  Repetition(CudaProgram &program, const ForStep &loop, std::vector<PreparedStep *> body)
+      : program(program), loop(loop), body(std::move(body)) {}
+
+  /// Returns the launches of all iterations, or a number above kMostLaunches.
+  static int64_t count(const ForStep &loop, const std::vector<PreparedStep *> &body) {
+    int64_t iterations = std::clamp<int64_t>(loop.upper - loop.lower, 0, kMostLaunches + 1);
+    return iterations * (spmd::countLaunches(body) + (loop.counter >= 0));
+  }
+
+  int64_t countLaunches() const override { return count(loop, body); }
+  void run() override {
+    for (int64_t i = loop.lower; i < loop.upper; ++i) {
+      if (loop.counter >= 0)
+        program.check(
+            program.driver.MemsetD32Async(program.addressOf(loop.counter), static_cast<unsigned>(i), 1, program.target),
+            "cuMemsetD32Async");
+      program.queue(body, program.target);
+    }
+  }
+};
 
 /// A loop or a branch that the GPU executes itself, as a part of a graph.
 struct CudaProgram::Control final : PreparedStep {
@@ -38,6 +76,7 @@ struct CudaProgram::Control final : PreparedStep {
   }
 
   bool isLoop() const { return !std::get_if<IfStep>(&step.op); }
+  bool isStraight() const override { return false; }
 
   /// Called while a graph is captured.
   void run() override {
@@ -67,6 +106,10 @@ struct CudaProgram::Control final : PreparedStep {
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareControl(const Step &step, std::vector<PreparedStep *> first,
                                                           std::vector<PreparedStep *> second) {
+  auto isStraight = [](const PreparedStep *step) { return step->isStraight(); };
+  if (auto *loop = std::get_if<ForStep>(&step.op);
+      loop && std::all_of(first.begin(), first.end(), isStraight) && Repetition::count(*loop, first) <= kMostLaunches)
+    return std::make_unique<Repetition>(*this, *loop, std::move(first));
   if (!hasLookedForControl)
     makeGraphControl();
   if (!graphControl)

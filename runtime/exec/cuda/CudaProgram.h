@@ -40,6 +40,7 @@ private:
   struct Library;
   struct Copy;
   struct Control;
+  struct Repetition;
   struct Transfer;
 
   std::unique_ptr<PreparedStep> prepareStep(const LaunchStep &step) override;

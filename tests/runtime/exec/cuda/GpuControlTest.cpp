@@ -109,6 +109,36 @@ TEST_F(GpuControl, LoopsOfBuffersThatAreNew) {
   }
 }
 
+// A short loop over numbers is a part of the graph of the steps around it, also for old drivers; a long one has a graph
+// that runs once for each number.
+TEST_F(GpuControl, ALoopOverNumbers) {
+  for (int count : {5, 600}) {
+    GpuArtifact artifact = compileForGpus("f.spmd", "fn main(x: f32[4]) {\n"
+                                                    "  let y = sort(x);\n"
+                                                    "  let z = for i in 0.." +
+                                                        std::to_string(count) +
+                                                        " carry (z = y) { yield sort(z)[::-1] + cast(i, f32); };\n"
+                                                        "  return cumsum(z);\n"
+                                                        "}\n");
+    double sum = count * (count - 1) / 2;
+    for (int version : {kOldDriver, kNewDriver}) {
+      GpuJob job(1, {.driverVersion = version});
+      auto program = job.load(artifact);
+      auto inputs = program->upload(context, {floats({4, 1, 3, 2})}, Poison::Nan), outputs = program->allocateResults();
+      for (int run = 0; run < 3; ++run) {
+        int64_t launches = job.getDriver().countCalls("GraphLaunch");
+        program->getExecutor().run(inputs, outputs);
+        launches = job.getDriver().countCalls("GraphLaunch") - launches;
+        if (count == 5)
+          EXPECT_EQ(launches, run == 0 ? 0 : 1);
+        else
+          EXPECT_GE(launches, count - 1);
+        EXPECT_EQ(download(*program, outputs), (std::vector<double>{4 + sum, 7 + 2 * sum, 9 + 3 * sum, 10 + 4 * sum}));
+      }
+    }
+  }
+}
+
 // Its graph pays when the addresses come back.
 TEST_F(GpuControl, ABranchIsAGraphWhenItComesBack) {
   GpuArtifact artifact = compileForGpus("b.spmd", kBranch);

@@ -69,6 +69,7 @@ FakeDriverOptions readGpuSettings() {
     options.capabilities.push_back(machine[static_cast<size_t>(card)]);
   options.seed = static_cast<uint64_t>(readNumber("SPMD_TEST_GPU_SEED", 1));
   options.bytesPerGpu = readNumber("SPMD_TEST_GPU_MEMORY", options.bytesPerGpu);
+  options.driverVersion = static_cast<int>(readNumber("SPMD_TEST_GPU_DRIVER", options.driverVersion));
   // Processes that are told to be on different machines have different cards.
   options.machine = readVariable("SPMD_HOST_ID").value_or("");
   return options;
