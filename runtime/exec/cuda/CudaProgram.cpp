@@ -129,6 +129,7 @@ struct CudaProgram::Transfer final : DeviceCollective {
     try {
       collective.run(program.transfers, program.addressOf(operand), program.addressOf(result), scratch);
     } catch (const Error &error) {
+      program.checkVerdict(); // It has the same text in all processes.
       throw error.withContext(program.describeLocation());
     }
     program.check(isDone.record(program.transfers), "cuEventRecord");
@@ -316,6 +317,7 @@ void CudaProgram::checkTransfers() {
   try {
     group->check(comm);
   } catch (const Error &error) {
+    checkVerdict();
     throw error.withContext(describeLocation());
   }
 }

@@ -11,6 +11,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <atomic>
+
 using namespace mlir;
 using namespace spmd;
 using namespace spmd::test;
@@ -197,6 +200,40 @@ TEST_F(GpuFailures, KernelsThatFail) {
   EXPECT_THAT(error, HasSubstr("f.spmd:"));
   EXPECT_THAT(error, HasSubstr("cuda:0 (Emulated GPU): a step up to here failed: CUDA_ERROR_ILLEGAL_ADDRESS"));
   EXPECT_NE(run(*program, artifact), "");
+}
+
+/// A job that ends when a device comes to that step.
+class HealthUntilStep final : public Health {
+public:
+  explicit HealthUntilStep(int32_t last) : last(last) {}
+  void atStep(uint64_t, int32_t step, const SourceLocation &) override {
+    if (step == last)
+      isEnding = true;
+  }
+  bool isOver() const override { return isEnding; }
+  [[noreturn]] void throwVerdict() override { throw Error("the job is over"); }
+  void reportFailure(const std::string &) override {}
+
+private:
+  const int32_t last;
+  std::atomic<bool> isEnding = false;
+};
+
+// The verdict has one text in all processes, also where it ends a wait for NCCL.
+TEST_F(GpuFailures, VerdictsAreNotChanged) {
+  GpuArtifact artifact = compileForGpus("f.spmd", "mesh m(a=2)\nfn main(x: f32[4096@a]) { return sum(x); }\n");
+  const std::vector<Step> &steps = artifact->plan.steps;
+  auto start = std::find_if(steps.begin(), steps.end(),
+                            [](const Step &step) { return std::get_if<CollectiveStartStep>(&step.op) != nullptr; });
+  ASSERT_NE(start, steps.end());
+  for (uint64_t seed = 1; seed <= 24; ++seed) {
+    HealthUntilStep health(static_cast<int32_t>(start - steps.begin()));
+    GpuJob job(2, {.transport = Transport::Nccl, .seed = seed, .health = &health});
+    ExecutorOptions options = job.makeOptions();
+    options.health = &health;
+    auto program = job.load(artifact, options);
+    EXPECT_EQ(run(*program, artifact), "the job is over") << seed;
+  }
 }
 
 // One device of two fails: the other one ends with the same cause, wherever it waits.

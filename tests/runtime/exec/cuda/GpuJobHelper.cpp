@@ -54,7 +54,7 @@ GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
   collectives = createShmCollectives(shm);
   if (options.transport == Transport::Nccl)
     transport.emplace(cuda::GpuTransportOptions{nccl.getNccl(), 0, std::vector<int32_t>(static_cast<size_t>(count), 0),
-                                                nullptr, nullptr});
+                                                nullptr, options.health});
 }
 
 GpuJob::~GpuJob() = default;

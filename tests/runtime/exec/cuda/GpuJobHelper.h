@@ -29,6 +29,7 @@ struct GpuJobOptions {
   std::shared_ptr<const cuda::CublasLt> blas = nullptr; ///< Null: none.
   int capability = 90;                                  ///< Compute capability 9.0.
   int driverVersion = 13000;                            ///< CUDA 13.0.
+  Health *health = nullptr;                             ///< Null: the job never ends.
 };
 
 /// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.
