@@ -1,8 +1,7 @@
 //===- GpuControlTest.cpp - loops and branches that the GPU executes ------===//
 
 #include "runtime/support/Error.h"
-#include "tests/programs/support/Case.h"
-#include "tests/runtime/exec/cuda/GpuJobHelper.h"
+#include "tests/runtime/exec/cuda/GpuRunFixture.h"
 #include "tests/runtime/exec/cuda/ProgramCheckHelper.h"
 
 #include <gmock/gmock.h>
@@ -33,31 +32,7 @@ constexpr const char *kBranch = "fn main(x: f32[4]) {\n"
                                 "  return if sum(x) > 5.0 { sort(x)[::-1] } else { cumsum(x) };\n"
                                 "}\n";
 
-class GpuControl : public testing::Test {
-protected:
-  GpuControl() { spmdc::loadDialects(context); }
-
-  Tensor floats(std::initializer_list<double> values) {
-    Tensor tensor({static_cast<int64_t>(values.size())}, spmdc::getElementType(&context, DType::F32));
-    size_t i = 0;
-    for (double value : values)
-      tensor.elements[i++] = spmdc::Scalar::ofFloat(value);
-    return tensor;
-  }
-
-  std::vector<double> download(const CompiledProgram &program, const CompiledProgram::Buffers &buffers) {
-    FailureOr<SmallVector<Tensor>> all = program.download(context, buffers, error);
-    EXPECT_EQ(error, "");
-    std::vector<double> values;
-    if (succeeded(all))
-      for (spmdc::Scalar element : (*all)[0].elements)
-        values.push_back(element.f);
-    return values;
-  }
-
-  MLIRContext context{MLIRContext::Threading::DISABLED};
-  std::string error;
-};
+class GpuControl : public GpuRunFixture {};
 
 // One graph and one launch, from the first run on; the host reads no predicate.
 TEST_F(GpuControl, ALoopIsOneGraph) {

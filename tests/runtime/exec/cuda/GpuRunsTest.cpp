@@ -7,8 +7,7 @@
 #include "runtime/exec/ProfileLog.h"
 #include "runtime/support/Error.h"
 #include "runtime/support/NanError.h"
-#include "tests/programs/support/Case.h"
-#include "tests/runtime/exec/cuda/GpuJobHelper.h"
+#include "tests/runtime/exec/cuda/GpuRunFixture.h"
 #include "tests/runtime/exec/cuda/ProgramCheckHelper.h"
 
 #include <gmock/gmock.h>
@@ -20,39 +19,11 @@ using namespace spmd;
 using namespace spmd::test;
 using spmdc::CompiledProgram;
 using spmdc::Poison;
-using spmdc::Scalar;
-using spmdc::Tensor;
 using testing::HasSubstr;
 
 namespace {
 
-class GpuRuns : public testing::Test {
-protected:
-  GpuRuns() { spmdc::loadDialects(context); }
-
-  Tensor floats(std::initializer_list<double> values) {
-    Tensor tensor({static_cast<int64_t>(values.size())}, spmdc::getElementType(&context, DType::F32));
-    size_t i = 0;
-    for (double value : values)
-      tensor.elements[i++] = Scalar::ofFloat(value);
-    return tensor;
-  }
-
-  std::vector<double> download(const CompiledProgram &program, const CompiledProgram::Buffers &buffers,
-                               size_t result = 0) {
-    std::string error;
-    FailureOr<SmallVector<Tensor>> all = program.download(context, buffers, error);
-    EXPECT_EQ(error, "");
-    std::vector<double> values;
-    if (succeeded(all))
-      for (Scalar element : (*all)[result].elements)
-        values.push_back(element.f);
-    return values;
-  }
-
-  MLIRContext context{MLIRContext::Threading::DISABLED};
-  std::string error;
-};
+class GpuRuns : public GpuRunFixture {};
 
 /// Three kernels, because a product and a sort are not generated kernels.
 constexpr const char *kSeveralSteps = "fn main(x: f32[4]) { return sort(x * 2.0)[::-1] + 1.0; }\n";

@@ -13,16 +13,14 @@ using namespace spmd::cuda;
 
 namespace {
 
-class GraphHardware : public testing::Test {
+class GraphHardware : public HardwareTest {
 protected:
   void SetUp() override {
-    std::string whyNot;
-    machine = Machine::find(whyNot);
-    if (!machine)
-      GTEST_SKIP() << whyNot;
+    HardwareTest::SetUp();
+    if (IsSkipped())
+      return;
     if (!machine->driver.hasConditionalNodes())
       GTEST_SKIP() << "the driver has no conditional nodes";
-    machine->gpu.makeCurrent();
     stop = machine->upload(std::vector<char>(sizeof(uint32_t)));
     control = std::make_unique<GraphControl>(machine->gpu, machine->library.getKernels(), stop);
   }
@@ -54,7 +52,6 @@ protected:
       driver.check(driver.GraphLaunch(exec, machine->stream), "cuGraphLaunch");
   }
 
-  Machine *machine = nullptr;
   DevicePointer stop = 0;
   std::unique_ptr<GraphControl> control;
   GraphExec exec = nullptr;

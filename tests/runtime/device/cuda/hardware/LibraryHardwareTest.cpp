@@ -15,16 +15,8 @@ using namespace spmd::cuda;
 
 namespace {
 
-class LibraryHardware : public testing::TestWithParam<DType> {
+class LibraryHardware : public HardwareTest, public testing::WithParamInterface<DType> {
 protected:
-  void SetUp() override {
-    std::string whyNot;
-    machine = Machine::find(whyNot);
-    if (!machine)
-      GTEST_SKIP() << whyNot;
-    machine->gpu.makeCurrent();
-  }
-
   /// Runs the call directly and, captured, twice more; all three results equal the CPU's.
   void check(const LibraryCall &call, const std::vector<std::vector<char>> &inputs, int64_t resultBytes) {
     std::vector<char> expected(resultBytes);
@@ -99,7 +91,6 @@ protected:
   }
 
   std::mt19937 random{static_cast<uint32_t>(GetParam())};
-  Machine *machine = nullptr;
 };
 
 TEST_P(LibraryHardware, Sorts) {

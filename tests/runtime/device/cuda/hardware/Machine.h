@@ -4,6 +4,8 @@
 #include "runtime/device/cuda/Gpu.h"
 #include "runtime/device/cuda/Library.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -45,6 +47,20 @@ public:
   const Driver &driver;
   Library library;
   Stream stream = nullptr;
+};
+
+/// A test with the GPU current; skipped where there is none.
+class HardwareTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string whyNot;
+    machine = Machine::find(whyNot);
+    if (!machine)
+      GTEST_SKIP() << whyNot;
+    machine->gpu.makeCurrent();
+  }
+
+  Machine *machine = nullptr;
 };
 
 } // namespace spmd::cuda
