@@ -57,7 +57,9 @@ Value emitLogistic(OpBuilder &b, Location loc, Value x) {
   Value zero = emitFloatConstant(b, loc, x.getType(), 0.0), one = emitFloatConstant(b, loc, x.getType(), 1.0);
   Value e = b.create<math::ExpOp>(loc, b.create<arith::NegFOp>(loc, b.create<math::AbsFOp>(loc, x)));
   Value top = select(b, loc, compareFloat(b, loc, arith::CmpFPredicate::OLT, x, zero), e, one);
-  return b.create<arith::DivFOp>(loc, top, b.create<arith::AddFOp>(loc, one, e));
+  auto quotient = b.create<arith::DivFOp>(loc, top, b.create<arith::AddFOp>(loc, one, e));
+  quotient->setAttr(kFunctionsQuotientAttrName, b.getUnitAttr());
+  return quotient;
 }
 
 Value emitErf(OpBuilder &b, Location loc, Value x) {

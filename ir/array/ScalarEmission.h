@@ -13,6 +13,10 @@
 
 namespace spmdc {
 
+/// Discardable attribute of an arith.divf that is a part of a mathematical function: an error of two units in the last
+/// place is within the function's.
+inline constexpr llvm::StringLiteral kFunctionsQuotientAttrName = "spmd.functions_quotient";
+
 mlir::Value emitErf(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitErfInv(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);
 mlir::Value emitLogistic(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x);

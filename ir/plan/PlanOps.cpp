@@ -69,6 +69,18 @@ spmd::OperandView ViewAttr::toView() const {
   return {getOffset(), digitsOf(getBatch()), digitsOf(getRows()), digitsOf(getColumns())};
 }
 
+LogicalResult LibraryEpilogueAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef function,
+                                          FloatAttr factor, FloatAttr arrayFactor, int32_t array, int32_t bias) {
+  if (!llvm::is_contained({"identity", "gelu", "gelu_gradient"}, function))
+    return emitError() << "'" << function << "' is none of the functions identity, gelu and gelu_gradient";
+  for (FloatAttr each : {factor, arrayFactor})
+    if (!each.getType().isF64() || !each.getValue().isFinite())
+      return emitError() << "the factors of an epilogue are finite numbers of f64";
+  if (function == "gelu_gradient" && (array < 0 || bias >= 0))
+    return emitError() << "the gradient of a gelu has an array, and no bias";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // KernelOp: plan.kernel @name(%x: type, ...) attributes {...} { ... }
 //===----------------------------------------------------------------------===//

@@ -60,6 +60,20 @@ def Plan_ViewAttr : AttrDef<Plan_Dialect, "View"> {
   }];
 }
 
+def Plan_LibraryEpilogueAttr : AttrDef<Plan_Dialect, "LibraryEpilogue"> {
+  let mnemonic = "library_epilogue";
+  let summary = "An epilogue in the form in which a library computes it with the product";
+  let description = [{
+    `#plan.library_epilogue<"gelu", factor = 1.0 : f64, arrayFactor = 0.0 : f64, array = -1, bias = 0>`: function(factor *
+    product + arrayFactor * array + bias). The function is `identity`, `gelu`, or `gelu_gradient`, which is factor *
+    product * gelu'(array). `array`, of the result's shape, and `bias`, a row, are numbers of `extras` or -1.
+  }];
+  let parameters = (ins StringRefParameter<>:$function, "::mlir::FloatAttr":$factor, "::mlir::FloatAttr":$arrayFactor,
+                        "int32_t":$array, "int32_t":$bias);
+  let assemblyFormat = "`<` $function `,` struct($factor, $arrayFactor, $array, $bias) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Plan_KernelOp : Plan_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "A fused group of array operations that becomes one kernel";
   let description = [{
@@ -103,12 +117,14 @@ def Plan_MatmulOp : Plan_Op<"matmul", [Pure]> {
     [batch, m, k] x [batch, k, n] -> [batch, m, n] as flat row-major memory; `transposeLhs` says that lhs is stored as
     [k, m], `transposeRhs` that rhs is stored as [n, k]. An operand with a view is read from its array as the view says,
     and neither flag is set for it. `epilogue` is a kernel over the rows of the product whose first
-    input is the product (in place) and whose other inputs are `extras`; its output is the result.
+    input is the product (in place) and whose other inputs are `extras`; its output is the result. `libraryEpilogue`
+    says what that kernel computes, if cuBLASLt may do it in place of the kernel.
   }];
   let arguments = (ins Spmd_ArrayType:$lhs, Spmd_ArrayType:$rhs, Variadic<Spmd_ArrayType>:$extras, I64Attr:$batch,
                        I64Attr:$m, I64Attr:$n, I64Attr:$k, BoolAttr:$transposeLhs, BoolAttr:$transposeRhs,
                        OptionalAttr<Plan_ViewAttr>:$lhsView, OptionalAttr<Plan_ViewAttr>:$rhsView,
-                       OptionalAttr<FlatSymbolRefAttr>:$epilogue, OptionalAttr<ArrayAttr>:$buffers);
+                       OptionalAttr<FlatSymbolRefAttr>:$epilogue,
+                       OptionalAttr<Plan_LibraryEpilogueAttr>:$libraryEpilogue, OptionalAttr<ArrayAttr>:$buffers);
   let results = (outs Spmd_ArrayType:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`epilogue` $epilogue^)? (`(` $extras^ `:` type($extras) `)`)? attr-dict `:` type($lhs) `,` type($rhs)

@@ -1,5 +1,6 @@
 //===- CallLibdevice.cpp - mathematical functions as calls ----------------===//
 
+#include "ir/array/ScalarEmission.h"
 #include "passes/gpu/Libdevice.h"
 #include "passes/gpu/Passes.h"
 #include "passes/kernel/MathCalls.h"
@@ -38,6 +39,17 @@ void emitApproximateTanh(Operation *op) {
   op->erase();
 }
 
+/// True for a division of f32 that is a part of a mathematical function, which has an error anyway.
+bool isFunctionsQuotient(Operation *op) {
+  return isa<arith::DivFOp>(op) && op->getResult(0).getType().isF32() && op->hasAttr(kFunctionsQuotientAttrName);
+}
+
+void relax(arith::DivFOp op) {
+  OpBuilder b(op);
+  op.replaceAllUsesWith(emitFullDivision(b, op));
+  op.erase();
+}
+
 class CallLibdevicePass : public impl::CallLibdeviceBase<CallLibdevicePass> {
   using CallLibdeviceBase::CallLibdeviceBase;
 
@@ -47,6 +59,8 @@ class CallLibdevicePass : public impl::CallLibdeviceBase<CallLibdevicePass> {
     for (Operation *op : ops)
       if (approximatesTanh && isRoundedTanh(op))
         emitApproximateTanh(op);
+      else if (isFunctionsQuotient(op))
+        relax(cast<arith::DivFOp>(op));
       else if (StringRef name = libdeviceName(op); !name.empty())
         callMathFunction(op, (kLibdevicePrefix + name).str(), getOperation());
   }

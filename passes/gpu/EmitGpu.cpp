@@ -66,8 +66,7 @@ public:
     owner = module.clone();
     PassManager passes(mlirContext);
     passes.addPass(createEmitGpuKernels());
-    if (chip->isHopper())
-      passes.addNestedPass<gpu::GPUModuleOp>(createNarrowArithmetic());
+    passes.addNestedPass<gpu::GPUModuleOp>(createNarrowArithmetic({chip->isHopper()}));
     passes.addNestedPass<gpu::GPUModuleOp>(createCallLibdevice({chip->isAmpere}));
     passes.addNestedPass<gpu::GPUModuleOp>(createConvertToNvvm());
     if (failed(passes.run(*owner)))

@@ -27,4 +27,7 @@ inline constexpr llvm::StringLiteral kResidentThreadsAttrName = "spmd.resident_t
 inline constexpr llvm::StringLiteral kClusterBlocksAttrName = "spmd.cluster_blocks";
 inline constexpr llvm::StringLiteral kClusterDimAttrName = "nvvm.cluster_dim";
 
+/// Emits the quotient of f32 values with an error of at most two units in the last place.
+mlir::Value emitFullDivision(mlir::OpBuilder &b, mlir::arith::DivFOp op);
+
 } // namespace spmdc

@@ -4,6 +4,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MatchLibraryEpilogues : Pass<"spmdc-match-library-epilogues", "mlir::ModuleOp"> {
+  let summary = "Finds epilogues of products that cuBLASLt computes together with the product";
+  let description = [{
+    Before: products have epilogues (spmdc-form-kernels).
+
+    After: a product whose epilogue is function(factor * product + factor * array + row) says so in `libraryEpilogue`,
+    with the function identity, gelu (with tanh), or multiplication by the gradient of a gelu. The kernel stays: the
+    runtime launches it where cuBLASLt is missing, or does not support the form.
+    ```
+    %0 = plan.matmul %x, %w epilogue @add_0(%b : !spmd.array<bf16[8]>) {...}
+    ```
+    becomes
+    ```
+    %0 = plan.matmul %x, %w epilogue @add_0(%b : !spmd.array<bf16[8]>) {libraryEpilogue =
+        #plan.library_epilogue<"identity", factor = 1.0 : f64, arrayFactor = 0.0 : f64, array = -1, bias = 0>, ...}
+    ```
+  }];
+  let dependentDialects = ["::spmdc::plan::PlanDialect"];
+}
+
 def MapToGpu : Pass<"spmdc-map-to-gpu", "mlir::ModuleOp"> {
   let summary = "Maps the iterations of each kernel to blocks and threads";
   let description = [{
@@ -55,13 +75,13 @@ def EmitGpuKernels : Pass<"spmdc-emit-gpu-kernels", "mlir::ModuleOp"> {
 }
 
 def NarrowArithmetic : Pass<"spmdc-narrow-arithmetic", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Adds, subtracts and multiplies bf16 values as bf16";
+  let summary = "Computes with bf16 values without the arithmetic of f32";
   let description = [{
-    Before: kernels compute with f32, and round each result of bf16 (spmdc-emit-gpu-kernels). The chip adds and
-    multiplies bf16 (from sm_90 and PTX 7.8 on).
+    Before: kernels compute with f32, and round each result of bf16 (spmdc-emit-gpu-kernels).
 
-    After: a sum, difference or product of two bf16 values that is rounded to bf16 is an operation on bf16, with the same
-    result. LLVM joins the operations of adjacent elements to one instruction for two.
+    After: a quotient of two bf16 values that is rounded to bf16 is `div.full.f32`, rounded. With `has-instructions` (the
+    chip adds and multiplies bf16: from sm_90 and PTX 7.8 on), a sum, difference or product is an operation on bf16. LLVM
+    joins the operations of adjacent elements to one instruction for two. Results are the same (see NarrowArithmetic.cpp).
     ```
     %2 = arith.mulf %0, %1 : f32            // both from bf16
     %3 = arith.truncf %2 : f32 to bf16
@@ -71,7 +91,8 @@ def NarrowArithmetic : Pass<"spmdc-narrow-arithmetic", "::mlir::gpu::GPUModuleOp
     %3 = arith.mulf %a, %b : bf16
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let options = [Option<"hasInstructions", "has-instructions", "bool", "false", "The chip adds and multiplies bf16.">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
@@ -79,7 +100,8 @@ def CallLibdevice : Pass<"spmdc-call-libdevice", "::mlir::gpu::GPUModuleOp"> {
   let description = [{
     Before: functions in arith and math (spmdc-emit-gpu-kernels).
 
-    After: the remaining operations of math and arith are instructions; remainders of floats are calls, too.
+    After: the remaining operations of math and arith are instructions; remainders of floats are calls, too. A division of
+    f32 that is a part of a function (logistic) is `div.full.f32`, with an error of at most two units in the last place.
     ```
     %1 = math.tanh %0 : f32
     ```

@@ -157,7 +157,7 @@ bool isOverlapped(Value value) {
 
 /// Fuses a kernel that only rewrites the rows of a product into the product as its epilogue, which runs while the rows
 /// are in cache. Returns false if it cannot.
-bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, SymbolTable &symbols) {
+bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, SymbolTable &symbols, bool isGpu) {
   if (matmul.getEpilogue())
     return false;
   if (!matmul.getResult().hasOneUse())
@@ -174,12 +174,16 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
   BlockArgument product = kernel.getBlock().getArgument(position);
   Value output = kernel.getBlock().getTerminator()->getOperand(0);
   auto type = cast<ArrayType>(output.getType());
-  if (type.getElementType() != matmul.getType().getElementType() ||
-      type.getNumElements() != matmul.getType().getNumElements())
+  // On a GPU, where the epilogue runs behind the product, it need not be in place: the library may round the product to
+  // another type (spmdc-match-library-epilogues).
+  bool isSameType = type.getElementType() == matmul.getType().getElementType();
+  bool isRounded = isGpu && !isSameType && isa<FloatType>(type.getElementType()) &&
+                   isa<FloatType>(matmul.getType().getElementType());
+  if ((!isSameType && !isRounded) || type.getNumElements() != matmul.getType().getNumElements())
     return trace.skip(matmul, "the kernel's result is no array of its size and element type (", type, ")");
   int64_t rows = matmul.getBatch() * matmul.getM();
   FailureOr<KernelSchedule> schedule = KernelSchedule::compute(KernelBody::of(kernel), rows, /*isTrial=*/true, traits);
-  if (failed(schedule) || !schedule->rewritesRows(product, output))
+  if (failed(schedule) || !(isRounded ? schedule->writesOwnRow(0, output) : schedule->rewritesRows(product, output)))
     return trace.skip(matmul, "the kernel does not rewrite each row in place");
   OpBuilder builder(launch);
   kernel->setAttr(kRowsAttrName, builder.getI64IntegerAttr(rows));
@@ -193,7 +197,8 @@ bool tryFuseEpilogue(plan::MatmulOp matmul, const ScheduleTraits &traits, Symbol
   auto fused = builder.create<plan::MatmulOp>(
       fuseLocs(launch.getContext(), {matmul.getLoc(), launch.getLoc()}), launch.getResult(0).getType(), matmul.getLhs(),
       matmul.getRhs(), extras, matmul.getBatch(), matmul.getM(), matmul.getN(), matmul.getK(), matmul.getTransposeLhs(),
-      matmul.getTransposeRhs(), matmul.getLhsViewAttr(), matmul.getRhsViewAttr(), launch.getKernelAttr(), ArrayAttr());
+      matmul.getTransposeRhs(), matmul.getLhsViewAttr(), matmul.getRhsViewAttr(), launch.getKernelAttr(),
+      plan::LibraryEpilogueAttr(), ArrayAttr());
   launch.getResult(0).replaceAllUsesWith(fused.getResult());
   launch.erase();
   matmul.erase();
@@ -218,7 +223,7 @@ private:
       SmallVector<plan::MatmulOp> products;
       function.walk([&](plan::MatmulOp product) { products.push_back(product); });
       for (plan::MatmulOp product : products)
-        tryFuseEpilogue(product, traits, symbols);
+        tryFuseEpilogue(product, traits, symbols, gpuSharedBytes != 0);
     }
   }
 };

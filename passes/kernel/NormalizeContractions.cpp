@@ -120,7 +120,7 @@ void normalize(DotGeneralOp op, bool readsViews) {
   };
   auto matmul = b.create<plan::MatmulOp>(op.getLoc(), op.getType(), lhs.value, rhs.value, ValueRange(), batch, m, n, k,
                                          transposeLhs, transposeRhs, attrOf(lhsView), attrOf(rhsView),
-                                         FlatSymbolRefAttr(), ArrayAttr());
+                                         FlatSymbolRefAttr(), plan::LibraryEpilogueAttr(), ArrayAttr());
   op.replaceAllUsesWith(matmul.getResult());
   op.erase();
 }

@@ -86,6 +86,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     passes.addPass(createLowerLibraryCalls({/*ranges=*/!isGpu}));
     passes.addPass(createFormKernels({isGpu ? options.gpu.sharedBytes : 0, options.gpu.clusterBlocks}));
     passes.addPass(createShareKernels());
+    if (isGpu)
+      passes.addPass(createMatchLibraryEpilogues());
     passes.addPass(createScheduleKernels());
     if (isGpu)
       passes.addPass(createMapToGpu({options.gpu.sharedBytes, options.gpu.clusterBlocks, warpgroups}));

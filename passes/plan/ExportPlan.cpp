@@ -182,6 +182,18 @@ private:
     return success();
   }
 
+  static spmd::LibraryEpilogue toEpilogue(plan::LibraryEpilogueAttr given) {
+    spmd::LibraryEpilogue epilogue;
+    auto name = llvm::find(spmd::plan_fields::epilogueNames, std::string_view(given.getFunction()));
+    epilogue.function = static_cast<spmd::LibraryEpilogue::Function>(name - spmd::plan_fields::epilogueNames.begin());
+    epilogue.factor = given.getFactor().getValueAsDouble();
+    epilogue.arrayFactor = given.getArrayFactor().getValueAsDouble();
+    // The plan's first operand is the product.
+    epilogue.array = given.getArray() < 0 ? -1 : given.getArray() + 1;
+    epilogue.bias = given.getBias() < 0 ? -1 : given.getBias() + 1;
+    return epilogue;
+  }
+
   LogicalResult exportOp(plan::MatmulOp op) {
     spmd::MatmulStep step;
     step.lhs = bufferOf(op.getLhs());
@@ -210,6 +222,8 @@ private:
       for (Value extra : op.getExtras())
         step.epilogueOperands.push_back(bufferOf(extra));
       step.epilogueOperands.push_back(result);
+      if (auto epilogue = op.getLibraryEpilogueAttr())
+        step.libraryEpilogue = toEpilogue(epilogue);
     }
     addStep(op, std::move(step));
     return success();

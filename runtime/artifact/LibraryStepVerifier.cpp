@@ -5,6 +5,7 @@
 #include "runtime/support/ArraySize.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace spmd {
@@ -105,6 +106,35 @@ private:
 
 std::string findProblem(const LibraryStep &step, const std::vector<BufferInfo> &inputs, const BufferInfo &result) {
   return Verifier(step, inputs, result).run();
+}
+
+std::string findProblem(const MatmulStep &step, const std::vector<BufferInfo> &operands) {
+  const LibraryEpilogue &epilogue = step.libraryEpilogue;
+  if (step.epilogueKernel < 0 || operands.size() < 2)
+    return "has no epilogue";
+  const BufferInfo &result = operands.back();
+  auto holds = [&](const BufferInfo &buffer, int64_t elements) {
+    return elements >= 0 && buffer.dtype == result.dtype && buffer.bytes() == elements * byteSize(buffer.dtype);
+  };
+  int64_t elements = countElements({step.batch, step.m, step.n});
+  if (!holds(result, elements))
+    return "writes " + std::to_string(result.bytes()) + " bytes of " + std::to_string(elements) + " elements";
+  bool isGradient = epilogue.function == LibraryEpilogue::Function::GeluGradient;
+  if (isGradient && (epilogue.array == -1 || epilogue.bias != -1))
+    return "has wrong operands";
+  if (!std::isfinite(epilogue.factor) || !std::isfinite(epilogue.arrayFactor))
+    return "has factors that are not finite";
+  for (auto [index, size] : {std::pair(epilogue.array, elements), std::pair(epilogue.bias, step.n)}) {
+    if (index == -1)
+      continue;
+    // The first operand is the product, the last one is the result.
+    if (index < 1 || static_cast<size_t>(index) + 1 >= operands.size())
+      return "has no input " + std::to_string(index);
+    if (!holds(operands[static_cast<size_t>(index)], size))
+      return "has an input " + std::to_string(index) + " that is not " + std::to_string(size) + " elements of " +
+             std::string(dtypeName(result.dtype));
+  }
+  return "";
 }
 
 } // namespace spmd

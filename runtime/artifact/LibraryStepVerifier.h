@@ -11,4 +11,7 @@ namespace spmd {
 /// is. Takes any numbers.
 std::string findProblem(const LibraryStep &step, const std::vector<BufferInfo> &inputs, const BufferInfo &result);
 
+/// The same for the form that a matrix product's epilogue has for a library; `operands` are those of the epilogue.
+std::string findProblem(const MatmulStep &step, const std::vector<BufferInfo> &operands);
+
 } // namespace spmd

@@ -25,6 +25,7 @@
 #include "runtime/support/ElementFormat.h"
 #include "runtime/support/OperandView.h"
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -78,6 +79,22 @@ struct LaunchStep {
   int32_t outputs = 1; ///< The number of outputs; they are the last operands.
 };
 
+/// An epilogue in the form in which a library computes it together with the product, in one pass, with one rounding at
+/// the end: result = function(factor * product + arrayFactor * array + bias).
+struct LibraryEpilogue {
+  enum class Function : uint8_t {
+    None, ///< There is no such form.
+    Identity,
+    Gelu,        ///< With tanh, as jax.nn.gelu(approximate=True).
+    GeluGradient ///< factor * product * gelu'(array); there is no bias.
+  };
+  Function function = Function::None;
+  double factor = 1, arrayFactor = 0; ///< Finite.
+  int32_t array = -1;                 ///< Index into epilogueOperands: of the result's shape and type. -1: none.
+  int32_t bias = -1;                  ///< Index into epilogueOperands: n elements of the result's type. -1: none.
+  auto operator<=>(const LibraryEpilogue &) const = default;
+};
+
 /// A (batched) matrix product by a library: result[b] = op(lhs[b]) op(rhs[b]), row-major, [M,K] x [K,N].
 struct MatmulStep {
   BufferId lhs = 0, rhs = 0, result = 0;
@@ -88,6 +105,8 @@ struct MatmulStep {
   /// is batch * m rows. -1: none.
   int32_t epilogueKernel = -1;
   std::vector<BufferId> epilogueOperands = {};
+  /// CUDA: what the epilogue kernel computes, if the library may compute it in place of the kernel.
+  LibraryEpilogue libraryEpilogue = {};
   /// CPU: where the operands [batch, M, K] and [batch, K, N] are in their arrays, if they are not the arrays
   /// themselves.
   OperandView lhsView = {}, rhsView = {};

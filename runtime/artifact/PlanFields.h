@@ -22,6 +22,7 @@ inline constexpr std::array<std::string_view, 7> collectiveNames = {
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
 inline constexpr std::array<std::string_view, 7> libraryNames = {
     "scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending", "sort", "sort_descending"};
+inline constexpr std::array<std::string_view, 4> epilogueNames = {"none", "identity", "gelu", "gelu_gradient"};
 /// In the order of Step::op's alternatives.
 inline constexpr std::array<std::string_view, 10> stepNames = {
     "launch", "matmul", "collective_start", "collective_done", "copy", "if", "while", "print", "for", "library"};
@@ -87,6 +88,14 @@ template <typename Archive> void describe(Archive &archive, OperandView &value) 
   archive.field("columns", value.columns);
 }
 
+template <typename Archive> void describe(Archive &archive, LibraryEpilogue &value) {
+  archive.field("function", value.function, epilogueNames);
+  archive.field("factor", value.factor);
+  archive.field("array_factor", value.arrayFactor);
+  archive.field("array", value.array);
+  archive.field("bias", value.bias);
+}
+
 template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("lhs", value.lhs);
   archive.field("rhs", value.rhs);
@@ -99,6 +108,7 @@ template <typename Archive> void describe(Archive &archive, MatmulStep &value) {
   archive.field("transpose_rhs", value.transposeRhs);
   archive.field("epilogue_kernel", value.epilogueKernel);
   archive.field("epilogue_operands", value.epilogueOperands);
+  archive.field("library_epilogue", value.libraryEpilogue);
   archive.field("lhs_view", value.lhsView);
   archive.field("rhs_view", value.rhsView);
   archive.field("allow_tf32", value.allowTf32);

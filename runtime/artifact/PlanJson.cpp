@@ -177,6 +177,10 @@ private:
       value = json.get<bool>();
     } else if constexpr (std::is_integral_v<T>) {
       value = readInteger<T>(json, at);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (!json.is_number())
+        fail(at, "is not a number");
+      value = json.get<T>();
     } else {
       Reader child(json, at, depth);
       plan_fields::describe(child, value);

@@ -125,6 +125,25 @@ private:
              " grain " + std::to_string(op.grain),
          location, depth);
   }
+  /// `gelu(2 * product + %3 + %4)`.
+  std::string epilogueText(const MatmulStep &op) const {
+    using Function = LibraryEpilogue::Function;
+    const LibraryEpilogue &epilogue = op.libraryEpilogue;
+    auto scaled = [](double factor, const std::string &name) {
+      std::ostringstream text;
+      text << factor << " * ";
+      return (factor == 1 ? "" : text.str()) + name;
+    };
+    std::string text = scaled(epilogue.factor, "product");
+    std::string array = epilogue.array < 0 ? "" : ref(op.epilogueOperands[static_cast<size_t>(epilogue.array)]);
+    if (epilogue.function == Function::GeluGradient)
+      return text + " * gelu'(" + array + ")";
+    if (epilogue.array >= 0)
+      text += " + " + scaled(epilogue.arrayFactor, array);
+    if (epilogue.bias >= 0)
+      text += " + " + ref(op.epilogueOperands[static_cast<size_t>(epilogue.bias)]);
+    return epilogue.function == Function::Gelu ? "gelu(" + text + ")" : text;
+  }
   void print(const MatmulStep &op, const SourceLocation &location, int depth) {
     std::string text = "matmul " + ref(op.result) + " = " + ref(op.lhs) + (op.transposeLhs ? ".T" : "") +
                        viewText(op.lhsView) + " x " + ref(op.rhs) + (op.transposeRhs ? ".T" : "") +
@@ -132,6 +151,8 @@ private:
                        std::to_string(op.n) + ", k " + std::to_string(op.k) + "]" + (op.allowTf32 ? " in tf32" : "");
     if (op.epilogueKernel >= 0)
       text += " then " + kernelName(op.epilogueKernel) + "(" + refs(op.epilogueOperands) + ")";
+    if (op.libraryEpilogue.function != LibraryEpilogue::Function::None)
+      text += ", by cuBLASLt " + epilogueText(op);
     line(text, location, depth);
   }
   void print(const CollectiveStartStep &op, const SourceLocation &location, int depth) {

@@ -267,6 +267,15 @@ private:
            " devices allows TF32, which is for f32 on GPUs");
     if (op.epilogueKernel != -1)
       verifyKernel(op.epilogueKernel, op.epilogueOperands);
+    if (op.libraryEpilogue.function == LibraryEpilogue::Function::None)
+      return;
+    std::vector<BufferInfo> operands;
+    for (BufferId id : op.epilogueOperands)
+      operands.push_back(buffer(id));
+    std::string problem = plan.target.backend == "cuda" ? findProblem(op, operands) : "is for GPUs";
+    if (!problem.empty())
+      fail("the form of a matrix product's epilogue for a library " + problem);
+    writable(op.epilogueOperands.back());
   }
 
   void verify(const CollectiveStartStep &op, std::set<int32_t> &pending, int) {

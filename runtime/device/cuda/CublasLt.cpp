@@ -19,11 +19,15 @@ using Opaque = CublasLtEntries::Opaque;
 using Heuristic = CublasLtEntries::Heuristic;
 constexpr Status kBlasSuccess = 0;
 
-constexpr int kTransposeA = 3, kTransposeB = 4;  // cublasLtMatmulDescAttributes_t
+constexpr int kTransposeA = 3, kTransposeB = 4; // cublasLtMatmulDescAttributes_t
+constexpr int kEpilogue = 7, kBiasPointer = 8, kGeluPointer = 11, kGeluPitch = 12, kGeluStride = 13;
 constexpr int kBatchCount = 5, kBatchStride = 6; // cublasLtMatrixLayoutAttribute_t
 constexpr int kMaxWorkspace = 1, kReductionSchemes = 3, kMinAlignmentA = 5, kMinAlignmentD = 8; // ...Preference...
 constexpr int kOperationT = 1;                                                                  // CUBLAS_OP_T
 constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;                         // cudaDataType
+
+// Bits of cublasLtEpilogue_t.
+constexpr uint32_t kAddBias = 4, kApplyGelu = 32, kMultiplyByGeluGradient = 64 | 128;
 
 /// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: an algorithm that splits k adds the partial sums in f32, never
 /// in a 16-bit type.
@@ -113,9 +117,33 @@ std::string CublasLt::getVersion() const {
 
 struct CublasLtProduct::State {
   std::shared_ptr<const CublasLt> library;
+  LibraryEpilogue epilogue;
   Opaque operation = nullptr, a = nullptr, b = nullptr, d = nullptr;
   Heuristic heuristic{};
   bool isF64 = false;
+
+  bool hasGradient() const { return epilogue.function == LibraryEpilogue::Function::GeluGradient; }
+  bool addsArray() const { return epilogue.array >= 0 && !hasGradient(); }
+
+  bool set(int attribute, const auto &value) {
+    return library->getEntries().descSet(operation, attribute, &value, sizeof value) == kBlasSuccess;
+  }
+  /// Sets the addresses of the epilogue's operands, by which the heuristic also knows their alignment.
+  bool setPointers(DevicePointer array, DevicePointer bias) {
+    return (epilogue.bias < 0 || set(kBiasPointer, bias)) && (!hasGradient() || set(kGeluPointer, array));
+  }
+  bool setEpilogue(const MatmulShape &shape) {
+    uint32_t bits = epilogue.bias < 0 ? 0 : kAddBias;
+    if (epilogue.function == LibraryEpilogue::Function::Gelu)
+      bits |= kApplyGelu;
+    if (hasGradient())
+      bits |= kMultiplyByGeluGradient;
+    if (bits == 0)
+      return true;
+    int64_t pitch = shape.n, stride = shape.m * shape.n;
+    return set(kEpilogue, bits) && setPointers(kAlignment, kAlignment) &&
+           (!hasGradient() || (set(kGeluPitch, pitch) && (shape.batch == 1 || set(kGeluStride, stride))));
+  }
 
   /// The cublasComputeType_t: f64 for products of f64, f32 for all others.
   static int computeTypeOf(const MatmulShape &shape) {
@@ -158,10 +186,8 @@ struct CublasLtProduct::State {
     if (api.descCreate(&operation, computeTypeOf(shape), scale) != kBlasSuccess)
       return false;
     // D^T [n, m] = op(rhs)^T op(lhs)^T, all column-major: the library's A is rhs, its B is lhs.
-    int transpose = kOperationT;
-    if (shape.transposeRhs && api.descSet(operation, kTransposeA, &transpose, sizeof transpose) != kBlasSuccess)
-      return false;
-    if (shape.transposeLhs && api.descSet(operation, kTransposeB, &transpose, sizeof transpose) != kBlasSuccess)
+    if ((shape.transposeRhs && !set(kTransposeA, kOperationT)) ||
+        (shape.transposeLhs && !set(kTransposeB, kOperationT)) || !setEpilogue(shape))
       return false;
     auto rowsOf = [](bool isTransposed, int64_t rows, int64_t columns) { return isTransposed ? columns : rows; };
     if (!makeLayout(a, *operand, rowsOf(shape.transposeRhs, shape.k, shape.n),
@@ -192,11 +218,12 @@ CublasLtProduct::CublasLtProduct(std::unique_ptr<State> state) : state(std::move
 CublasLtProduct::~CublasLtProduct() = default;
 
 std::unique_ptr<CublasLtProduct> CublasLtProduct::create(std::shared_ptr<const CublasLt> library,
-                                                         const MatmulShape &shape) {
+                                                         const MatmulShape &shape, const LibraryEpilogue &epilogue) {
   if (!library || shape.batch == 0 || shape.m == 0 || shape.n == 0 || shape.k == 0)
     return nullptr;
   auto state = std::make_unique<State>();
   state->library = std::move(library);
+  state->epilogue = epilogue;
   if (!state->prepare(shape))
     return nullptr;
   return std::unique_ptr<CublasLtProduct>(new CublasLtProduct(std::move(state)));
@@ -204,16 +231,18 @@ std::unique_ptr<CublasLtProduct> CublasLtProduct::create(std::shared_ptr<const C
 
 int64_t CublasLtProduct::getScratchBytes() const { return static_cast<int64_t>(state->heuristic.workspaceBytes); }
 
-void CublasLtProduct::run(Stream stream, DevicePointer lhs, DevicePointer rhs, DevicePointer result,
-                          DevicePointer scratch) const {
-  static constexpr float one = 1, zero = 0;
-  static constexpr double one64 = 1, zero64 = 0;
+void CublasLtProduct::run(Stream stream, const Operands &operands, DevicePointer result, DevicePointer scratch) {
   auto pointer = [](DevicePointer address) { return reinterpret_cast<void *>(address); };
-  const void *alpha = state->isF64 ? static_cast<const void *>(&one64) : &one;
-  const void *beta = state->isF64 ? static_cast<const void *>(&zero64) : &zero;
+  const bool addsArray = state->addsArray();
+  const double factors[] = {state->epilogue.factor, addsArray ? state->epilogue.arrayFactor : 0};
+  const float factors32[] = {static_cast<float>(factors[0]), static_cast<float>(factors[1])};
+  auto factor = [&](int i) { return state->isF64 ? static_cast<const void *>(&factors[i]) : &factors32[i]; };
+  const void *added = pointer(addsArray ? operands.array : result);
+  if (!state->setPointers(operands.array, operands.bias))
+    throw Error("cuBLASLt refuses the operands of an epilogue");
   Status status = state->library->getEntries().matmul(
-      state->library->getHandle(), state->operation, alpha, pointer(rhs), state->a, pointer(lhs), state->b, beta,
-      pointer(result), state->d, pointer(result), state->d, &state->heuristic.algorithm, pointer(scratch),
+      state->library->getHandle(), state->operation, factor(0), pointer(operands.rhs), state->a, pointer(operands.lhs),
+      state->b, factor(1), added, state->d, pointer(result), state->d, &state->heuristic.algorithm, pointer(scratch),
       state->heuristic.workspaceBytes, stream);
   if (status != kBlasSuccess)
     throw Error("cuBLASLt refuses a product (status " + std::to_string(status) + ")");

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/artifact/Plan.h"
 #include "runtime/device/MatmulShape.h"
 #include "runtime/device/cuda/DriverTypes.h"
 
@@ -42,19 +43,26 @@ private:
   Handle *handle = nullptr;
 };
 
-/// A product of one shape.
+/// A product of one shape, with an epilogue if it has one.
 class CublasLtProduct {
 public:
-  /// Returns null if the library has no algorithm for the shape and its types.
-  static std::unique_ptr<CublasLtProduct> create(std::shared_ptr<const CublasLt> library, const MatmulShape &shape);
+  /// The arrays of a product in device memory. `array` and `bias` are those of the epilogue; 0 if it has none.
+  struct Operands {
+    DevicePointer lhs = 0, rhs = 0, array = 0, bias = 0;
+  };
+
+  /// Returns null if the library has no algorithm for the shape, its types and the epilogue. `shape.result` is the type
+  /// of the epilogue's result. Of the epilogue's operands it only counts whether there are any.
+  static std::unique_ptr<CublasLtProduct> create(std::shared_ptr<const CublasLt> library, const MatmulShape &shape,
+                                                 const LibraryEpilogue &epilogue = {});
   ~CublasLtProduct();
   CublasLtProduct(const CublasLtProduct &) = delete;
   CublasLtProduct &operator=(const CublasLtProduct &) = delete;
 
   /// Bytes of device memory, aligned to 256, that `run` needs.
   int64_t getScratchBytes() const;
-  /// Queues the product. Throws spmd::Error.
-  void run(Stream stream, DevicePointer lhs, DevicePointer rhs, DevicePointer result, DevicePointer scratch) const;
+  /// Queues the product. The result overlaps no operand. Throws spmd::Error. Not thread-safe.
+  void run(Stream stream, const Operands &operands, DevicePointer result, DevicePointer scratch);
 
 private:
   struct State;

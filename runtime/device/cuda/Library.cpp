@@ -19,14 +19,9 @@ Sort makeSort(const LibraryCall &call) {
               returnsSortedValues(call.function) ? Sort::Result::Values : Sort::Result::Positions);
 }
 
-/// Returns the bytes of the first input.
+/// Returns the bytes of the first input of a scatter.
 int64_t countBytes(const LibraryCall &call) {
-  int64_t bytes = byteSize(call.dtype);
-  if (call.function != LibraryFunction::UpdateSlice)
-    return bytes * call.sizes[0] * call.sizes[1] * call.sizes[3];
-  for (size_t d = 0; d < call.sizes.size() / 2; ++d)
-    bytes *= call.sizes[d];
-  return bytes;
+  return byteSize(call.dtype) * call.sizes[0] * call.sizes[1] * call.sizes[3];
 }
 
 } // namespace
@@ -71,12 +66,11 @@ void Library::run(const LibraryCall &call, Stream stream, const std::vector<Devi
       arrays.positionBytes = byteSize(call.indexTypes[0]);
     return makeSort(call).run(launcher, arrays, scratch);
   }
+  if (call.function == LibraryFunction::UpdateSlice)
+    return Slice(call).run(launcher, inputs[0], inputs[1], inputs.data() + 2, result);
   if (result != inputs[0])
     launcher.copy(result, inputs[0], countBytes(call));
-  if (call.function == LibraryFunction::UpdateSlice)
-    Slice(call).run(launcher, inputs[1], inputs.data() + 2, result);
-  else
-    Scatter(call).run(launcher, inputs[1], inputs[2], result, scratch);
+  Scatter(call).run(launcher, inputs[1], inputs[2], result, scratch);
 }
 
 void Library::multiply(const MatmulShape &shape, Stream stream, DevicePointer lhs, DevicePointer rhs,

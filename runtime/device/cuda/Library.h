@@ -41,7 +41,7 @@ public:
   /// Returns the bytes of device memory, aligned to 256 bytes, that `run` needs; may be 0.
   int64_t getScratchBytes(const LibraryCall &call) const;
   /// Queues the call; all pointers are device pointers, `inputs` as in LibraryStep. `result` may be inputs[0], which
-  /// scatters and update_slice then update in place; otherwise they copy it first. `result` of a sort must not overlap
+  /// scatters and update_slice then update in place; otherwise they copy it. `result` of a sort must not overlap
   /// its input. Does not wait for the device, and the queued work depends on the call alone, so that the stream may be
   /// captured. Throws spmd::Error for more than 2^32 - 2 elements along the sorted or scattered dimension, and for a
   /// window with more than 8 dimensions that cannot be merged.

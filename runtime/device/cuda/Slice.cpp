@@ -12,8 +12,11 @@ namespace spmd::cuda {
 Slice::Slice(const LibraryCall &call) {
   size_t rank = call.sizes.size() / 2;
   const int64_t *shape = call.sizes.data(), *window = shape + rank;
-  for (size_t d = 0; d < rank; ++d)
+  operandBytes = byteSize(call.dtype);
+  for (size_t d = 0; d < rank; ++d) {
     units *= window[d];
+    operandBytes *= shape[d];
+  }
   if (units == 0)
     return;
   // From the last dimension on: a dimension that the window covers in full size is merged with the one before it.
@@ -53,14 +56,20 @@ Slice::Slice(const LibraryCall &call) {
 }
 
 void Slice::prepare(const LibraryKernels &kernels) const {
-  if (units > 0)
-    kernels.find("Slice", nameKernel());
-}
-
-void Slice::run(const LibraryLauncher &launcher, DevicePointer update, const DevicePointer *starts,
-                DevicePointer result) const {
   if (units == 0)
     return;
+  for (bool copies : {false, true})
+    kernels.find("Slice", nameKernel(copies));
+}
+
+void Slice::run(const LibraryLauncher &launcher, DevicePointer operand, DevicePointer update,
+                const DevicePointer *starts, DevicePointer result) const {
+  bool copies = operand != result;
+  if (units == 0) {
+    if (copies)
+      launcher.copy(result, operand, operandBytes);
+    return;
+  }
   auto startOf = [&](const Dimension &d) { return d.start < 0 ? 0 : starts[d.start]; };
   auto launch = [&]<size_t... word>(std::index_sequence<word...>) {
     // Five words per dimension.
@@ -70,7 +79,11 @@ void Slice::run(const LibraryLauncher &launcher, DevicePointer update, const Dev
                                 static_cast<uint64_t>(d.stride), startOf(d), static_cast<uint64_t>(d.startBytes)};
       return words[i % 5];
     };
-    launcher.launchOver(units, kBlockThreads, "Slice", nameKernel(), update, result, read(word)...);
+    if (copies)
+      launcher.launchOver(operandBytes / unitBytes, kBlockThreads, "Slice", nameKernel(copies), update, result, operand,
+                          read(word)...);
+    else
+      launcher.launchOver(units, kBlockThreads, "Slice", nameKernel(copies), update, result, read(word)...);
   };
   launch(std::make_index_sequence<5 * kSliceRank>());
 }

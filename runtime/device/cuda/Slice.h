@@ -12,8 +12,8 @@ public:
   explicit Slice(const LibraryCall &call);
 
   void prepare(const LibraryKernels &kernels) const;
-  /// Updates `result`, which holds the operand. `starts` has an address for each dimension of the call.
-  void run(const LibraryLauncher &launcher, DevicePointer update, const DevicePointer *starts,
+  /// `starts` has an address for each dimension of the call. `result` may be the operand.
+  void run(const LibraryLauncher &launcher, DevicePointer operand, DevicePointer update, const DevicePointer *starts,
            DevicePointer result) const;
 
 private:
@@ -23,10 +23,13 @@ private:
     int64_t start = -1; ///< Index of the start; -1: the start is 0.
     int64_t startBytes = 0;
   };
-  std::string nameKernel() const { return "spmd_slice_" + std::to_string(unitBytes); }
+  std::string nameKernel(bool copies) const {
+    return (copies ? "spmd_slice_copy_" : "spmd_slice_") + std::to_string(unitBytes);
+  }
 
   Dimension dimensions[kSliceRank];
-  int64_t units = 1, unitBytes = 1;
+  int64_t units = 1, unitBytes = 1; ///< Units of the update.
+  int64_t operandBytes;
 };
 
 } // namespace spmd::cuda

@@ -30,30 +30,43 @@ struct CudaProgram::Launch final : PreparedStep {
 struct CudaProgram::Product final : PreparedStep {
   CudaProgram &program;
   MatmulShape shape;
-  std::shared_ptr<const cuda::CublasLtProduct> product;
-  BufferId lhs, rhs, result;
-  int32_t epilogue;
+  /// By cuBLASLt: the product alone, and with its epilogue. Null: by our own kernels.
+  std::shared_ptr<cuda::CublasLtProduct> product, withEpilogue;
+  const MatmulStep &step;
   size_t firstPointer, count;
   const SourceLocation &location;
 
-  Product(CudaProgram &program, const MatmulShape &shape, std::shared_ptr<const cuda::CublasLtProduct> product,
-          const MatmulStep &step, const SourceLocation &location)
-      : program(program), shape(shape), product(std::move(product)), lhs(step.lhs), rhs(step.rhs), result(step.result),
-        epilogue(step.epilogueKernel), firstPointer(program.addPointers(step.epilogueOperands)),
-        count(step.epilogueOperands.size()), location(location) {}
+  Product(CudaProgram &program, const MatmulShape &shape, std::shared_ptr<cuda::CublasLtProduct> product,
+          std::shared_ptr<cuda::CublasLtProduct> withEpilogue, const MatmulStep &step, const SourceLocation &location)
+      : program(program), shape(shape), product(std::move(product)), withEpilogue(std::move(withEpilogue)), step(step),
+        firstPointer(program.addPointers(step.epilogueOperands)), count(step.epilogueOperands.size()),
+        location(location) {}
+
   void run() override {
     try {
+      cuda::CublasLtProduct::Operands operands{program.addressOf(step.lhs), program.addressOf(step.rhs)};
+      if (withEpilogue) {
+        operands.array = addressOfOperand(step.libraryEpilogue.array);
+        operands.bias = addressOfOperand(step.libraryEpilogue.bias);
+        withEpilogue->run(program.target, operands, program.addressOf(step.epilogueOperands.back()),
+                          program.getScratch());
+        return;
+      }
       if (product)
-        product->run(program.target, program.addressOf(lhs), program.addressOf(rhs), program.addressOf(result),
-                     program.getScratch());
+        product->run(program.target, operands, program.addressOf(step.result), program.getScratch());
       else
-        program.device.getLibrary().multiply(shape, program.target, program.addressOf(lhs), program.addressOf(rhs),
-                                             program.addressOf(result));
+        program.device.getLibrary().multiply(shape, program.target, operands.lhs, operands.rhs,
+                                             program.addressOf(step.result));
     } catch (const Error &error) {
       throw error.withContext(location.str() + ": " + program.device.str());
     }
-    if (epilogue >= 0)
-      program.launch(epilogue, firstPointer, count);
+    if (step.epilogueKernel >= 0)
+      program.launch(step.epilogueKernel, firstPointer, count);
+  }
+
+private:
+  cuda::DevicePointer addressOfOperand(int32_t index) const {
+    return index < 0 ? 0 : program.addressOf(step.epilogueOperands[static_cast<size_t>(index)]);
   }
 };
 
@@ -215,14 +228,25 @@ std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const MatmulStep &step, c
   MatmulShape shape = toMatmulShape(step, plan);
   if (shape.hasViews())
     throw Error("the plan has a product of views, which only CPUs multiply");
-  auto [known, isNew] = products.try_emplace(shape);
-  if (isNew)
-    known->second = cuda::CublasLtProduct::create(device.getLibrary().getBlas(), shape);
-  if (!known->second)
+  std::shared_ptr<cuda::CublasLtProduct> product = prepareProduct(shape, {}), withEpilogue;
+  if (!product)
     device.getLibrary().prepare(shape);
+  if (step.libraryEpilogue.function != LibraryEpilogue::Function::None) {
+    MatmulShape full = shape;
+    full.result = plan.buffers[static_cast<size_t>(step.epilogueOperands.back())].dtype;
+    withEpilogue = prepareProduct(full, step.libraryEpilogue);
+  }
+  return std::make_unique<Product>(*this, shape, std::move(product), std::move(withEpilogue), step, location);
+}
+
+std::shared_ptr<cuda::CublasLtProduct> CudaProgram::prepareProduct(const MatmulShape &shape,
+                                                                   const LibraryEpilogue &epilogue) {
+  auto [known, isNew] = products.try_emplace({shape, epilogue});
+  if (isNew)
+    known->second = cuda::CublasLtProduct::create(device.getLibrary().getBlas(), shape, epilogue);
   if (known->second)
     scratchBytes = std::max(scratchBytes, known->second->getScratchBytes());
-  return std::make_unique<Product>(*this, shape, known->second, step, location);
+  return known->second;
 }
 
 std::unique_ptr<PreparedStep> CudaProgram::prepareStep(const LibraryStep &step) {

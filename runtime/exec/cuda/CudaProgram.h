@@ -77,6 +77,8 @@ private:
   cuda::DevicePointer getScratch() const {
     return scratch ? reinterpret_cast<cuda::DevicePointer>(scratch->data()) : 0;
   }
+  /// Returns null if our own kernels compute the product.
+  std::shared_ptr<cuda::CublasLtProduct> prepareProduct(const MatmulShape &shape, const LibraryEpilogue &epilogue);
   void launch(int32_t kernel, size_t firstPointer, size_t count);
   /// Queues the steps on that stream.
   void queue(const std::vector<PreparedStep *> &steps, cuda::Stream where);
@@ -115,7 +117,7 @@ private:
   DeviceBufferRef control; ///< Host memory for a value on which control flow depends.
   int64_t scratchBytes = 0;
   /// Null: our own kernel computes the product.
-  std::map<MatmulShape, std::shared_ptr<const cuda::CublasLtProduct>> products;
+  std::map<std::pair<MatmulShape, LibraryEpilogue>, std::shared_ptr<cuda::CublasLtProduct>> products;
   /// Parameters of the launch that is being queued.
   std::vector<void *> parameters;
   void *coordinatesAddress = nullptr;

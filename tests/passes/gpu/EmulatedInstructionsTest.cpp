@@ -236,6 +236,34 @@ TEST(EmulatedInstructions, SumsAreNotJoinedAndFmaIsOne) {
   EXPECT_EQ(toFloat("mul.rn.f32 %f8, %f1, %f1;\nadd.rn.f32 %f9, %f8, %f2").ofFloats(x, -(1 + 0x1p-11f)), 0);
 }
 
+// div.full is off by two units in the last place, here from the rounded quotient. Rounded to bf16 it is the quotient of
+// two bf16 values, for all mantissas, also near the largest number; of subnormal ones ties may differ.
+TEST(EmulatedInstructions, FullDivision) {
+  Statements divide = toFloat("div.full.f32 %f9, %f1, %f2");
+  auto toBf16 = [](double x) {
+    auto bits = std::bit_cast<uint64_t>(x);
+    // f64 has 45 bits more of the mantissa; subnormal numbers of bf16 are multiples of 2^-133.
+    if (std::abs(x) < 0x1p-126)
+      return std::nearbyint(x * 0x1p133) * 0x1p-133;
+    return std::bit_cast<double>((bits + (1ull << 44) - 1 + (bits >> 45 & 1)) >> 45 << 45);
+  };
+  int different = 0;
+  for (int a = 128; a < 256; ++a)
+    for (int b = 128; b < 256; ++b)
+      for (auto [up, down] : {std::pair(0, 0), {-60, 66}, {-60, 70}, {60, -67}}) {
+        auto x = std::ldexp(static_cast<float>(a), up), y = std::ldexp(static_cast<float>(b), down);
+        double exact = static_cast<double>(x) / y, actual = divide.ofFloats(x, y);
+        ASSERT_NEAR(actual, exact, std::max(exact * 0x1.4p-22, 0x1.4p-148)) << x << " " << y;
+        bool isTie = exact < 0x1p-126 && std::fmod(exact, 0x1p-133) == 0x1p-134;
+        ASSERT_NEAR(toBf16(actual), toBf16(exact), isTie ? 0x1p-133 : 0) << x << " " << y;
+        different += static_cast<float>(exact) != static_cast<float>(actual);
+      }
+  EXPECT_GT(different, 10000);
+  EXPECT_EQ(divide.ofFloats(1, 0), kInfinity);
+  EXPECT_TRUE(std::isnan(divide.ofFloats(0, 0)));
+  EXPECT_TRUE(std::signbit(divide.ofFloats(0, -3)));
+}
+
 TEST(EmulatedInstructions, RoundingModes) {
   float tiny = 0x1p-30f, above = std::nextafter(1.0f, 2.0f), below = std::nextafter(1.0f, 0.0f);
   EXPECT_EQ(toFloat("add.rn.f32 %f9, %f1, %f2").ofFloats(1, tiny), 1);

@@ -42,6 +42,18 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A division within a function need not be rounded to nearest.
+  // CHECK-LABEL: gpu.func @quotients
+  gpu.func @quotients(%x: f32, %y: f64) {
+    // CHECK: llvm.inline_asm "div.full.f32 $0, $1, $2;", "=f,f,f" %arg0, %arg0 : (f32, f32) -> f32
+    %0 = arith.divf %x, %x {spmd.functions_quotient} : f32
+    // CHECK: arith.divf %{{.*}}, %{{.*}} : f32
+    %1 = arith.divf %0, %x : f32
+    // CHECK: arith.divf %{{.*}} : f64
+    %2 = arith.divf %y, %y {spmd.functions_quotient} : f64
+    gpu.return
+  }
+
   // Operations with an instruction are kept.
   // CHECK-LABEL: gpu.func @instructions
   gpu.func @instructions(%x: f32) {

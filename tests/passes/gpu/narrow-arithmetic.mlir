@@ -1,4 +1,5 @@
-// RUN: spmd-opt %s --pass-pipeline="builtin.module(gpu.module(spmdc-narrow-arithmetic))" | FileCheck %s
+// RUN: spmd-opt %s --pass-pipeline="builtin.module(gpu.module(spmdc-narrow-arithmetic{has-instructions=true}))" | FileCheck %s
+// RUN: spmd-opt %s --pass-pipeline="builtin.module(gpu.module(spmdc-narrow-arithmetic))" | FileCheck %s --check-prefix=OLD
 
 // Kernels widen bf16 by moving its bits, and round by a conversion. Operations between the two become operations on bf16.
 // (Equal values: passesGpuTests compares all operations with the reference evaluator, on sm_90.)
@@ -53,5 +54,31 @@ gpu.module @kernels {
     %9 = arith.addf %x, %other : f32
     %10 = arith.truncf %9 : f32 to bf16
     gpu.return %4, %6, %8, %10 : bf16, bf16, bf16, bf16
+  }
+
+  // A quotient of bf16 values needs no rounded division; one of an f32 does, and so does a quotient of f32. On chips
+  // without instructions for bf16 sums stay f32.
+  // CHECK-LABEL: gpu.func @quotients
+  // CHECK:         %[[Q:.*]] = llvm.inline_asm "div.full.f32 $0, $1, $2;", "=f,f,f" %{{.*}}, %{{.*}} : (f32, f32) -> f32
+  // CHECK:         arith.truncf %[[Q]] : f32 to bf16
+  // CHECK:         arith.divf %{{.*}}, %arg1 : f32
+  // CHECK:         arith.addf %{{.*}} : bf16
+  // OLD-LABEL: gpu.func @quotients
+  // OLD:         llvm.inline_asm "div.full.f32
+  // OLD:         arith.divf %{{.*}}, %arg1 : f32
+  // OLD:         arith.addf %{{.*}} : f32
+  gpu.func @quotients(%a: i16, %y: f32) -> (bf16, bf16, bf16) {
+    %c16 = arith.constant 16 : i32
+    %one = arith.constant 1.0 : f32
+    %0 = arith.extui %a : i16 to i32
+    %1 = arith.shli %0, %c16 : i32
+    %x = arith.bitcast %1 : i32 to f32
+    %narrow = arith.divf %one, %x : f32
+    %2 = arith.truncf %narrow : f32 to bf16
+    %wide = arith.divf %x, %y : f32
+    %3 = arith.truncf %wide : f32 to bf16
+    %sum = arith.addf %x, %one : f32
+    %4 = arith.truncf %sum : f32 to bf16
+    gpu.return %2, %3, %4 : bf16, bf16, bf16
   }
 }

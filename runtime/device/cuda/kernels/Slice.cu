@@ -44,26 +44,62 @@ SPMD_DEVICE void writeWindow(const Unit *update, Unit *result, const Dimension (
   }
 }
 
+/// Writes all of the result: the update inside of the window, the operand around it. A copy of the operand and a window
+/// behind it write the window twice.
+template <typename Unit>
+SPMD_DEVICE void copyWithWindow(const Unit *operand, const Unit *update, Unit *result,
+                                const Dimension (&dimensions)[kSliceRank], int64_t blocks) {
+  int64_t units = 1, starts[kSliceRank];
+#pragma unroll
+  for (uint32_t d = 0; d < kSliceRank; ++d) {
+    units *= dimensions[d].shape;
+    starts[d] = dimensions[d].start ? dimensions[d].readStart() : 0;
+  }
+  for (int64_t unit = static_cast<int64_t>(blockIndex()) * kBlockThreads + threadIndex(); unit < units;
+       unit += blocks * kBlockThreads) {
+    int64_t rest = unit, place = 0, stride = 1;
+    bool isInside = true;
+#pragma unroll
+    for (uint32_t d = kSliceRank; d-- > 0;)
+      if (dimensions[d].shape > 1) {
+        Quotient at = divide(rest, dimensions[d].shape);
+        int64_t offset = at.remainder - starts[d];
+        isInside = isInside && offset >= 0 && offset < dimensions[d].window;
+        place += offset * stride;
+        stride *= dimensions[d].window;
+        rest = at.quotient;
+      }
+    result[unit] = isInside ? update[place] : operand[unit];
+  }
+}
+
 struct Unit128 {
   alignas(16) uint64_t words[2];
 };
 
 } // namespace
 
-// Takes `blocks` blocks. `strides` are in units; a dimension without a start is at 0.
+// Take `blocks` blocks. `strides` are in units; a dimension without a start is at 0.
 #define SPMD_DIMENSION_PARAMETERS(d)                                                                                   \
   int64_t shape##d, int64_t window##d, int64_t stride##d, const void *start##d, int64_t startBytes##d
 #define SPMD_DIMENSION(d) {shape##d, window##d, stride##d, start##d, startBytes##d}
+#define SPMD_ALL_DIMENSION_PARAMETERS                                                                                  \
+  SPMD_DIMENSION_PARAMETERS(0), SPMD_DIMENSION_PARAMETERS(1), SPMD_DIMENSION_PARAMETERS(2),                            \
+      SPMD_DIMENSION_PARAMETERS(3), SPMD_DIMENSION_PARAMETERS(4), SPMD_DIMENSION_PARAMETERS(5),                        \
+      SPMD_DIMENSION_PARAMETERS(6), SPMD_DIMENSION_PARAMETERS(7), int64_t blocks
+#define SPMD_ALL_DIMENSIONS                                                                                            \
+  {SPMD_DIMENSION(0), SPMD_DIMENSION(1), SPMD_DIMENSION(2), SPMD_DIMENSION(3),                                         \
+   SPMD_DIMENSION(4), SPMD_DIMENSION(5), SPMD_DIMENSION(6), SPMD_DIMENSION(7)}
 #define SPMD_SLICE(name, Unit)                                                                                         \
   SPMD_KERNEL(1)                                                                                                       \
-  spmd_slice_##name(const Unit *update, Unit *result, SPMD_DIMENSION_PARAMETERS(0), SPMD_DIMENSION_PARAMETERS(1),      \
-                    SPMD_DIMENSION_PARAMETERS(2), SPMD_DIMENSION_PARAMETERS(3), SPMD_DIMENSION_PARAMETERS(4),          \
-                    SPMD_DIMENSION_PARAMETERS(5), SPMD_DIMENSION_PARAMETERS(6), SPMD_DIMENSION_PARAMETERS(7),          \
-                    int64_t blocks) {                                                                                  \
-    const Dimension dimensions[kSliceRank] = {SPMD_DIMENSION(0), SPMD_DIMENSION(1), SPMD_DIMENSION(2),                 \
-                                              SPMD_DIMENSION(3), SPMD_DIMENSION(4), SPMD_DIMENSION(5),                 \
-                                              SPMD_DIMENSION(6), SPMD_DIMENSION(7)};                                   \
+  spmd_slice_##name(const Unit *update, Unit *result, SPMD_ALL_DIMENSION_PARAMETERS) {                                 \
+    const Dimension dimensions[kSliceRank] = SPMD_ALL_DIMENSIONS;                                                      \
     writeWindow<Unit>(update, result, dimensions, blocks);                                                             \
+  }                                                                                                                    \
+  SPMD_KERNEL(1)                                                                                                       \
+  spmd_slice_copy_##name(const Unit *update, Unit *result, const Unit *operand, SPMD_ALL_DIMENSION_PARAMETERS) {       \
+    const Dimension dimensions[kSliceRank] = SPMD_ALL_DIMENSIONS;                                                      \
+    copyWithWindow<Unit>(operand, update, result, dimensions, blocks);                                                 \
   }
 SPMD_SLICE(1, uint8_t)
 SPMD_SLICE(2, uint16_t)

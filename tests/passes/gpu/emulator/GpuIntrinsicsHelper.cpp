@@ -175,6 +175,16 @@ void addFloats(Table &table) {
     return compute<Tanh, kNearest, float>(x) * (1 + error);
   };
   table.add("tanh.approx.f", approximateTanh);
+  // Two units in the last place, up or down.
+  auto divideFully = [](float x, float y) {
+    float quotient = compute<Div, kNearest, float>(x, y);
+    float limit = (std::bit_cast<uint32_t>(x) ^ std::bit_cast<uint32_t>(y)) & 0x10000 ? HUGE_VALF : 0.0F;
+    if (quotient == 0 || !std::isfinite(quotient))
+      return quotient;
+    limit = std::copysign(limit, quotient);
+    return std::nextafter(std::nextafter(quotient, limit), limit);
+  };
+  table.add("div.full.f", divideFully);
   table.add("d2h.rn", [](double x) { return toHalf(x); });
   table.add("d2bf16.rn", [](double x) { return toBf16(x); });
 }

@@ -117,7 +117,7 @@ Value *computeInline(PtxCode &code, StringRef name, llvm::ArrayRef<Value *> valu
 }
 
 bool isInline(StringRef name, StringRef mode) {
-  bool isNearest = mode == "rn" || mode == "approx" || mode == "full";
+  bool isNearest = mode == "rn" || mode == "approx";
   return isNearest && (name == "add" || name == "sub" || name == "mul" || name == "fma" || name == "mad" ||
                        name == "div" || name == "sqrt" || name == "rcp");
 }

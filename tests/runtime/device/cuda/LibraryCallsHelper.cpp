@@ -43,6 +43,8 @@ void LibraryCallTester::check(const LibraryCall &call, const std::vector<std::ve
       driver.takeLaunches();
       library.run(call, nullptr, addresses, result.address(), scratch.address());
       launches = driver.takeLaunches();
+      if (!inPlace)
+        copyingLaunches = launches;
       std::vector<char> actual = result.bytes();
       if (actual != expected) {
         size_t at = std::mismatch(actual.begin(), actual.end(), expected.begin()).first - actual.begin();

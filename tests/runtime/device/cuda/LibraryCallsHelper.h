@@ -14,13 +14,15 @@ public:
   void check(const LibraryCall &call, const std::vector<std::vector<char>> &inputs, int64_t resultBytes);
   /// The launches of the last call.
   const std::vector<std::string> &getLaunches() const { return launches; }
+  /// The launches of the last call whose result was not in the operand's memory.
+  const std::vector<std::string> &getCopyingLaunches() const { return copyingLaunches; }
   Library &getLibrary() { return library; }
   EmulatedDriver &getDriver() { return driver; }
 
 private:
   EmulatedDriver driver;
   Library library{driver.getDriver()};
-  std::vector<std::string> launches;
+  std::vector<std::string> launches, copyingLaunches;
 };
 
 /// Forward, backward, shuffled.

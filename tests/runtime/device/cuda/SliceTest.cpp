@@ -54,6 +54,7 @@ TEST_F(SliceTest, WindowsAtAllPlaces) {
     check(dtype, {4, 3, 6, 2, 8}, {4, 1, 5, 2, 3}, {0, 2, 1, 0, 4});
     check(dtype, {2, 3, 2, 3, 2, 3, 2, 3}, {1, 2, 1, 2, 1, 2, 1, 2}, {1, 1, 0, 0, 1, 0, 1, 1});
     check(dtype, {40, 33}, {39, 31}, {1, 2});
+    check(dtype, {3, 1, 300, 1}, {2, 1, 41, 1}, {1, 0, 258, 0});
   }
 }
 
@@ -67,6 +68,7 @@ TEST_F(SliceTest, NothingToWrite) {
 TEST_F(SliceTest, MovesTheLargestContiguousUnit) {
   check(DType::BF16, {3, 20, 4, 8}, {3, 1, 4, 8}, {0, 11, 0, 0});
   EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_slice_16"});
+  EXPECT_EQ(tester.getCopyingLaunches(), std::vector<std::string>{"spmd_slice_copy_16"});
   check(DType::BF16, {3, 20, 6}, {3, 1, 6}, {0, 11, 0});
   EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_slice_4"});
   check(DType::F32, {8, 64}, {8, 32}, {0, 5});

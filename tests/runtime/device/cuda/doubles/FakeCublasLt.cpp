@@ -7,6 +7,7 @@
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 
@@ -21,6 +22,8 @@ using Heuristic = CublasLtEntries::Heuristic;
 constexpr Status kSuccessful = 0, kInvalid = 7;
 constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;
 constexpr int kTransposeA = 3, kTransposeB = 4;
+constexpr int kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxPitch = 12, kAuxStride = 13;
+constexpr uint32_t kDefault = 1, kBias = 4, kGelu = 32, kGeluGradient = 64 | 128; // cublasLtEpilogue_t
 constexpr int kBatchCount = 5, kBatchStride = 6;
 
 FakeCublasLt *current = nullptr; ///< The functions of the library have no state of their own.
@@ -28,6 +31,11 @@ FakeCublasLt *current = nullptr; ///< The functions of the library have no state
 struct Operation {
   int computeType = 0;
   bool transposesA = false, transposesB = false;
+  uint32_t epilogue = kDefault;
+  const char *bias = nullptr, *aux = nullptr;
+  int64_t auxPitch = 0, auxStride = 0;
+
+  bool has(uint32_t bits) const { return (epilogue & bits) == bits; }
 };
 
 /// A column-major matrix, or several of them.
@@ -80,6 +88,14 @@ void store(char *data, int type, size_t index, double given) {
   }
 }
 
+/// gelu(x) = x Phi(x), and its derivative Phi(x) + x Phi'(x), with Phi(x) written as 0.5 + 0.5 tanh(u(x)).
+double applyGelu(double x) { return x * (0.5 + 0.5 * std::tanh(std::sqrt(M_2_PI) * (x + 0.044715 * x * x * x))); }
+double differentiateGelu(double x) {
+  double t = std::tanh(std::sqrt(M_2_PI) * (x + 0.044715 * x * x * x));
+  double slope = std::sqrt(M_2_PI) * (1 + 3 * 0.044715 * x * x);
+  return 0.5 + 0.5 * t + 0.5 * x * slope * (1 - t) * (1 + t);
+}
+
 /// Rounds to nearest, halves away from zero, as cvt.rna.tf32.f32.
 double toTf32(double value) {
   auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
@@ -92,8 +108,9 @@ double toTf32(double value) {
 struct Product {
   Operation operation;
   Layout a, b, d;
-  const char *lhs, *rhs;
-  char *result;
+  const char *lhs = nullptr, *rhs = nullptr, *added = nullptr;
+  char *result = nullptr;
+  double alpha = 1, beta = 0;
 
   /// Reads op(A), or op(B), as [rows, columns] in row-major order.
   template <typename T> std::vector<T> read(const Layout &layout, const char *data, bool transposes, int batch) const {
@@ -121,20 +138,60 @@ struct Product {
           for (uint64_t j = 0; j < n; ++j)
             sums[i * n + j] += left[i * k + l] * right[l * n + j];
       for (uint64_t i = 0; i < m; ++i)
-        for (uint64_t j = 0; j < n; ++j)
-          store(result, d.type,
-                static_cast<size_t>(d.stride) * static_cast<size_t>(batch) + static_cast<size_t>(d.pitch) * j + i,
-                static_cast<double>(sums[i * n + j]));
+        for (uint64_t j = 0; j < n; ++j) {
+          size_t place =
+              static_cast<size_t>(d.stride) * static_cast<size_t>(batch) + static_cast<size_t>(d.pitch) * j + i;
+          store(result, d.type, place, finish(static_cast<double>(sums[i * n + j]), i, j, batch, place));
+        }
     }
+  }
+
+  /// Applies the epilogue to a sum.
+  double finish(double sum, uint64_t i, uint64_t j, int batch, size_t place) const {
+    double value = alpha * sum;
+    if (beta != 0)
+      value += beta * load(added, d.type, place);
+    if (operation.has(kBias))
+      value += load(operation.bias, d.type, i);
+    if (operation.has(kGelu))
+      value = applyGelu(value);
+    if (operation.has(kGeluGradient))
+      value *= differentiateGelu(load(operation.aux, d.type, auxPlace(i, j, batch)));
+    return value;
+  }
+  size_t auxPlace(uint64_t i, uint64_t j, int batch) const {
+    return static_cast<size_t>(operation.auxStride) * static_cast<size_t>(batch) +
+           static_cast<size_t>(operation.auxPitch) * j + i;
+  }
+  size_t biasBytes() const { return d.rows * d.elementBytes(); }
+  size_t auxBytes() const { return (auxPlace(d.rows - 1, d.columns - 1, d.batch - 1) + 1) * d.elementBytes(); }
+
+  /// cuBLASLt has these only for some types, and asks for their operands, with a certain alignment.
+  bool isValidEpilogue() const {
+    bool isNarrow = d.type == kReal16F || d.type == kReal16Bf;
+    auto isAligned = [](const char *pointer) { return pointer && reinterpret_cast<uintptr_t>(pointer) % 16 == 0; };
+    uint32_t known = kDefault | kBias | kGelu | kGeluGradient;
+    if ((operation.epilogue & ~known) != 0 || (operation.epilogue != kDefault && operation.has(kDefault)))
+      return false;
+    if (operation.epilogue != kDefault && a.type == kReal64F)
+      return false;
+    if ((operation.has(kGelu) || operation.has(kGeluGradient)) && !isNarrow)
+      return false;
+    if (operation.has(kBias) && !isAligned(operation.bias))
+      return false;
+    return !operation.has(kGeluGradient) ||
+           (isAligned(operation.aux) && operation.auxPitch % 8 == 0 &&
+            operation.auxPitch >= static_cast<int64_t>(d.rows) && !operation.has(kBias) &&
+            (d.batch == 1 || operation.auxStride >= operation.auxPitch * static_cast<int64_t>(d.columns)));
   }
 
   bool isValid() const {
     uint64_t inner = operation.transposesA ? a.rows : a.columns, innerB = operation.transposesB ? b.columns : b.rows;
     uint64_t m = operation.transposesA ? a.columns : a.rows, n = operation.transposesB ? b.rows : b.columns;
     bool isDouble = operation.computeType == kCompute64F;
-    return inner == innerB && m == d.rows && n == d.columns && a.batch == d.batch && b.batch == d.batch &&
-           a.type == b.type && isDouble == (a.type == kReal64F) && isDouble == (d.type == kReal64F) &&
-           (d.type == a.type || d.type == kReal32F) &&
+    return isValidEpilogue() && inner == innerB && m == d.rows && n == d.columns && a.batch == d.batch &&
+           b.batch == d.batch && a.type == b.type && isDouble == (a.type == kReal64F) &&
+           isDouble == (d.type == kReal64F) && (d.type == a.type || d.type == kReal32F) &&
            (operation.computeType != kCompute32FFastTf32 || a.type == kReal32F);
   }
 };
@@ -154,14 +211,35 @@ struct FakeCublasLtEntries {
     *made = new Operation{computeType};
     return kSuccessful;
   }
-  static Status descSet(Opaque operation, int attribute, const void *value, size_t bytes) {
-    if ((attribute != kTransposeA && attribute != kTransposeB) || bytes != sizeof(int32_t))
-      return kInvalid;
+  static Status descSet(Opaque given, int attribute, const void *value, size_t bytes) {
+    auto &operation = as<Operation>(given);
+    auto take = [&](auto &field) {
+      if (bytes != sizeof field)
+        return kInvalid;
+      std::memcpy(&field, value, bytes);
+      return kSuccessful;
+    };
     int32_t transposes = 0;
-    std::memcpy(&transposes, value, sizeof transposes);
-    (attribute == kTransposeA ? as<Operation>(operation).transposesA : as<Operation>(operation).transposesB) =
-        transposes == 1;
-    return transposes <= 1 ? kSuccessful : kInvalid;
+    switch (attribute) {
+    case kTransposeA:
+    case kTransposeB:
+      if (take(transposes) != kSuccessful || transposes > 1)
+        return kInvalid;
+      (attribute == kTransposeA ? operation.transposesA : operation.transposesB) = transposes == 1;
+      return kSuccessful;
+    case kEpilogue:
+      return take(operation.epilogue);
+    case kBiasPointer:
+      return take(operation.bias);
+    case kAuxPointer:
+      return take(operation.aux);
+    case kAuxPitch:
+      return take(operation.auxPitch);
+    case kAuxStride:
+      return take(operation.auxStride);
+    default:
+      return kInvalid;
+    }
   }
   static Status layoutCreate(Opaque *made, int type, uint64_t rows, uint64_t columns, int64_t pitch) {
     bool isKnown = type == kReal64F || type == kReal32F || type == kReal16F || type == kReal16Bf;
@@ -182,8 +260,8 @@ struct FakeCublasLtEntries {
 
   static Status getHeuristic(CublasLt::Handle *, Opaque operation, Opaque a, Opaque b, Opaque c, Opaque d, Opaque,
                              int most, Heuristic *heuristic, int *found) {
-    Product product{as<Operation>(operation), as<Layout>(a), as<Layout>(b), as<Layout>(d), nullptr, nullptr, nullptr};
-    if (most < 1 || c != d || !product.isValid())
+    Product product{as<Operation>(operation), as<Layout>(a), as<Layout>(b), as<Layout>(d)};
+    if (most < 1 || c != d || !product.isValid() || (current && !current->note(product.operation.epilogue)))
       return kInvalid;
     // Some memory, which the product overwrites: it must be there.
     *heuristic = Heuristic{{}, kWorkspaceBytes, kSuccessful, 1, {}};
@@ -192,7 +270,7 @@ struct FakeCublasLtEntries {
   }
 
   static Status matmul(CublasLt::Handle *, Opaque operation, const void *alpha, const void *lhs, Opaque a,
-                       const void *rhs, Opaque b, const void *beta, const void *, Opaque, void *result, Opaque d,
+                       const void *rhs, Opaque b, const void *beta, const void *added, Opaque c, void *result, Opaque d,
                        const CublasLtEntries::Algorithm *, void *workspace, size_t workspaceBytes, Stream stream) {
     Product product{as<Operation>(operation),
                     as<Layout>(a),
@@ -200,14 +278,27 @@ struct FakeCublasLtEntries {
                     as<Layout>(d),
                     static_cast<const char *>(lhs),
                     static_cast<const char *>(rhs),
+                    static_cast<const char *>(added),
                     static_cast<char *>(result)};
     bool isDouble = product.operation.computeType == kCompute64F;
-    double one = isDouble ? *static_cast<const double *>(alpha) : *static_cast<const float *>(alpha);
-    double zero = isDouble ? *static_cast<const double *>(beta) : *static_cast<const float *>(beta);
-    if (!product.isValid() || one != 1 || zero != 0 || workspaceBytes < kWorkspaceBytes)
+    auto factor = [&](const void *at) {
+      return isDouble ? *static_cast<const double *>(at) : *static_cast<const float *>(at);
+    };
+    product.alpha = factor(alpha);
+    product.beta = factor(beta);
+    if (!product.isValid() || c != d || workspaceBytes < kWorkspaceBytes)
       return kInvalid;
-    FakeEntries::Access access{
-        {lhs, product.a.bytes()}, {rhs, product.b.bytes()}, {result, product.d.bytes()}, {workspace, workspaceBytes}};
+    FakeEntries::Access access{{lhs, product.a.bytes()}, {rhs, product.b.bytes()}, {workspace, workspaceBytes}};
+    if (product.beta != 0)
+      access.push_back({added, product.d.bytes()});
+    if (product.operation.has(kBias))
+      access.push_back({product.operation.bias, product.biasBytes()});
+    if (product.operation.has(kGeluGradient))
+      access.push_back({product.operation.aux, product.auxBytes()});
+    for (auto [data, bytes] : access) // Blocks write the result while others read.
+      if (product.result < static_cast<const char *>(data) + bytes && data < product.result + product.d.bytes())
+        return kInvalid;
+    access.push_back({result, product.d.bytes()});
     bool isQueued = FakeEntries::queueWork(stream, access, [product, workspace, workspaceBytes, isDouble] {
       std::memset(workspace, 0xff, workspaceBytes);
       isDouble ? product.run<double>() : product.run<float>();
@@ -259,6 +350,17 @@ FakeCublasLt::~FakeCublasLt() {
 std::vector<int> FakeCublasLt::getComputeTypes() const {
   std::lock_guard lock(mutex);
   return computeTypes;
+}
+
+std::vector<uint32_t> FakeCublasLt::getEpilogues() const {
+  std::lock_guard lock(mutex);
+  return epilogues;
+}
+
+bool FakeCublasLt::note(uint32_t epilogue) {
+  std::lock_guard lock(mutex);
+  epilogues.push_back(epilogue);
+  return hasEpilogues || epilogue == kDefault;
 }
 
 } // namespace spmd::cuda
