@@ -32,6 +32,22 @@ TEST_P(ErrorsTest, IsRefused) {
   EXPECT_NE(diagnosticText().find(GetParam().message), std::string::npos) << diagnosticText();
 }
 
+const WrongText kEpilogue[] = {
+    {"OfAnotherFunction",
+     "%0 = array.sin %s {e = #plan.library_epilogue<\"swish\", factor = 1.0 : f64, arrayFactor = 0.0 : f64, array = "
+     "-1, "
+     "bias = -1>} : <f32[]>",
+     "'swish' is none of the functions identity, gelu and gelu_gradient"},
+    {"WithoutFiniteFactor",
+     "%0 = array.sin %s {e = #plan.library_epilogue<\"gelu\", factor = 0x7FF0000000000000 : f64, arrayFactor = 0.0 : "
+     "f64, array = -1, bias = -1>} : <f32[]>",
+     "the factors of an epilogue are finite numbers of f64"},
+    {"WithoutArray",
+     "%0 = array.sin %s {e = #plan.library_epilogue<\"gelu_gradient\", factor = 1.0 : f64, arrayFactor = 0.0 : f64, "
+     "array = -1, bias = -1>} : <f32[]>",
+     "the gradient of a gelu has an array, and no bias"},
+};
+
 const WrongText kGradient[] = {
     {"OfInteger",
      "%0:2 = array.gradient(%i) {\n"
@@ -267,6 +283,8 @@ const WrongText kSpmd[] = {
     {"UnknownDtype", "%0 = spmd.constraint %x : <f32[8, 4]> -> <f31[8, 4]>", "unknown dtype 'f31'"},
 };
 
+INSTANTIATE_TEST_SUITE_P(Epilogue, ErrorsTest, ::testing::ValuesIn(kEpilogue),
+                         [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Array, ErrorsTest, ::testing::ValuesIn(kArray),
                          [](const auto &info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(ElementTypes, ErrorsTest, ::testing::ValuesIn(kElementTypes),

@@ -231,6 +231,11 @@ TEST_F(RoundTripTest, PlanOperations) {
       "%0 = plan.matmul %arg0, %arg5 epilogue @k(%arg4 : !spmd.array<f32[]>) {batch = 1 : i64, k = 4 : i64, m = 8 : "
       "i64, n = 3 : i64, transposeLhs = false, transposeRhs = false} : <f32[8, 4]>, <f32[4, 3]> "
       "-> <f32[8, 3]>",
+      "%0 = plan.matmul %arg0, %arg5 epilogue @k(%arg4 : !spmd.array<f32[]>) {batch = 1 : i64, k = 4 : i64, "
+      "libraryEpilogue = #plan.library_epilogue<\"gelu\", factor = 1.000000e-01 : f64, arrayFactor = 0.000000e+00 : "
+      "f64, "
+      "array = -1, bias = 0>, m = 8 : i64, n = 3 : i64, transposeLhs = false, transposeRhs = false} : <f32[8, 4]>, "
+      "<f32[4, 3]> -> <f32[8, 3]>",
       "%0 = plan.matmul %arg0, %arg5 epilogue @k {batch = 1 : i64, k = 4 : i64, m = 8 : i64, n = 3 : i64, transposeLhs "
       "= "
       "false, transposeRhs = false} : <f32[8, 4]>, <f32[4, 3]> -> <f32[8, 3]>",

@@ -45,6 +45,30 @@ TEST(ArtifactFile, tf32_is_kept_and_changes_the_fingerprint) {
   EXPECT_THAT(printPlan(again.plan), HasSubstr("matmul %2 = %3 x %6.T [1 x 2, 6, k 3] in tf32 then fused_bias"));
 }
 
+TEST(ArtifactFile, epilogues_of_libraries_are_kept) {
+  Artifact artifact = exampleArtifact();
+  artifact.plan.target = {"cuda", "sm_90", {}};
+  auto &product = std::get<MatmulStep>(artifact.plan.steps[1].op);
+  product.epilogueOperands = {2, 3, 2};
+  auto print = [&](const LibraryEpilogue &epilogue) {
+    std::get<MatmulStep>(artifact.plan.steps[1].op).libraryEpilogue = epilogue;
+    Artifact again;
+    readPlanJson(writePlanJson(artifact), again);
+    EXPECT_EQ(std::get<MatmulStep>(again.plan.steps[1].op).libraryEpilogue, epilogue);
+    std::string text = printPlan(again.plan), start = ", by cuBLASLt ";
+    size_t begin = text.find(start);
+    return begin == std::string::npos
+               ? ""
+               : text.substr(begin + start.size(), text.find(" //", begin) - begin - start.size());
+  };
+  using enum LibraryEpilogue::Function;
+  EXPECT_EQ(print({None}), "");
+  EXPECT_EQ(print({Gelu, 1, 0, -1, 1}), "gelu(product + %3)");
+  EXPECT_EQ(print({Gelu, 0.1, 0, -1, -1}), "gelu(0.1 * product)");
+  EXPECT_EQ(print({Identity, -0.5, 2, 1, -1}), "-0.5 * product + 2 * %3");
+  EXPECT_EQ(print({GeluGradient, 1, 0, 1, -1}), "product * gelu'(%3)");
+}
+
 // The text is compared with a literal, not only with itself: the order of keys is part of the format.
 TEST(ArtifactFile, json_has_fixed_order_and_names) {
   std::string text = writePlanJson(exampleArtifact());

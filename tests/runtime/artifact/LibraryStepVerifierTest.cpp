@@ -2,6 +2,8 @@
 
 #include "runtime/artifact/LibraryStepVerifier.h"
 
+#include <climits>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace spmd;
@@ -59,6 +61,38 @@ TEST(LibraryStepVerifier, WindowsAndScatters) {
   EXPECT_EQ(problemOf(ScatterAdd, {1, 8, 4, 6}, {array, indices, rows}, array), "has other indices than its sizes say");
   EXPECT_EQ(problemOf(ScatterAddAlong, {1, 8, 3, 6}, {array, indices, rows}, array),
             "has other indices than its sizes say");
+}
+
+TEST(LibraryStepVerifier, Epilogues) {
+  const BufferInfo product = bufferOf(DType::F32, {2, 4, 6}), result = bufferOf(DType::BF16, {2, 4, 6});
+  const BufferInfo row = bufferOf(DType::BF16, {6}), wideRow = bufferOf(DType::F32, {6});
+  using enum LibraryEpilogue::Function;
+  auto problemOf = [](const LibraryEpilogue &epilogue, const std::vector<BufferInfo> &operands, int64_t rows = 4) {
+    MatmulStep step;
+    step.batch = 2;
+    step.m = rows;
+    step.n = 6;
+    step.epilogueKernel = 0;
+    step.libraryEpilogue = epilogue;
+    return findProblem(step, operands);
+  };
+  EXPECT_EQ(problemOf({Gelu, 2, 0, -1, 1}, {product, row, result}), "");
+  EXPECT_EQ(problemOf({Identity, 1, -1, 1, 2}, {product, result, row, result}), "");
+  EXPECT_EQ(problemOf({GeluGradient, 1, 0, 1, -1}, {product, result, result}), "");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, 2}, {product, row, result}), "has no input 2"); // The result.
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, 0}, {product, row, result}), "has no input 0"); // The product.
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, INT32_MAX}, {product, row, result}), "has no input 2147483647");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -2, -1}, {product, row, result}), "has no input -2");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, 1}, {product, wideRow, result}),
+            "has an input 1 that is not 6 elements of bf16");
+  EXPECT_EQ(problemOf({Identity, 1, 1, 1, -1}, {product, row, result}),
+            "has an input 1 that is not 48 elements of bf16");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, 1}, {product, row, row}), "writes 12 bytes of 48 elements");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, 1}, {product, row, result}, int64_t(1) << 60), "writes 96 bytes of -1 elements");
+  EXPECT_EQ(problemOf({GeluGradient, 1, 0, -1, -1}, {product, result, result}), "has wrong operands");
+  EXPECT_EQ(problemOf({GeluGradient, 1, 0, 1, 2}, {product, result, row, result}), "has wrong operands");
+  EXPECT_EQ(problemOf({Gelu, HUGE_VAL, 0, -1, 1}, {product, row, result}), "has factors that are not finite");
+  EXPECT_EQ(problemOf({Gelu, 1, 0, -1, -1}, {}), "has no epilogue");
 }
 
 } // namespace

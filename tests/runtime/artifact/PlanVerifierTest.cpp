@@ -88,6 +88,15 @@ TEST(PlanVerifier, steps) {
         stepOf<MatmulStep>(plan, 1).allowTf32 = true;
       },
       "a matrix product of f16 on cuda devices allows TF32");
+  LibraryEpilogue gelu{LibraryEpilogue::Function::Gelu};
+  expectRefused([&](Plan &plan) { stepOf<MatmulStep>(plan, 1).libraryEpilogue = gelu; },
+                "the form of a matrix product's epilogue for a library is for GPUs");
+  expectRefused(
+      [&](Plan &plan) {
+        plan.target.backend = "cuda";
+        stepOf<MatmulStep>(plan, 1).libraryEpilogue = gelu;
+      },
+      "the form of a matrix product's epilogue for a library writes");
   // The operand has 2 x 3 of 6 elements.
   for (const OperandView &view : {OperandView{0, {}, {{2, 3}}, {{3, 2}}},
                                   {1, {}, {{2, 3}}, {{3, 1}}},
