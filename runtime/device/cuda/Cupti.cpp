@@ -4,9 +4,11 @@
 
 #include "runtime/device/cuda/FindLibrary.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>
+#include <thread>
 
 namespace spmd::cuda {
 namespace {
@@ -25,7 +27,12 @@ constexpr uint32_t kKinds[] = {kCuptiExternal, kCuptiDriver, kCuptiRuntime, kCup
 struct Callbacks {
   std::mutex mutex; ///< Guards all members.
   std::weak_ptr<Cupti> active;
-  std::map<uint8_t *, size_t> buffers; ///< Those that CUPTI holds, with their sizes.
+  struct Buffer {
+    uint64_t number; ///< They are counted.
+    std::thread::id thread;
+  };
+  std::map<uint8_t *, Buffer> buffers; ///< Those that CUPTI has; all have kBufferBytes.
+  uint64_t last = 0;                   ///< The number of the last one.
 };
 
 Callbacks &getCallbacks() {
@@ -136,7 +143,7 @@ std::string Cupti::enable() {
   // Without it a buffer is incomplete as long as other devices have work in it. CUPTI before 12.3 refuses it.
   uint8_t one = 1;
   size_t bytes = sizeof one;
-  entries.setAttribute(kCuptiBuffersByThread, &bytes, &one);
+  hasThreadBuffers = entries.setAttribute(kCuptiBuffersByThread, &bytes, &one) == kCuptiSuccess;
   if (int status = entries.registerCallbacks(requestBuffer, completeBuffer); status != kCuptiSuccess)
     return describe("cuptiActivityRegisterCallbacks", status);
   for (uint32_t kind : kKinds)
@@ -165,7 +172,7 @@ void Cupti::requestBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords) 
   auto *memory = static_cast<uint8_t *>(std::malloc(kBufferBytes));
   try {
     if (memory)
-      callbacks.buffers[memory] = kBufferBytes;
+      callbacks.buffers[memory] = {++callbacks.last, std::this_thread::get_id()};
   } catch (const std::bad_alloc &) {
     std::free(memory);
     return;
@@ -177,37 +184,46 @@ void Cupti::requestBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords) 
 void Cupti::completeBuffer(Context, uint32_t, uint8_t *buffer, size_t, size_t validBytes) {
   Callbacks &callbacks = getCallbacks();
   std::shared_ptr<Cupti> active;
-  size_t bytes = 0;
+  bool isOwn = false;
   {
     std::lock_guard lock(callbacks.mutex);
     active = callbacks.active.lock();
-    auto known = callbacks.buffers.find(buffer);
-    if (known != callbacks.buffers.end()) {
-      bytes = known->second;
-      callbacks.buffers.erase(known);
-    }
+    isOwn = callbacks.buffers.erase(buffer) == 1;
   }
-  if (bytes == 0) {
+  if (!isOwn) {
     if (active && buffer)
       active->records.lose("CUPTI delivered a buffer that is not ours");
     return;
   }
   try {
     if (active)
-      active->records.read(active->entries, buffer, bytes, validBytes);
+      active->records.read(active->entries, buffer, kBufferBytes, validBytes);
   } catch (const std::bad_alloc &) {
     active->records.lose("there is no memory for CUPTI's records");
   }
   std::free(buffer);
 }
 
-void Cupti::flush() {
-  std::lock_guard lock(flushing);
-  if (int status = entries.flushAll(0); status != kCuptiSuccess)
-    records.lose(describe("cuptiActivityFlushAll", status));
-  size_t dropped = 0;
-  if (entries.countDropped(nullptr, 0, &dropped) == kCuptiSuccess && dropped > 0)
-    records.lose("CUPTI dropped " + std::to_string(dropped) + " records");
+bool Cupti::flush() {
+  Callbacks &callbacks = getCallbacks();
+  uint64_t last = 0;
+  {
+    std::lock_guard lock(callbacks.mutex);
+    last = callbacks.last;
+  }
+  {
+    std::lock_guard lock(flushing);
+    if (int status = entries.flushAll(0); status != kCuptiSuccess)
+      records.lose(describe("cuptiActivityFlushAll", status));
+    size_t dropped = 0;
+    if (entries.countDropped(nullptr, 0, &dropped) == kCuptiSuccess && dropped > 0)
+      records.lose("CUPTI dropped records");
+  }
+  std::lock_guard lock(callbacks.mutex);
+  return std::none_of(callbacks.buffers.begin(), callbacks.buffers.end(), [&](const auto &entry) {
+    const Callbacks::Buffer &buffer = entry.second;
+    return buffer.number <= last && (!hasThreadBuffers || buffer.thread == std::this_thread::get_id());
+  });
 }
 
 } // namespace spmd::cuda

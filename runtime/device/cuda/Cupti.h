@@ -9,6 +9,7 @@
 
 #include "runtime/device/cuda/CuptiRecords.h"
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,8 +58,9 @@ private:
   void disable();
   static void requestBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords);
   static void completeBuffer(Context context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t validBytes);
-  /// Makes CUPTI deliver the records that it has.
-  void flush();
+  /// Makes CUPTI deliver the records that it has. Returns whether it keeps no buffer from before the call in which this
+  /// thread's records may be.
+  bool flush();
 
   CuptiEntries entries;
   CuptiRecords records;
@@ -66,6 +68,9 @@ private:
   int sessions = 0;
   std::string refusal; ///< Why it does not record; it is not asked again.
   std::mutex flushing; ///< One thread flushes at a time.
+  bool hasThreadBuffers = false;
+  std::atomic<bool> isLate = false;       ///< A run's records did not come in time.
+  std::atomic<bool> keepsBuffers = false; ///< It kept buffers although a run had its records.
 };
 
 /// The device work of one run, by regions. For one thread, whose GPU is current. Ends with the run: see `finish`.

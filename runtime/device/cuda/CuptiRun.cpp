@@ -13,6 +13,9 @@ namespace {
 /// CUPTI delivers records at once, unless a buffer has work of another device that is still running (CUPTI before
 /// 12.3). A profile that waits longer for them changes the times that it measures.
 constexpr auto kLongestWait = std::chrono::milliseconds(500);
+/// After a run whose records did not come in time, and for buffers that CUPTI may keep although they have no records: a
+/// profile of many runs does not wait for each.
+constexpr auto kShortWait = std::chrono::milliseconds(10);
 constexpr auto kNap = std::chrono::microseconds(200);
 
 /// CUPTI converts a GPU's times to those of the host with an error of some microseconds. A time that is further outside
@@ -73,10 +76,10 @@ bool CuptiRun::readTimes(Times &times) const {
 }
 
 CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
-  auto deadline = std::chrono::steady_clock::now() + kLongestWait;
+  auto began = std::chrono::steady_clock::now();
   std::vector<uint32_t> present;
   for (;;) {
-    cupti.flush();
+    bool isDelivered = cupti.flush();
     CuptiRecords::Run run = cupti.records.collect(number, stream);
     if (!run.problem.empty())
       return run;
@@ -84,9 +87,17 @@ CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
     for (const CuptiWork &work : run.work)
       present.push_back(work.region);
     std::sort(present.begin(), present.end());
-    if (std::includes(present.begin(), present.end(), wanted.begin(), wanted.end()))
+    bool isComplete = std::includes(present.begin(), present.end(), wanted.begin(), wanted.end());
+    // A region may have more work in a buffer that is still to come.
+    if (isComplete && (isDelivered || cupti.keepsBuffers))
       return run;
-    if (std::chrono::steady_clock::now() >= deadline) {
+    auto waited = std::chrono::steady_clock::now() - began;
+    if (isComplete && waited >= kShortWait) {
+      cupti.keepsBuffers = true;
+      return run;
+    }
+    if (!isComplete && waited >= (cupti.isLate ? kShortWait : kLongestWait)) {
+      cupti.isLate = true;
       run.problem = "CUPTI did not deliver all records";
       return run;
     }

@@ -1,0 +1,343 @@
+//===- FakeCupti.cpp - CUPTI without a GPU --------------------------------===//
+
+#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
+
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace spmd::cuda {
+namespace {
+
+constexpr int kInvalidParameter = 1, kInvalidKind = 21, kQueueEmpty = 3; // CUptiResult.
+
+/// A kind that nothing asked for, and one whose record has no valid size.
+constexpr uint32_t kUnknown = 77, kDamaged = 78;
+
+/// The time of work that is not done.
+constexpr uint64_t kUnwritten = 0xeeeeeeeeeeeeeeee;
+
+/// The sizes of records of CUPTI 13.0.
+size_t sizeOf(uint32_t kind) {
+  switch (kind) {
+  case kCuptiKernel:
+    return 216;
+  case kCuptiMemcpy:
+    return 96;
+  case kCuptiMemset:
+    return 88;
+  case kCuptiExternal:
+    return 24;
+  case kCuptiDriver:
+  case kCuptiRuntime:
+    return 40;
+  default:
+    return 56;
+  }
+}
+
+uint64_t now() {
+  constexpr uint64_t kOffsetNs = 1'700'000'000'000'000'000;
+  auto time = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
+  return kOffsetNs + static_cast<uint64_t>(time.count());
+}
+
+FakeCupti *current = nullptr;
+
+} // namespace
+
+FakeCupti::FakeCupti(FakeDriver &driver, FakeCuptiOptions options)
+    : driver(driver), options(options), random(options.seed) {
+  if (std::exchange(current, this))
+    reportMistake("there is another FakeCupti");
+  cupti = Cupti::make(listEntries());
+  std::lock_guard lock(driver.mutex);
+  driver.cupti = this;
+}
+
+FakeCupti::~FakeCupti() {
+  {
+    std::lock_guard lock(driver.mutex);
+    driver.cupti = nullptr;
+  }
+  if (!kinds.empty())
+    reportMistake("CUPTI still records");
+  for (const auto &[thread, open] : regions)
+    if (!open.empty())
+      reportMistake("a thread is still in a region");
+  current = nullptr;
+}
+
+void FakeCupti::fail(Fault fault, int64_t number) {
+  std::lock_guard lock(mutex);
+  faults[works + number] = fault;
+}
+
+void FakeCupti::refuse(int status) {
+  std::lock_guard lock(mutex);
+  refusal = status;
+}
+
+bool FakeCupti::isRecording() const {
+  std::lock_guard lock(mutex);
+  return !kinds.empty();
+}
+
+int64_t FakeCupti::countWork() const {
+  std::lock_guard lock(mutex);
+  return works;
+}
+
+int64_t FakeCupti::countBuffers() const {
+  std::lock_guard lock(mutex);
+  return delivered;
+}
+
+//===----------------------------------------------------------------------===//
+// Records
+//===----------------------------------------------------------------------===//
+
+uint32_t FakeCupti::idOf(const void *stream) {
+  return streamIds.try_emplace(stream, static_cast<uint32_t>(streamIds.size()) + 7).first->second;
+}
+
+uint8_t *FakeCupti::append(const void *record, size_t bytes, std::shared_ptr<Buffer> *used) {
+  constexpr uint64_t kOpenBuffers = 2; // Of each thread: records come in other orders.
+  std::thread::id thread = hasThreadBuffers ? std::this_thread::get_id() : std::thread::id();
+  std::vector<std::shared_ptr<Buffer>> open;
+  for (const auto &buffer : buffers)
+    if (buffer->thread == thread && !buffer->isFull) {
+      buffer->isFull = buffer->capacity - buffer->used < bytes;
+      if (!buffer->isFull)
+        open.push_back(buffer);
+    }
+  if (open.size() < kOpenBuffers) {
+    auto buffer = std::make_shared<Buffer>();
+    size_t most = 0;
+    request(&buffer->data, &buffer->capacity, &most);
+    if (!buffer->data || buffer->capacity < bytes) {
+      ++dropped;
+      return nullptr;
+    }
+    buffer->capacity = std::min(buffer->capacity, options.bufferBytes);
+    buffer->thread = thread;
+    buffers.push_back(buffer);
+    open.push_back(buffer);
+  }
+  const std::shared_ptr<Buffer> &buffer = open[random() % open.size()];
+  uint8_t *at = buffer->data + buffer->used;
+  std::memset(at, 0xee, bytes);
+  std::memcpy(at, record, std::min(bytes, sizeof(CuptiKernel)));
+  buffer->used += bytes;
+  if (used)
+    *used = buffer;
+  return at;
+}
+
+void FakeCupti::call(uint32_t kind, bool isInRegion) {
+  std::lock_guard lock(mutex);
+  ++correlation;
+  if (!kinds.contains(kind))
+    return;
+  if (const auto &open = regions[std::this_thread::get_id()];
+      isInRegion && kinds.contains(kCuptiExternal) && !open.empty()) {
+    std::array<uint8_t, sizeof(CuptiKernel)> bytes{};
+    CuptiExternal record{kCuptiExternal, kCuptiCustom, open.back(), correlation, 0};
+    std::memcpy(bytes.data(), &record, sizeof record);
+    append(bytes.data(), sizeOf(kCuptiExternal));
+  }
+  CuptiKernel other{};
+  other.kind = kind;
+  append(&other, sizeOf(kind));
+  if (random() % 8 == 0) {
+    other.kind = kUnknown;
+    append(&other, sizeOf(kUnknown));
+  }
+}
+
+FakeWork FakeCupti::observe(const FakeStream &stream, uint32_t kind, FakeWork work) {
+  std::lock_guard lock(mutex);
+  if (!kinds.contains(kind))
+    return work;
+  auto known = faults.find(++works);
+  std::optional<Fault> fault = known == faults.end() ? std::nullopt : std::optional(known->second);
+  if (fault == Fault::Dropped)
+    ++dropped;
+  if (fault == Fault::Dropped || fault == Fault::Missing)
+    return work;
+  std::array<uint8_t, sizeof(CuptiKernel)> bytes{};
+  auto fill = [&](auto record) {
+    record.kind = kind;
+    record.device = static_cast<uint32_t>(stream.gpu);
+    record.context = record.device + 1;
+    record.stream = idOf(&stream);
+    record.correlation = correlation;
+    std::memcpy(bytes.data(), &record, sizeof record);
+  };
+  kind == kCuptiKernel ? fill(CuptiKernel{}) : fill(CuptiCopy{});
+  for (size_t place : {offsetof(CuptiKernel, start), offsetof(CuptiKernel, end)})
+    std::memcpy(bytes.data() + place, &kUnwritten, sizeof kUnwritten);
+  std::shared_ptr<Buffer> buffer;
+  uint8_t *record = append(bytes.data(), sizeOf(kind), &buffer);
+  if (!record)
+    return work;
+  ++buffer->incomplete;
+  auto begin = std::make_shared<uint64_t>(0);
+  return [this, &driver = driver, work = std::move(work), buffer, record, begin, fault, id = idOf(&stream)] {
+    if (*begin == 0)
+      *begin = now();
+    if (!work())
+      return false;
+    if (driver.cupti != this)
+      return true;
+    std::lock_guard lock(mutex);
+    if (buffer->isDelivered)
+      return true;
+    uint64_t start = std::max(*begin, ends[id]), end = start + static_cast<uint64_t>(options.workNs);
+    ends[id] = end;
+    if (fault == Fault::NoTime)
+      start = end = 0;
+    if (fault == Fault::EndBeforeBegin)
+      std::swap(start, end);
+    constexpr uint64_t kHour = 3'600'000'000'000;
+    if (fault == Fault::OtherTime)
+      start -= kHour;
+    // All records of work have these fields at the same places.
+    std::memcpy(record + offsetof(CuptiKernel, start), &start, sizeof start);
+    std::memcpy(record + offsetof(CuptiKernel, end), &end, sizeof end);
+    if (fault == Fault::Size)
+      std::memcpy(record, &kDamaged, sizeof kDamaged);
+    if (fault == Fault::Validity)
+      buffer->isInvalid = true;
+    --buffer->incomplete;
+    return true;
+  };
+}
+
+int FakeCupti::flush(bool isForced) {
+  std::vector<std::shared_ptr<Buffer>> ready;
+  CuptiEntries::CompleteBuffer to = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    std::erase_if(buffers, [&](const auto &buffer) {
+      bool isReady = isForced || (buffer->incomplete == 0 && random() % 3 != 0);
+      buffer->isDelivered = isReady;
+      if (isReady)
+        ready.push_back(buffer);
+      return isReady;
+    });
+    std::shuffle(ready.begin(), ready.end(), random);
+    delivered += static_cast<int64_t>(ready.size());
+    to = deliver;
+  }
+  for (const auto &buffer : ready)
+    to(nullptr, 0, buffer->data, buffer->capacity, buffer->isInvalid ? SIZE_MAX : buffer->used);
+  return kCuptiSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// The library's functions
+//===----------------------------------------------------------------------===//
+
+struct FakeCuptiEntries {
+  static int setAttribute(int attribute, size_t *bytes, void *value) {
+    if (attribute != kCuptiBuffersByThread || *bytes != 1 || current->options.sharesBuffers)
+      return kInvalidParameter;
+    std::lock_guard lock(current->mutex);
+    current->hasThreadBuffers = *static_cast<uint8_t *>(value) != 0;
+    return kCuptiSuccess;
+  }
+  static int registerCallbacks(CuptiEntries::RequestBuffer request, CuptiEntries::CompleteBuffer deliver) {
+    std::lock_guard lock(current->mutex);
+    current->request = request;
+    current->deliver = deliver;
+    return kCuptiSuccess;
+  }
+  static int enable(uint32_t kind) {
+    std::lock_guard lock(current->mutex);
+    if (current->refusal != kCuptiSuccess)
+      return current->refusal;
+    current->kinds.insert(kind);
+    return kCuptiSuccess;
+  }
+  static int disable(uint32_t kind) {
+    std::lock_guard lock(current->mutex);
+    return current->kinds.erase(kind) == 1 ? kCuptiSuccess : kInvalidParameter;
+  }
+  static int countDropped(Context context, uint32_t stream, size_t *count) {
+    std::lock_guard lock(current->mutex);
+    *count = std::exchange(current->dropped, 0);
+    return context || stream ? kInvalidParameter : kCuptiSuccess;
+  }
+  static int push(uint32_t kind, uint64_t id) {
+    std::lock_guard lock(current->mutex);
+    current->regions[std::this_thread::get_id()].push_back(id);
+    return kind == kCuptiCustom ? kCuptiSuccess : kInvalidParameter;
+  }
+  static int pop(uint32_t kind, uint64_t *last) {
+    std::lock_guard lock(current->mutex);
+    std::vector<uint64_t> &open = current->regions[std::this_thread::get_id()];
+    if (kind != kCuptiCustom || open.empty())
+      return kQueueEmpty;
+    if (last)
+      *last = open.back();
+    open.pop_back();
+    return kCuptiSuccess;
+  }
+  static int getStreamId(Context context, Stream stream, uint8_t, uint32_t *id) {
+    std::lock_guard lock(current->mutex);
+    *id = current->idOf(stream);
+    return context ? kCuptiSuccess : kInvalidParameter;
+  }
+  static int getNextRecord(uint8_t *buffer, size_t validBytes, void **record) {
+    auto *at = static_cast<uint8_t *>(*record);
+    uint32_t kind = 0;
+    if (at)
+      std::memcpy(&kind, at, sizeof kind);
+    uint8_t *next = at ? at + sizeOf(kind) : buffer;
+    if (next >= buffer + validBytes)
+      return kCuptiNoMoreRecords;
+    std::memcpy(&kind, next, sizeof kind);
+    if (kind == kDamaged) { // A record that the buffer's end cuts off.
+      next = buffer + validBytes - sizeof kind;
+      std::memcpy(next, &kCuptiKernel, sizeof kind);
+    } else if (kind == kCuptiKernel || kind == kCuptiMemcpy || kind == kCuptiMemset) {
+      uint64_t end = 0;
+      std::memcpy(&end, next + offsetof(CuptiKernel, end), sizeof end);
+      if (end == kUnwritten)
+        return kInvalidKind;
+    }
+    *record = next;
+    return kCuptiSuccess;
+  }
+};
+
+CuptiEntries FakeCupti::listEntries() const {
+  CuptiEntries entries;
+  entries.getVersion = [](uint32_t *version) {
+    *version = 130001;
+    return kCuptiSuccess;
+  };
+  entries.getTimestamp = [](uint64_t *time) {
+    *time = now();
+    return kCuptiSuccess;
+  };
+  entries.getContextId = [](Context context, uint32_t *id) {
+    *id = static_cast<uint32_t>(reinterpret_cast<uint64_t>(context) % kMostGpus);
+    return kCuptiSuccess;
+  };
+  entries.getStreamId = FakeCuptiEntries::getStreamId;
+  entries.setAttribute = FakeCuptiEntries::setAttribute;
+  entries.registerCallbacks = FakeCuptiEntries::registerCallbacks;
+  entries.enable = FakeCuptiEntries::enable;
+  entries.disable = FakeCuptiEntries::disable;
+  entries.flushAll = [](uint32_t flags) { return current->flush((flags & kCuptiForced) != 0); };
+  entries.getNextRecord = FakeCuptiEntries::getNextRecord;
+  entries.countDropped = FakeCuptiEntries::countDropped;
+  entries.push = FakeCuptiEntries::push;
+  entries.pop = FakeCuptiEntries::pop;
+  return entries;
+}
+
+} // namespace spmd::cuda
