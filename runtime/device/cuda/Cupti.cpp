@@ -204,7 +204,7 @@ void Cupti::completeBuffer(Context, uint32_t, uint8_t *buffer, size_t, size_t va
   std::free(buffer);
 }
 
-bool Cupti::flush() {
+bool Cupti::flush(bool ofAnyThread) {
   Callbacks &callbacks = getCallbacks();
   uint64_t last = 0;
   {
@@ -222,7 +222,8 @@ bool Cupti::flush() {
   std::lock_guard lock(callbacks.mutex);
   return std::none_of(callbacks.buffers.begin(), callbacks.buffers.end(), [&](const auto &entry) {
     const Callbacks::Buffer &buffer = entry.second;
-    return buffer.number <= last && (!hasThreadBuffers || buffer.thread == std::this_thread::get_id());
+    bool isRelevant = ofAnyThread || !hasThreadBuffers || buffer.thread == std::this_thread::get_id();
+    return isRelevant && buffer.number <= last;
   });
 }
 

@@ -58,9 +58,9 @@ private:
   void disable();
   static void requestBuffer(uint8_t **buffer, size_t *bytes, size_t *mostRecords);
   static void completeBuffer(Context context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t validBytes);
-  /// Makes CUPTI deliver the records that it has. Returns whether it keeps no buffer from before the call in which this
-  /// thread's records may be.
-  bool flush();
+  /// Makes CUPTI deliver the records that it has. Returns whether it keeps no buffer from before the call in which
+  /// there may be records of this thread, or of any.
+  bool flush(bool ofAnyThread);
 
   CuptiEntries entries;
   CuptiRecords records;
@@ -69,8 +69,8 @@ private:
   std::string refusal; ///< Why it does not record; it is not asked again.
   std::mutex flushing; ///< One thread flushes at a time.
   bool hasThreadBuffers = false;
-  std::atomic<bool> isLate = false;       ///< A run's records did not come in time.
-  std::atomic<bool> keepsBuffers = false; ///< It kept buffers although a run had its records.
+  std::atomic<bool> isLate = false; ///< A run's records did not come in time.
+  std::atomic<int> keptBuffers = 0; ///< Runs, one behind the other, that had their records while it kept buffers.
 };
 
 /// The device work of one run, by regions. For one thread, whose GPU is current. Ends with the run: see `finish`.
@@ -105,6 +105,7 @@ private:
   };
   /// Returns false if CUPTI has no time.
   bool readTimes(Times &times) const;
+  bool hasTransfers() const { return stream.first != CuptiWork::kNoRegion; }
   std::string convert(const CuptiRecords::Run &run, const Times &ended, std::span<const uint32_t> transferring,
                       std::vector<Work> &work) const;
   CuptiRecords::Run waitForRecords(std::span<const uint32_t> wanted);

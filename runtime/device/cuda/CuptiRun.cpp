@@ -13,9 +13,13 @@ namespace {
 /// CUPTI delivers records at once, unless a buffer has work of another device that is still running (CUPTI before
 /// 12.3). A profile that waits longer for them changes the times that it measures.
 constexpr auto kLongestWait = std::chrono::milliseconds(500);
-/// After a run whose records did not come in time, and for buffers that CUPTI may keep although they have no records: a
-/// profile of many runs does not wait for each.
+/// After a run whose records did not come in time, and for buffers that CUPTI keeps although all wanted regions have
+/// work: a profile of many runs does not wait for each.
 constexpr auto kShortWait = std::chrono::milliseconds(10);
+/// After so many runs that waited for such buffers in vain, none does: CUPTI keeps buffers without records.
+constexpr int kMostKept = 3;
+/// A thread may be interrupted for longer than it means to wait.
+constexpr int kLeastFlushes = 5;
 constexpr auto kNap = std::chrono::microseconds(200);
 
 /// CUPTI converts a GPU's times to those of the host with an error of some microseconds. A time that is further outside
@@ -78,8 +82,8 @@ bool CuptiRun::readTimes(Times &times) const {
 CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
   auto began = std::chrono::steady_clock::now();
   std::vector<uint32_t> present;
-  for (;;) {
-    bool isDelivered = cupti.flush();
+  for (int flushes = 1;; ++flushes) {
+    bool isDelivered = cupti.flush(/*ofAnyThread=*/hasTransfers());
     CuptiRecords::Run run = cupti.records.collect(number, stream);
     if (!run.problem.empty())
       return run;
@@ -89,14 +93,13 @@ CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
     std::sort(present.begin(), present.end());
     bool isComplete = std::includes(present.begin(), present.end(), wanted.begin(), wanted.end());
     // A region may have more work in a buffer that is still to come.
-    if (isComplete && (isDelivered || cupti.keepsBuffers))
-      return run;
     auto waited = std::chrono::steady_clock::now() - began;
-    if (isComplete && waited >= kShortWait) {
-      cupti.keepsBuffers = true;
+    bool hasWaited = waited >= kShortWait && flushes >= kLeastFlushes;
+    if (isComplete && (isDelivered || hasWaited || cupti.keptBuffers >= kMostKept)) {
+      cupti.keptBuffers = isDelivered ? 0 : cupti.keptBuffers + 1;
       return run;
     }
-    if (!isComplete && waited >= (cupti.isLate ? kShortWait : kLongestWait)) {
+    if (!isComplete && hasWaited && (cupti.isLate || waited >= kLongestWait)) {
       cupti.isLate = true;
       run.problem = "CUPTI did not deliver all records";
       return run;

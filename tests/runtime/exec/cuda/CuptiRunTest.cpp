@@ -17,7 +17,7 @@ using namespace spmd::test;
 using cuda::CuptiRun;
 using cuda::FakeCupti;
 using testing::ElementsAre;
-using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 namespace {
 
@@ -34,13 +34,14 @@ public:
     EXPECT_EQ(whyNot, "");
   }
 
-  std::unique_ptr<CuptiRun> begin() {
-    return std::make_unique<CuptiRun>(session, device.getGpu().getContext(), nullptr);
+  std::unique_ptr<CuptiRun> begin(cuda::Stream transfers = nullptr) {
+    return std::make_unique<CuptiRun>(session, device.getGpu().getContext(), transfers);
   }
-  void fill() {
+  void fill(cuda::Stream stream) {
     auto address = reinterpret_cast<cuda::DevicePointer>(memory->data());
-    EXPECT_EQ(driver.MemsetD8Async(address, 7, 64, device.getStream()), cuda::kSuccess);
+    EXPECT_EQ(driver.MemsetD8Async(address, 7, 64, stream), cuda::kSuccess);
   }
+  void fill() { fill(device.getStream()); }
   void wait() { EXPECT_EQ(driver.StreamSynchronize(device.getStream()), cuda::kSuccess); }
 
   CudaDevice &device;
@@ -121,6 +122,47 @@ TEST(CuptiRun, RunsOfTwoDevicesAtOnce) {
   other.join();
   EXPECT_GT(job.getCupti().countBuffers(), 10);
   EXPECT_FALSE(job.getCupti().isRecording()) << "no session is left";
+}
+
+// NCCL queues its kernels on threads of its own, which are in no region.
+TEST(CuptiRun, WorkOfOtherThreadsBelongsToTheTransferBeforeIt) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    GpuJob job(2, {.seed = seed, .hasCupti = true, .cupti = {.seed = seed}});
+    CuptiDevice device(job, 0), neighbour(job, 1);
+    device.device.getGpu().makeCurrent();
+    cuda::Stream transfers = nullptr;
+    ASSERT_EQ(device.driver.StreamCreate(&transfers, cuda::kStreamNonBlocking), cuda::kSuccess);
+    {
+      auto run = device.begin(transfers);
+      auto queueElsewhere = [&](CuptiDevice &on, cuda::Stream stream) {
+        std::thread([&] {
+          on.device.getGpu().makeCurrent();
+          on.fill(stream);
+        }).join();
+      };
+      queueElsewhere(device, transfers); // Before any transfer.
+      for (uint32_t region : {2, 6}) {
+        run->enter(region);
+        device.fill(transfers);
+        queueElsewhere(neighbour, neighbour.device.getStream()); // Of no run.
+        queueElsewhere(device, transfers);
+        run->leave();
+        run->enter(region + 1);
+        device.fill(device.device.getStream());
+        run->leave();
+      }
+      device.wait();
+      neighbour.wait();
+      EXPECT_EQ(device.driver.StreamSynchronize(transfers), cuda::kSuccess);
+      std::vector<CuptiRun::Work> work;
+      ASSERT_EQ(run->finish(std::vector<uint32_t>{3, 7}, std::vector<uint32_t>{2, 6}, work), "");
+      std::vector<uint32_t> regions;
+      for (const CuptiRun::Work &each : work)
+        regions.push_back(each.region);
+      EXPECT_THAT(regions, UnorderedElementsAre(2, 2, 3, 6, 6, 7));
+    }
+    EXPECT_EQ(device.driver.StreamDestroy(transfers), cuda::kSuccess);
+  }
 }
 
 TEST(CuptiRun, RecordsThatAreLostOrDamaged) {

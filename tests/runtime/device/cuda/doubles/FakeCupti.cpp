@@ -221,7 +221,9 @@ int FakeCupti::flush(bool isForced) {
   {
     std::lock_guard lock(mutex);
     std::erase_if(buffers, [&](const auto &buffer) {
-      bool isReady = isForced || (buffer->incomplete == 0 && random() % 3 != 0);
+      constexpr int kMostFlushes = 2;
+      bool isComplete = buffer->incomplete == 0;
+      bool isReady = isForced || (isComplete && (random() % 3 != 0 || buffer->flushes++ == kMostFlushes));
       buffer->isDelivered = isReady;
       if (isReady)
         ready.push_back(buffer);
@@ -299,7 +301,7 @@ struct FakeCuptiEntries {
     if (next >= buffer + validBytes)
       return kCuptiNoMoreRecords;
     std::memcpy(&kind, next, sizeof kind);
-    if (kind == kDamaged) { // A record that the buffer's end cuts off.
+    if (kind == kDamaged) { // A record that is longer than the buffer.
       next = buffer + validBytes - sizeof kind;
       std::memcpy(next, &kCuptiKernel, sizeof kind);
     } else if (kind == kCuptiKernel || kind == kCuptiMemcpy || kind == kCuptiMemset) {

@@ -29,7 +29,7 @@ struct FakeCuptiOptions {
 class FakeCupti {
 public:
   /// A record that is dropped and counted, or only missing; times that are 0, in the wrong order, or of another hour; a
-  /// record that its buffer cuts off, and a buffer with more bytes than it has.
+  /// record that its buffer is too short for, and a buffer with more bytes than it has.
   enum class Fault { Dropped, Missing, NoTime, EndBeforeBegin, OtherTime, Size, Validity };
 
   explicit FakeCupti(FakeDriver &driver, FakeCuptiOptions options = {});
@@ -58,6 +58,7 @@ private:
     uint8_t *data = nullptr;
     size_t capacity = 0, used = 0;
     int64_t incomplete = 0; ///< Number of records.
+    int flushes = 0;        ///< That left it although it was complete.
     std::thread::id thread;
     bool isFull = false, isDelivered = false, isInvalid = false;
   };

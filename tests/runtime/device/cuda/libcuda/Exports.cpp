@@ -59,7 +59,7 @@ const CuptiEntries &getCupti() {
 // Each function of the driver jumps to that of the double, with all of its arguments.
 #define SPMD_CUDA_ENTRY(name, symbol, ...)                                                                             \
   extern "C" __attribute__((used, visibility("hidden"))) Result (*const spmdTarget_##symbol)(__VA_ARGS__) =            \
-      getDriver().getDriver()->name;                                                                                   \
+      getDriver().getDriver() -> name;                                                                                 \
   asm(".pushsection .text." #symbol ", \"ax\", @progbits\n"                                                            \
       ".globl " #symbol "\n"                                                                                           \
       ".type " #symbol ", @function\n" #symbol ": jmp *spmdTarget_" #symbol "(%rip)\n"                                 \
