@@ -77,24 +77,26 @@ std::shared_ptr<Cupti> Cupti::make(const CuptiEntries &entries) {
   return made;
 }
 
-std::shared_ptr<Cupti> Cupti::load(const std::string &toolkit, std::string *whyNot) {
+std::shared_ptr<Cupti> Cupti::load(const std::string &toolkit, int driverVersion, std::string *whyNot) {
+  std::vector<std::string> names = {"libcupti.so.13", "libcupti.so.12"};
+  if (constexpr int kFirst13 = 13000; driverVersion < kFirst13)
+    std::swap(names[0], names[1]);
   CuptiEntries entries;
-  std::string why = findLibrary({"libcupti.so.13", "libcupti.so.12"}, toolkit, {"lib64", "extras/CUPTI/lib64"},
-                                [&](void *library) -> std::string {
-                                  if (std::string missing = entries.resolve(library); !missing.empty())
-                                    return "lacks the function " + missing;
-                                  // A CUPTI that is too new for the driver does not even return its version.
-                                  uint32_t version = 0;
-                                  int status = entries.getVersion(&version);
-                                  return status == kCuptiSuccess ? "" : describe("cuptiGetVersion", status);
-                                });
+  std::string why = findLibrary(names, toolkit, {"lib64", "extras/CUPTI/lib64"}, [&](void *library) -> std::string {
+    if (std::string missing = entries.resolve(library); !missing.empty())
+      return "lacks the function " + missing;
+    // A CUPTI that is too new for the driver does not even return its version.
+    uint32_t version = 0;
+    int status = entries.getVersion(&version);
+    return status == kCuptiSuccess ? "" : describe("cuptiGetVersion", status);
+  });
   if (whyNot)
     *whyNot = why;
   return why.empty() ? make(entries) : nullptr;
 }
 
-std::shared_ptr<Cupti> Cupti::ofProcess() {
-  static const std::shared_ptr<Cupti> &found = *new std::shared_ptr<Cupti>(load(""));
+std::shared_ptr<Cupti> Cupti::ofProcess(int driverVersion) {
+  static const std::shared_ptr<Cupti> &found = *new std::shared_ptr<Cupti>(load("", driverVersion));
   return found;
 }
 

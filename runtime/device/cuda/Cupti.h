@@ -20,12 +20,13 @@ namespace spmd::cuda {
 class Cupti : public std::enable_shared_from_this<Cupti> {
 public:
   /// Returns null if there is no library; `whyNot` is then one sentence that lists where it was searched. `toolkit` is
-  /// the folder of a CUDA toolkit to search as well; it may be empty.
-  static std::shared_ptr<Cupti> load(const std::string &toolkit, std::string *whyNot = nullptr);
+  /// the folder of a CUDA toolkit to search as well; it may be empty. A CUPTI that is newer than the driver may not
+  /// record, so that of CUDA 12 is the first choice where the driver (13000 is CUDA 13.0) is for it.
+  static std::shared_ptr<Cupti> load(const std::string &toolkit, int driverVersion, std::string *whyNot = nullptr);
   /// Makes a library of these functions, for tests without a GPU.
   static std::shared_ptr<Cupti> make(const CuptiEntries &entries);
   /// Returns what `load` finds without a toolkit, the same for each call in a process; may be null.
-  static std::shared_ptr<Cupti> ofProcess();
+  static std::shared_ptr<Cupti> ofProcess(int driverVersion);
 
   Cupti(const Cupti &) = delete;
   Cupti &operator=(const Cupti &) = delete;

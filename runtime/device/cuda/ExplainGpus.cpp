@@ -26,10 +26,10 @@ std::string blasLine(const std::string &toolkit) {
               : "cuBLASLt: none (" + whyNot + "); matrix products run by spmdc's own kernels, which are slower\n";
 }
 
-std::string cuptiLine(const std::string &toolkit) {
+std::string cuptiLine(const std::string &toolkit, int driverVersion) {
   constexpr const char *kEvents = "; --profile times steps by events, which adds some microseconds to each\n";
   std::string whyNot;
-  std::shared_ptr<Cupti> cupti = Cupti::load(toolkit, &whyNot);
+  std::shared_ptr<Cupti> cupti = Cupti::load(toolkit, driverVersion, &whyNot);
   if (!cupti)
     return "CUPTI: none (" + whyNot + ")" + kEvents;
   bool records = cupti->start(whyNot) != nullptr;
@@ -53,7 +53,7 @@ std::string explainGpus(const std::string &toolkit) {
       Gpu gpu(driver, i);
       text += describe(gpu);
       if (i == 0)
-        text += blasLine(toolkit) + cuptiLine(toolkit);
+        text += blasLine(toolkit) + cuptiLine(toolkit, driver->getVersion());
     } catch (const Error &error) {
       text += "GPU " + std::to_string(i) + ": " + error.what() + "\n";
     }

@@ -33,7 +33,8 @@ int64_t countBytes(const LibraryCall &call) {
 
 Library::Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> given,
                  std::shared_ptr<Cupti> cupti)
-    : kernels(driver), mayLoad(driver->isSystems()), cupti(std::move(cupti)), blas(std::move(given)) {}
+    : kernels(driver), mayLoad(driver->isSystems()), driverVersion(driver->getVersion()), cupti(std::move(cupti)),
+      blas(std::move(given)) {}
 
 std::shared_ptr<const CublasLt> Library::getBlas() const {
   std::call_once(hasLookedForBlas, [&] {
@@ -43,7 +44,7 @@ std::shared_ptr<const CublasLt> Library::getBlas() const {
   return blas;
 }
 
-std::shared_ptr<Cupti> Library::getCupti() const { return cupti || !mayLoad ? cupti : Cupti::ofProcess(); }
+std::shared_ptr<Cupti> Library::getCupti() const { return cupti || !mayLoad ? cupti : Cupti::ofProcess(driverVersion); }
 
 void Library::prepare(const LibraryCall &call) const {
   if (isSort(call.function))

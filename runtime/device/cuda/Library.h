@@ -65,6 +65,7 @@ public:
 private:
   LibraryKernels kernels;
   const bool mayLoad; ///< Libraries of NVIDIA.
+  const int driverVersion;
   const std::shared_ptr<Cupti> cupti;
   mutable std::once_flag hasLookedForBlas;
   mutable std::shared_ptr<const CublasLt> blas;
