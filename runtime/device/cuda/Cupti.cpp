@@ -40,13 +40,16 @@ Callbacks &getCallbacks() {
   return callbacks;
 }
 
-std::string describe(const char *function, int status) {
+} // namespace
+
+std::string CuptiEntries::describe(const char *function, Status status) const {
   if (status == kCuptiTakenByOther)
     return "another tool uses CUPTI";
-  return std::string(function) + " returns status " + std::to_string(status);
+  const char *name = nullptr;
+  if (getResultString(status, &name) != kCuptiSuccess || !name)
+    return std::string(function) + " returns status " + std::to_string(status);
+  return std::string(function) + ": " + name;
 }
-
-} // namespace
 
 std::string CuptiEntries::resolve(void *library) {
   std::string missing;
@@ -56,6 +59,7 @@ std::string CuptiEntries::resolve(void *library) {
       missing = symbol;
   };
   find("cuptiGetVersion", getVersion);
+  find("cuptiGetResultString", getResultString);
   find("cuptiGetTimestamp", getTimestamp);
   find("cuptiGetContextId", getContextId);
   find("cuptiGetStreamIdEx", getStreamId);
@@ -88,7 +92,7 @@ std::shared_ptr<Cupti> Cupti::load(const std::string &toolkit, int driverVersion
     // A CUPTI that is too new for the driver does not even return its version.
     uint32_t version = 0;
     int status = entries.getVersion(&version);
-    return status == kCuptiSuccess ? "" : describe("cuptiGetVersion", status);
+    return status == kCuptiSuccess ? "" : entries.describe("cuptiGetVersion", status);
   });
   if (whyNot)
     *whyNot = why;
@@ -147,11 +151,11 @@ std::string Cupti::enable() {
   size_t bytes = sizeof one;
   hasThreadBuffers = entries.setAttribute(kCuptiBuffersByThread, &bytes, &one) == kCuptiSuccess;
   if (int status = entries.registerCallbacks(requestBuffer, completeBuffer); status != kCuptiSuccess)
-    return describe("cuptiActivityRegisterCallbacks", status);
+    return entries.describe("cuptiActivityRegisterCallbacks", status);
   for (uint32_t kind : kKinds)
     if (int status = entries.enable(kind); status != kCuptiSuccess) {
       disable();
-      return describe("cuptiActivityEnable", status);
+      return entries.describe("cuptiActivityEnable", status);
     }
   return "";
 }
@@ -216,7 +220,7 @@ bool Cupti::flush(bool ofAnyThread) {
   {
     std::lock_guard lock(flushing);
     if (int status = entries.flushAll(0); status != kCuptiSuccess)
-      records.lose(describe("cuptiActivityFlushAll", status));
+      records.lose(entries.describe("cuptiActivityFlushAll", status));
     size_t dropped = 0;
     if (entries.countDropped(nullptr, 0, &dropped) == kCuptiSuccess && dropped > 0)
       records.lose("CUPTI dropped records");

@@ -72,6 +72,7 @@ struct CuptiEntries {
   using CompleteBuffer = void (*)(Context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t validBytes);
 
   Status (*getVersion)(uint32_t *) = nullptr;
+  Status (*getResultString)(Status, const char **) = nullptr;
   Status (*getTimestamp)(uint64_t *) = nullptr;
   Status (*getContextId)(Context, uint32_t *) = nullptr;
   Status (*getStreamId)(Context, Stream, uint8_t perThread, uint32_t *) = nullptr;
@@ -87,6 +88,8 @@ struct CuptiEntries {
 
   /// Finds the functions in a loaded library. Returns an empty text, or the name of a function that it lacks.
   std::string resolve(void *library);
+  /// `cuptiActivityEnable: CUPTI_ERROR_NOT_INITIALIZED`, or the reason that this status has here.
+  std::string describe(const char *function, Status status) const;
 };
 
 } // namespace spmd::cuda

@@ -85,6 +85,7 @@ template <typename R, typename... As, typename Q, typename... Bs> constexpr bool
 }
 constexpr CuptiEntries kNone;
 static_assert(areAlike(kNone.getVersion, decltype (&cuptiGetVersion)(nullptr)));
+static_assert(areAlike(kNone.getResultString, decltype (&cuptiGetResultString)(nullptr)));
 static_assert(areAlike(kNone.getTimestamp, decltype (&cuptiGetTimestamp)(nullptr)));
 static_assert(areAlike(kNone.getContextId, decltype (&cuptiGetContextId)(nullptr)));
 static_assert(areAlike(kNone.getStreamId, decltype (&cuptiGetStreamIdEx)(nullptr)));

@@ -1,6 +1,6 @@
 //===- FakeCupti.cpp - CUPTI without a GPU --------------------------------===//
 
-#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
+#include "tests/runtime/device/cuda/doubles/FakeCuptiEntries.h"
 
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
@@ -8,50 +8,12 @@
 #include <cstring>
 
 namespace spmd::cuda {
-namespace {
-
-constexpr int kInvalidParameter = 1, kInvalidKind = 21, kQueueEmpty = 3; // CUptiResult.
-
-/// A kind that nothing asked for, and one whose record has no valid size.
-constexpr uint32_t kUnknown = 77, kDamaged = 78;
-
-/// The time of work that is not done.
-constexpr uint64_t kUnwritten = 0xeeeeeeeeeeeeeeee;
-
-/// The sizes of records of CUPTI 13.0.
-size_t sizeOf(uint32_t kind) {
-  switch (kind) {
-  case kCuptiKernel:
-    return 216;
-  case kCuptiMemcpy:
-    return 96;
-  case kCuptiMemset:
-    return 88;
-  case kCuptiExternal:
-    return 24;
-  case kCuptiDriver:
-  case kCuptiRuntime:
-    return 40;
-  default:
-    return 56;
-  }
-}
-
-uint64_t now() {
-  constexpr uint64_t kOffsetNs = 1'700'000'000'000'000'000;
-  auto time = std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
-  return kOffsetNs + static_cast<uint64_t>(time.count());
-}
-
-FakeCupti *current = nullptr;
-
-} // namespace
 
 FakeCupti::FakeCupti(FakeDriver &driver, FakeCuptiOptions options)
     : driver(driver), options(options), random(options.seed) {
-  if (std::exchange(current, this))
+  if (std::exchange(FakeCuptiEntries::current, this))
     reportMistake("there is another FakeCupti");
-  cupti = Cupti::make(listEntries());
+  cupti = Cupti::make(FakeCuptiEntries::list());
   std::lock_guard lock(driver.mutex);
   driver.cupti = this;
 }
@@ -66,7 +28,7 @@ FakeCupti::~FakeCupti() {
   for (const auto &[thread, open] : regions)
     if (!open.empty())
       reportMistake("a thread is still in a region");
-  current = nullptr;
+  FakeCuptiEntries::current = nullptr;
 }
 
 void FakeCupti::fail(Fault fault, int64_t number) {
@@ -145,14 +107,14 @@ void FakeCupti::call(uint32_t kind, bool isInRegion) {
     std::array<uint8_t, sizeof(CuptiKernel)> bytes{};
     CuptiExternal record{kCuptiExternal, kCuptiCustom, open.back(), correlation, 0};
     std::memcpy(bytes.data(), &record, sizeof record);
-    append(bytes.data(), sizeOf(kCuptiExternal));
+    append(bytes.data(), FakeCuptiEntries::sizeOf(kCuptiExternal));
   }
   CuptiKernel other{};
   other.kind = kind;
-  append(&other, sizeOf(kind));
+  append(&other, FakeCuptiEntries::sizeOf(kind));
   if (random() % 8 == 0) {
-    other.kind = kUnknown;
-    append(&other, sizeOf(kUnknown));
+    other.kind = FakeCuptiEntries::kUnknown;
+    append(&other, FakeCuptiEntries::sizeOf(FakeCuptiEntries::kUnknown));
   }
 }
 
@@ -177,16 +139,16 @@ FakeWork FakeCupti::observe(const FakeStream &stream, uint32_t kind, FakeWork wo
   };
   kind == kCuptiKernel ? fill(CuptiKernel{}) : fill(CuptiCopy{});
   for (size_t place : {offsetof(CuptiKernel, start), offsetof(CuptiKernel, end)})
-    std::memcpy(bytes.data() + place, &kUnwritten, sizeof kUnwritten);
+    std::memcpy(bytes.data() + place, &FakeCuptiEntries::kUnwritten, sizeof FakeCuptiEntries::kUnwritten);
   std::shared_ptr<Buffer> buffer;
-  uint8_t *record = append(bytes.data(), sizeOf(kind), &buffer);
+  uint8_t *record = append(bytes.data(), FakeCuptiEntries::sizeOf(kind), &buffer);
   if (!record)
     return work;
   ++buffer->incomplete;
   auto begin = std::make_shared<uint64_t>(0);
   return [this, &driver = driver, work = std::move(work), buffer, record, begin, fault, id = idOf(&stream)] {
     if (*begin == 0)
-      *begin = now();
+      *begin = FakeCuptiEntries::now();
     if (!work())
       return false;
     if (driver.cupti != this)
@@ -207,7 +169,7 @@ FakeWork FakeCupti::observe(const FakeStream &stream, uint32_t kind, FakeWork wo
     std::memcpy(record + offsetof(CuptiKernel, start), &start, sizeof start);
     std::memcpy(record + offsetof(CuptiKernel, end), &end, sizeof end);
     if (fault == Fault::Size)
-      std::memcpy(record, &kDamaged, sizeof kDamaged);
+      std::memcpy(record, &FakeCuptiEntries::kDamaged, sizeof FakeCuptiEntries::kDamaged);
     if (fault == Fault::Validity)
       buffer->isInvalid = true;
     --buffer->incomplete;
@@ -236,110 +198,6 @@ int FakeCupti::flush(bool isForced) {
   for (const auto &buffer : ready)
     to(nullptr, 0, buffer->data, buffer->capacity, buffer->isInvalid ? SIZE_MAX : buffer->used);
   return kCuptiSuccess;
-}
-
-//===----------------------------------------------------------------------===//
-// The library's functions
-//===----------------------------------------------------------------------===//
-
-struct FakeCuptiEntries {
-  static int setAttribute(int attribute, size_t *bytes, void *value) {
-    if (attribute != kCuptiBuffersByThread || *bytes != 1 || current->options.sharesBuffers)
-      return kInvalidParameter;
-    std::lock_guard lock(current->mutex);
-    current->hasThreadBuffers = *static_cast<uint8_t *>(value) != 0;
-    return kCuptiSuccess;
-  }
-  static int registerCallbacks(CuptiEntries::RequestBuffer request, CuptiEntries::CompleteBuffer deliver) {
-    std::lock_guard lock(current->mutex);
-    current->request = request;
-    current->deliver = deliver;
-    return kCuptiSuccess;
-  }
-  static int enable(uint32_t kind) {
-    std::lock_guard lock(current->mutex);
-    if (current->refusal != kCuptiSuccess)
-      return current->refusal;
-    current->kinds.insert(kind);
-    return kCuptiSuccess;
-  }
-  static int disable(uint32_t kind) {
-    std::lock_guard lock(current->mutex);
-    return current->kinds.erase(kind) == 1 ? kCuptiSuccess : kInvalidParameter;
-  }
-  static int countDropped(Context context, uint32_t stream, size_t *count) {
-    std::lock_guard lock(current->mutex);
-    *count = std::exchange(current->dropped, 0);
-    return context || stream ? kInvalidParameter : kCuptiSuccess;
-  }
-  static int push(uint32_t kind, uint64_t id) {
-    std::lock_guard lock(current->mutex);
-    current->regions[std::this_thread::get_id()].push_back(id);
-    return kind == kCuptiCustom ? kCuptiSuccess : kInvalidParameter;
-  }
-  static int pop(uint32_t kind, uint64_t *last) {
-    std::lock_guard lock(current->mutex);
-    std::vector<uint64_t> &open = current->regions[std::this_thread::get_id()];
-    if (kind != kCuptiCustom || open.empty())
-      return kQueueEmpty;
-    if (last)
-      *last = open.back();
-    open.pop_back();
-    return kCuptiSuccess;
-  }
-  static int getStreamId(Context context, Stream stream, uint8_t, uint32_t *id) {
-    std::lock_guard lock(current->mutex);
-    *id = current->idOf(stream);
-    return context ? kCuptiSuccess : kInvalidParameter;
-  }
-  static int getNextRecord(uint8_t *buffer, size_t validBytes, void **record) {
-    auto *at = static_cast<uint8_t *>(*record);
-    uint32_t kind = 0;
-    if (at)
-      std::memcpy(&kind, at, sizeof kind);
-    uint8_t *next = at ? at + sizeOf(kind) : buffer;
-    if (next >= buffer + validBytes)
-      return kCuptiNoMoreRecords;
-    std::memcpy(&kind, next, sizeof kind);
-    if (kind == kDamaged) { // A record that is longer than the buffer.
-      next = buffer + validBytes - sizeof kind;
-      std::memcpy(next, &kCuptiKernel, sizeof kind);
-    } else if (kind == kCuptiKernel || kind == kCuptiMemcpy || kind == kCuptiMemset) {
-      uint64_t end = 0;
-      std::memcpy(&end, next + offsetof(CuptiKernel, end), sizeof end);
-      if (end == kUnwritten)
-        return kInvalidKind;
-    }
-    *record = next;
-    return kCuptiSuccess;
-  }
-};
-
-CuptiEntries FakeCupti::listEntries() const {
-  CuptiEntries entries;
-  entries.getVersion = [](uint32_t *version) {
-    *version = 130001;
-    return kCuptiSuccess;
-  };
-  entries.getTimestamp = [](uint64_t *time) {
-    *time = now();
-    return kCuptiSuccess;
-  };
-  entries.getContextId = [](Context context, uint32_t *id) {
-    *id = static_cast<uint32_t>(reinterpret_cast<uint64_t>(context) % kMostGpus);
-    return kCuptiSuccess;
-  };
-  entries.getStreamId = FakeCuptiEntries::getStreamId;
-  entries.setAttribute = FakeCuptiEntries::setAttribute;
-  entries.registerCallbacks = FakeCuptiEntries::registerCallbacks;
-  entries.enable = FakeCuptiEntries::enable;
-  entries.disable = FakeCuptiEntries::disable;
-  entries.flushAll = [](uint32_t flags) { return current->flush((flags & kCuptiForced) != 0); };
-  entries.getNextRecord = FakeCuptiEntries::getNextRecord;
-  entries.countDropped = FakeCuptiEntries::countDropped;
-  entries.push = FakeCuptiEntries::push;
-  entries.pop = FakeCuptiEntries::pop;
-  return entries;
 }
 
 } // namespace spmd::cuda

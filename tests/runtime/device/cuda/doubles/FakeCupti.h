@@ -38,7 +38,6 @@ public:
   FakeCupti &operator=(const FakeCupti &) = delete;
 
   const std::shared_ptr<Cupti> &getCupti() const { return cupti; }
-  CuptiEntries listEntries() const;
 
   /// This happens to the `number`-th record of work from now on; 1: the next.
   void fail(Fault fault, int64_t number);

@@ -8,7 +8,7 @@
 
 #include "runtime/device/cuda/CublasLtEntries.h"
 #include "tests/runtime/device/cuda/doubles/FakeCublasLt.h"
-#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
+#include "tests/runtime/device/cuda/doubles/FakeCuptiEntries.h"
 #include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 #include "tests/runtime/device/cuda/libcuda/Settings.h"
@@ -49,7 +49,7 @@ const CuptiEntries &getCupti() {
   static const CuptiEntries entries = [] {
     auto *cupti = new FakeCupti(getDriver());
     prepareFaults(*cupti);
-    return cupti->listEntries();
+    return FakeCuptiEntries::list();
   }();
   return entries;
 }
@@ -126,6 +126,9 @@ Status cublasLtMatmul(CublasLt::Handle *handle, Opaque operation, const void *al
 using CuptiStatus = CuptiEntries::Status;
 
 CuptiStatus cuptiGetVersion(uint32_t *version) { return getCupti().getVersion(version); }
+CuptiStatus cuptiGetResultString(CuptiStatus status, const char **name) {
+  return getCupti().getResultString(status, name);
+}
 CuptiStatus cuptiGetTimestamp(uint64_t *time) { return getCupti().getTimestamp(time); }
 CuptiStatus cuptiGetContextId(Context context, uint32_t *id) { return getCupti().getContextId(context, id); }
 CuptiStatus cuptiGetStreamIdEx(Context context, Stream stream, uint8_t perThread, uint32_t *id) {
