@@ -51,6 +51,9 @@ public:
   /// sentence. A GPU is current.
   std::shared_ptr<const Session> start(std::string &whyNot);
 
+  /// Returns the number of kernels and copies that are kept for runs that have not ended.
+  size_t countPending() { return records.countPending(); }
+
 private:
   friend class CuptiRun;
   Cupti() = default;
@@ -113,7 +116,7 @@ private:
 
   const std::shared_ptr<const Cupti::Session> session;
   Cupti &cupti;
-  const uint32_t number;
+  uint32_t number = 0;
   int depth = 0;
   CuptiStreamId stream;
   Times began;

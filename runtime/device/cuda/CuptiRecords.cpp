@@ -11,6 +11,8 @@ namespace {
 /// A profile keeps a million steps (ProfileLog.h), and few steps are more than four kernels or copies. This much work
 /// takes 160 MB.
 constexpr size_t kMostWork = 4'000'000;
+/// CUPTI converts a GPU's times to those of the host with an error of some microseconds.
+constexpr uint64_t kClockErrorNs = 1'000'000;
 /// A step has a few calls with a record each.
 constexpr size_t kMostCalls = 4 * kMostWork;
 
@@ -49,22 +51,27 @@ size_t bytesOf(uint32_t kind) {
 
 } // namespace
 
-uint32_t CuptiRecords::open() {
+uint32_t CuptiRecords::open(uint64_t beganNs) {
   std::lock_guard lock(mutex);
   uint32_t run = nextRun++;
-  runs[run];
+  runs[run].beganNs = beganNs;
   return run;
 }
 
 void CuptiRecords::close(uint32_t run) {
   std::lock_guard lock(mutex);
   runs.erase(run);
-  if (runs.empty()) {
-    externalIds.clear();
-    pending.clear();
-  } else {
-    std::erase_if(externalIds, [run](const auto &entry) { return entry.second >> 32 == run; });
-  }
+  std::erase_if(externalIds, [run](const auto &entry) { return entry.second >> 32 == run; });
+  // Runs of several devices may overlap all the time.
+  uint64_t oldest = UINT64_MAX;
+  for (const auto &[number, other] : runs)
+    oldest = std::min(oldest, std::max(other.beganNs, kClockErrorNs));
+  std::erase_if(pending, [&](const CuptiWork &work) { return work.end < oldest - kClockErrorNs; });
+}
+
+size_t CuptiRecords::countPending() {
+  std::lock_guard lock(mutex);
+  return pending.size();
 }
 
 void CuptiRecords::lose(const std::string &problem) {

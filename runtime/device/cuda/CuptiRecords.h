@@ -6,7 +6,7 @@
 // Work without a region belongs to a run if it is on the run's stream of transfers, since NCCL queues work on threads
 // of its own.
 //
-// Example: run = open(); read(...) of a buffer with {external id run << 32 | 5, correlation 71} and {kernel,
+// Example: run = open(0); read(...) of a buffer with {external id run << 32 | 5, correlation 71} and {kernel,
 // correlation 71, 100 ns to 300 ns}; collect(run) returns the work {100, 300, region 5}.
 //
 //===----------------------------------------------------------------------===//
@@ -42,14 +42,17 @@ public:
     std::vector<CuptiWork> work;
     std::map<uint32_t, uint32_t> firstCalls; ///< Correlation id of a call of each region, by region: the least one.
     std::string problem;                     ///< Set once records of the run are lost or damaged.
+    uint64_t beganNs = 0;                    ///< Of CUPTI's clock.
   };
 
   static uint64_t makeId(uint32_t run, uint32_t region) { return static_cast<uint64_t>(run) << 32 | region; }
 
-  /// Begins a run, and returns its number.
-  uint32_t open();
-  /// Forgets a run.
+  /// Begins a run at this time of CUPTI's clock, and returns its number.
+  uint32_t open(uint64_t beganNs);
+  /// Forgets a run, and work that ended before all others that are open.
   void close(uint32_t run);
+  /// Returns the number of kernels and copies that no run has collected.
+  size_t countPending();
   /// Reads the records of a buffer that has these bytes. Records of other kinds and of closed runs are skipped.
   void read(const CuptiEntries &entries, uint8_t *buffer, size_t bytes, size_t validBytes);
   /// Sets the problem of all open runs.

@@ -31,14 +31,14 @@ int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now
 } // namespace
 
 CuptiRun::CuptiRun(std::shared_ptr<const Cupti::Session> given, Context context, Stream transfers)
-    : session(std::move(given)), cupti(session->getCupti()), number(cupti.records.open()),
-      stream(CuptiWork::kNoRegion, CuptiWork::kNoRegion) {
+    : session(std::move(given)), cupti(session->getCupti()), stream(CuptiWork::kNoRegion, CuptiWork::kNoRegion) {
   // Without these ids, the times of transfers are those of events.
   if (CuptiStreamId id; transfers && cupti.entries.getContextId(context, &id.first) == kCuptiSuccess &&
                         cupti.entries.getStreamId(context, transfers, 0, &id.second) == kCuptiSuccess)
     stream = id;
   if (!readTimes(began))
     problem = "CUPTI returns no time";
+  number = cupti.records.open(began.cuptiNs);
 }
 
 CuptiRun::~CuptiRun() {

@@ -15,9 +15,10 @@ int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now
 void warnOfEventTimes(const std::string &why) {
   static std::once_flag isSaid;
   std::call_once(isSaid, [&] {
-    std::cerr << "spmd: warning: the profile has the times of events, which are some microseconds longer than each "
-                 "kernel's: " +
-                     why + "\n";
+    std::cerr
+        << "spmd: warning: steps of the profile have the times of events, which are some microseconds longer than each "
+           "kernel's: " +
+               why + "\n";
   });
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/exec/cuda/StepTrace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace spmd {
 
@@ -21,17 +22,24 @@ void orderTimes(std::vector<int64_t> &times, const std::vector<bool> &fixed) {
 void StepTrace::enter(size_t step) {
   points.push_back({step, false});
   open.push_back(step);
-  run.enter(static_cast<uint32_t>(step));
 }
 
 void StepTrace::leave(size_t step) {
   points.push_back({step, true});
   open.pop_back();
-  run.leave();
+  if (std::exchange(isInRegion, false))
+    run.leave();
+}
+
+uint32_t StepTrace::enterRegion() {
+  auto step = static_cast<uint32_t>(current());
+  if (!std::exchange(isInRegion, true))
+    run.enter(step);
+  return step;
 }
 
 void StepTrace::compute() {
-  auto step = static_cast<uint32_t>(current());
+  uint32_t step = enterRegion();
   if (computing.empty() || computing.back() != step)
     computing.push_back(step);
 }
@@ -43,7 +51,7 @@ void StepTrace::computeWithWork() {
 }
 
 size_t StepTrace::startTransfer() {
-  transferring.push_back(static_cast<uint32_t>(current()));
+  transferring.push_back(enterRegion());
   return current();
 }
 

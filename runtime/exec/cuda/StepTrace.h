@@ -32,11 +32,11 @@ public:
   void enter(size_t step);
   void leave(size_t step);
 
-  /// The current step computes.
+  /// The current step computes: called before it queues anything.
   void compute();
-  /// The current step computes, and has queued at least one kernel or copy.
+  /// The current step computes, and queues at least one kernel or copy.
   void computeWithWork();
-  /// The current step starts a transfer; returns the step.
+  /// The current step starts a transfer: called before it queues anything. Returns the step.
   size_t startTransfer();
   /// The current step waits for that transfer.
   void awaitTransfer(size_t start) { waits.push_back({current(), start}); }
@@ -61,8 +61,12 @@ private:
   };
 
   size_t current() const { return open.back(); }
+  /// Steps that compute or transfer have regions, which have no steps inside of them. Others have none: while they
+  /// wait, they ask the stream again and again, and CUPTI would record each of these calls with its region.
+  uint32_t enterRegion();
 
   cuda::CuptiRun run;
+  bool isInRegion = false;
   std::vector<size_t> open; ///< The steps that the thread is in.
   std::vector<Point> points;
   std::vector<uint32_t> computing, working, transferring; ///< In ascending order.

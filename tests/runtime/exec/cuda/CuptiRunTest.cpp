@@ -165,6 +165,25 @@ TEST(CuptiRun, WorkOfOtherThreadsBelongsToTheTransferBeforeIt) {
   }
 }
 
+// One of two runs is open all the time.
+TEST(CuptiRun, WorkOfNoRunIsForgotten) {
+  GpuJob job(1, {.hasCupti = true});
+  CuptiDevice device(job, 0);
+  auto run = device.begin();
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    for (int i = 0; i < 10; ++i)
+      device.fill();
+    device.wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2)); // Longer than the error of CUPTI's clock.
+    auto next = device.begin();
+    std::vector<CuptiRun::Work> work;
+    EXPECT_EQ(run->finish({}, {}, work), "");
+    EXPECT_TRUE(work.empty());
+    run = std::move(next);
+    EXPECT_LE(job.getCupti().getCupti()->countPending(), 20u);
+  }
+}
+
 TEST(CuptiRun, RecordsThatAreLostOrDamaged) {
   using enum FakeCupti::Fault;
   for (auto [fault, expected] :
