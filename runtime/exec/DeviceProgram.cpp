@@ -398,11 +398,11 @@ void DeviceProgram::executeWatched(Ops &ops) {
     size_t index = 0;
     if (profile) { // Parents come before their children.
       index = profile->size();
-      profile->push_back({op.step, device.getId(), recordTime(), 0});
+      profile->push_back({op.step, device.getId(), beginStep(index), 0});
     }
     executeOne(op);
     if (profile)
-      (*profile)[index].endNs = recordTime();
+      (*profile)[index].endNs = endStep(index);
     lookForNans(op);
   }
 }

@@ -145,6 +145,10 @@ protected:
   /// Records a point of time on the device, for profiles; `resolveTimes` converts all of them to nanoseconds of the
   /// steady clock.
   virtual int64_t recordTime() = 0;
+  /// Called around each step of a run with a profile, and returns the time: `index` is that of the step in the profile.
+  /// Steps nest. A step that fails has no end.
+  virtual int64_t beginStep(size_t /*index*/) { return recordTime(); }
+  virtual int64_t endStep(size_t /*index*/) { return recordTime(); }
   virtual void resolveTimes(std::vector<ProfileEvent> &) {}
 
   //===--- For backends ------------------------------------------------------===//

@@ -3,12 +3,12 @@
 #include "runtime/device/cuda/CublasLt.h"
 
 #include "runtime/device/cuda/CublasLtEntries.h"
+#include "runtime/device/cuda/FindLibrary.h"
 #include "runtime/support/Error.h"
 
 #include <climits>
 #include <dlfcn.h>
 #include <optional>
-#include <vector>
 
 namespace spmd::cuda {
 namespace {
@@ -76,32 +76,21 @@ std::shared_ptr<const CublasLt> CublasLt::make(const CublasLtEntries &entries) {
 }
 
 std::shared_ptr<const CublasLt> CublasLt::load(const std::string &toolkit, std::string *whyNot) {
-  std::vector<std::string> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
-  std::vector<std::string> folders = {""};
-  if (!toolkit.empty())
-    folders.push_back(toolkit + "/lib64/");
-  folders.push_back("/usr/local/cuda/lib64/");
-  std::string why;
-  for (const std::string &folder : folders)
-    for (const std::string &name : names) {
-      // Never closed: kernels of the library may still be loaded when the process ends.
-      void *library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (!library) {
-        why += (why.empty() ? "" : "; ") + std::string(dlerror());
-        continue;
-      }
-      std::shared_ptr<CublasLt> result(new CublasLt());
-      result->entries = std::make_unique<CublasLtEntries>();
-      if (!result->entries->resolve(library))
-        why += (why.empty() ? "" : "; ") + folder + name + " lacks functions";
-      else if (Status status = result->entries->create(&result->handle); status != kBlasSuccess)
-        why += (why.empty() ? "" : "; ") + folder + name + " does not start (status " + std::to_string(status) + ")";
-      else
-        return result;
-    }
+  std::shared_ptr<CublasLt> found;
+  std::string why =
+      findLibrary({"libcublasLt.so.13", "libcublasLt.so.12"}, toolkit, {"lib64"}, [&](void *library) -> std::string {
+        std::shared_ptr<CublasLt> result(new CublasLt());
+        result->entries = std::make_unique<CublasLtEntries>();
+        if (!result->entries->resolve(library))
+          return "lacks functions";
+        if (Status status = result->entries->create(&result->handle); status != kBlasSuccess)
+          return "does not start (status " + std::to_string(status) + ")";
+        found = std::move(result);
+        return "";
+      });
   if (whyNot)
     *whyNot = why;
-  return nullptr;
+  return found;
 }
 
 CublasLt::~CublasLt() {

@@ -3,6 +3,7 @@
 #include "runtime/device/cuda/ExplainGpus.h"
 
 #include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cupti.h"
 #include "runtime/device/cuda/Gpu.h"
 #include "runtime/support/Error.h"
 
@@ -25,6 +26,16 @@ std::string blasLine(const std::string &toolkit) {
               : "cuBLASLt: none (" + whyNot + "); matrix products run by spmdc's own kernels, which are slower\n";
 }
 
+std::string cuptiLine(const std::string &toolkit, int driverVersion) {
+  constexpr const char *kEvents = "; --profile times steps by events, which adds some microseconds to each\n";
+  std::string whyNot;
+  std::shared_ptr<Cupti> cupti = Cupti::load(toolkit, driverVersion, &whyNot);
+  if (!cupti)
+    return "CUPTI: none (" + whyNot + ")" + kEvents;
+  bool records = cupti->start(whyNot) != nullptr;
+  return "CUPTI: version " + cupti->getVersion() + (records ? "\n" : ", but " + whyNot + kEvents);
+}
+
 } // namespace
 
 std::string explainGpus(const std::string &toolkit) {
@@ -42,7 +53,7 @@ std::string explainGpus(const std::string &toolkit) {
       Gpu gpu(driver, i);
       text += describe(gpu);
       if (i == 0)
-        text += blasLine(toolkit);
+        text += blasLine(toolkit) + cuptiLine(toolkit, driver->getVersion());
     } catch (const Error &error) {
       text += "GPU " + std::to_string(i) + ": " + error.what() + "\n";
     }

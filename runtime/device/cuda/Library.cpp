@@ -26,16 +26,20 @@ int64_t countBytes(const LibraryCall &call) {
 
 } // namespace
 
-Library::Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> given)
-    : kernels(driver), mayLoadBlas(driver->isSystems()), blas(std::move(given)) {}
+Library::Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> given,
+                 std::shared_ptr<Cupti> cupti)
+    : kernels(driver), mayLoad(driver->isSystems()), driverVersion(driver->getVersion()), cupti(std::move(cupti)),
+      blas(std::move(given)) {}
 
 std::shared_ptr<const CublasLt> Library::getBlas() const {
   std::call_once(hasLookedForBlas, [&] {
-    if (!blas && mayLoadBlas)
+    if (!blas && mayLoad)
       blas = CublasLt::load("");
   });
   return blas;
 }
+
+std::shared_ptr<Cupti> Library::getCupti() const { return cupti || !mayLoad ? cupti : Cupti::ofProcess(driverVersion); }
 
 void Library::prepare(const LibraryCall &call) const {
   if (isSort(call.function))

@@ -10,6 +10,7 @@
 #include "runtime/device/LibraryCall.h"
 #include "runtime/device/MatmulShape.h"
 #include "runtime/device/cuda/CublasLt.h"
+#include "runtime/device/cuda/Cupti.h"
 #include "runtime/device/cuda/LibraryKernels.h"
 
 #include <memory>
@@ -27,11 +28,16 @@ namespace spmd::cuda {
 /// {operand}, result, scratch)` leaves in `result` the positions that sort `operand`.
 class Library {
 public:
-  /// `blas` is what getBlas returns, for tests; null: cuBLASLt where the driver is the system's.
-  explicit Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> blas = nullptr);
+  /// `blas` and `cupti` are what getBlas and getCupti return, for tests; null: the libraries where the driver is the
+  /// system's.
+  explicit Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> blas = nullptr,
+                   std::shared_ptr<Cupti> cupti = nullptr);
 
   /// Returns cuBLASLt for this GPU, or null if it was not found. The first call loads it; the GPU must be current.
   std::shared_ptr<const CublasLt> getBlas() const;
+
+  /// Returns CUPTI, which all GPUs of the process share, or null if it was not found. The first call loads it.
+  std::shared_ptr<Cupti> getCupti() const;
 
   /// Loads the kernels that the call needs and that are not loaded yet. Throws spmd::Error if a GPU does not support
   /// the call: see `run` and `multiply`.
@@ -58,7 +64,9 @@ public:
 
 private:
   LibraryKernels kernels;
-  const bool mayLoadBlas;
+  const bool mayLoad; ///< Libraries of NVIDIA.
+  const int driverVersion;
+  const std::shared_ptr<Cupti> cupti;
   mutable std::once_flag hasLookedForBlas;
   mutable std::shared_ptr<const CublasLt> blas;
 };

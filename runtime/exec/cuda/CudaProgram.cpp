@@ -10,12 +10,6 @@
 #include <thread>
 
 namespace spmd {
-namespace {
-
-int64_t nowNs() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-} // namespace
-
 struct CudaProgram::Launch final : PreparedStep {
   CudaProgram &program;
   int32_t kernel;
@@ -43,6 +37,8 @@ struct CudaProgram::Product final : PreparedStep {
         location(location) {}
 
   void run() override {
+    if (program.trace)
+      product ? program.trace->computeWithWork() : program.trace->compute();
     try {
       cuda::CublasLtProduct::Operands operands{program.addressOf(step.lhs), program.addressOf(step.rhs)};
       if (withEpilogue) {
@@ -83,6 +79,8 @@ struct CudaProgram::Library final : PreparedStep {
   void run() override {
     for (size_t i = 0; i < inputs.size(); ++i)
       addresses[i] = program.addressOf(inputs[i]);
+    if (program.trace)
+      program.trace->compute();
     try {
       program.device.getLibrary().run(call, program.target, addresses, program.addressOf(result), program.getScratch());
     } catch (const Error &error) {
@@ -97,10 +95,13 @@ struct CudaProgram::Copy final : PreparedStep {
 
   Copy(CudaProgram &program, const CopyStep &step) : program(program), source(step.source), target(step.target) {}
   void run() override {
-    if (program.addressOf(source) != program.addressOf(target) && program.bytesOf(source) > 0)
-      program.check(program.driver.MemcpyDtoDAsync(program.addressOf(target), program.addressOf(source),
-                                                   program.bytesOf(source), program.target),
-                    "cuMemcpyDtoDAsync");
+    if (program.addressOf(source) == program.addressOf(target) || program.bytesOf(source) == 0)
+      return;
+    if (program.trace)
+      program.trace->computeWithWork();
+    program.check(program.driver.MemcpyDtoDAsync(program.addressOf(target), program.addressOf(source),
+                                                 program.bytesOf(source), program.target),
+                  "cuMemcpyDtoDAsync");
   }
 };
 
@@ -129,6 +130,7 @@ struct CudaProgram::Transfer final : DeviceCollective {
   cuda::GpuCollective collective;
   BufferId operand, result;
   StreamOrder isReady, isDone;
+  size_t startStep = 0; ///< Of the trace.
 
   Transfer(CudaProgram &program, const CollectiveDesc &desc, BufferId operand, BufferId result)
       : program(program),
@@ -136,6 +138,8 @@ struct CudaProgram::Transfer final : DeviceCollective {
         operand(operand), result(result), isReady(program.driver), isDone(program.driver) {}
 
   void start() override {
+    if (program.trace)
+      startStep = program.trace->startTransfer();
     program.check(isReady.record(program.stream), "cuEventRecord");
     program.check(isReady.wait(program.transfers), "cuStreamWaitEvent");
     auto scratch = program.transferScratch ? reinterpret_cast<cuda::DevicePointer>(program.transferScratch->data()) : 0;
@@ -147,7 +151,11 @@ struct CudaProgram::Transfer final : DeviceCollective {
     }
     program.check(isDone.record(program.transfers), "cuEventRecord");
   }
-  void done() override { program.check(isDone.wait(program.stream), "cuStreamWaitEvent"); }
+  void done() override {
+    if (program.trace)
+      program.trace->awaitTransfer(startStep);
+    program.check(isDone.wait(program.stream), "cuStreamWaitEvent");
+  }
 };
 
 CudaProgram::CudaProgram(const ProgramContext &context, const CudaCode &code, CudaDevice &device, int64_t position)
@@ -294,6 +302,8 @@ void CudaProgram::launch(int32_t number, size_t firstPointer, size_t count) {
   const KernelInfo &kernel = plan.kernels[static_cast<size_t>(number)];
   if (kernel.gridBlocks == 0)
     return;
+  if (trace)
+    trace->computeWithWork();
   parameters.clear();
   for (size_t i = 0; i < count; ++i)
     parameters.push_back(&pointers[firstPointer + i]);
@@ -412,36 +422,6 @@ void *CudaProgram::stageResult(BufferId id, DeviceBufferRef &staging) {
 void CudaProgram::finishResult(BufferId id, const DeviceBufferRef &staging) {
   if (bytesOf(id) > 0)
     check(driver.MemcpyHtoDAsync(addressOf(id), staging->data(), bytesOf(id), stream), "cuMemcpyHtoDAsync");
-}
-
-int64_t CudaProgram::recordTime() {
-  if (eventCount == events.size()) {
-    cuda::Event event = nullptr;
-    check(driver.EventCreate(&event, 0), "cuEventCreate");
-    events.push_back(event);
-  }
-  if (eventCount == 0) { // The run's arguments may still be copied. On an idle stream the event happens now.
-    wait();
-    firstTimeNs = nowNs();
-  }
-  check(driver.EventRecord(events[eventCount], stream), "cuEventRecord");
-  return static_cast<int64_t>(++eventCount); // 0 means no event.
-}
-
-void CudaProgram::resolveTimes(std::vector<ProfileEvent> &profile) {
-  auto resolve = [&](int64_t &time) {
-    float milliseconds = 0;
-    if (time <= 0 || time > static_cast<int64_t>(eventCount))
-      return;
-    if (driver.EventElapsedTime(&milliseconds, events[0], events[static_cast<size_t>(time) - 1]) == cuda::kSuccess)
-      time = firstTimeNs + static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
-    else // The run failed before this event.
-      time = nowNs();
-  };
-  for (ProfileEvent &event : profile) {
-    resolve(event.beginNs);
-    resolve(event.endNs);
-  }
 }
 
 } // namespace spmd

@@ -14,6 +14,7 @@
 #include "runtime/device/cuda/KernelCode.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/cuda/GraphCache.h"
+#include "runtime/exec/cuda/StepTrace.h"
 
 #include <map>
 #include <memory>
@@ -68,6 +69,8 @@ private:
   DeviceBufferRef allocateHost(int64_t bytes) override { return device.allocateStaging(bytes); }
   void checkTransfers() override;
   int64_t recordTime() override;
+  int64_t beginStep(size_t index) override;
+  int64_t endStep(size_t index) override;
   void resolveTimes(std::vector<ProfileEvent> &events) override;
 
   cuda::DevicePointer addressOf(BufferId id) const {
@@ -80,6 +83,10 @@ private:
   /// Returns null if our own kernels compute the product.
   std::shared_ptr<cuda::CublasLtProduct> prepareProduct(const MatmulShape &shape, const LibraryEpilogue &epilogue);
   void launch(int32_t kernel, size_t firstPointer, size_t count);
+  /// Begins to trace the run where CUPTI records.
+  void beginTrace();
+  /// Ends the trace: the profile has the times of events.
+  void endTrace(std::vector<ProfileEvent> &profile);
   /// Queues the steps on that stream.
   void queue(const std::vector<PreparedStep *> &steps, cuda::Stream where);
   /// Ends the loops that the device executes, early: nothing else can end one that does not end by itself.
@@ -128,6 +135,9 @@ private:
   std::vector<cuda::Event> events; ///< Events of the run's profile; reused by the next run.
   size_t eventCount = 0;
   int64_t firstTimeNs = 0;
+  /// While profiles are wanted; null: CUPTI is not there, or does not record.
+  std::shared_ptr<const cuda::Cupti::Session> recording;
+  std::unique_ptr<StepTrace> trace; ///< Of the current run; null: its profile has the times of events.
 };
 
 } // namespace spmd

@@ -38,13 +38,16 @@ GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
     : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu, options.capability,
               options.driverVersion}),
       nccl(driver) {
+  if (options.hasCupti)
+    cupti.emplace(driver, options.cupti);
   ShmOptions shm;
   std::vector<std::shared_ptr<cuda::Gpu>> gpus;
   std::vector<std::shared_ptr<const cuda::Library>> libraries;
   for (int64_t id = 0; id < count; ++id) {
     if (gpus.empty() || !options.sharesGpu) {
       gpus.push_back(std::make_shared<cuda::Gpu>(driver.getDriver(), static_cast<int>(id)));
-      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver(), options.blas));
+      libraries.push_back(
+          std::make_shared<cuda::Library>(driver.getDriver(), options.blas, cupti ? cupti->getCupti() : nullptr));
     }
     auto host = std::make_shared<CpuDevice>(id, CpuDeviceOptions{static_cast<int>(count), 1});
     devices.push_back(std::make_shared<CudaDevice>(gpus.back(), libraries.back(), host));

@@ -5,6 +5,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/exec/Executor.h"
 #include "tests/programs/support/CompiledRun.h"
+#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
 #include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 
 #include <optional>
@@ -30,6 +31,8 @@ struct GpuJobOptions {
   int capability = 90;                                  ///< Compute capability 9.0.
   int driverVersion = 13000;                            ///< CUDA 13.0.
   Health *health = nullptr;                             ///< Null: the job never ends.
+  bool hasCupti = false;
+  cuda::FakeCuptiOptions cupti = {};
 };
 
 /// A job of one process whose devices are emulated GPUs. Programs must be destroyed before it.
@@ -40,6 +43,7 @@ public:
 
   cuda::FakeDriver &getDriver() { return driver; }
   cuda::FakeNccl &getNccl() { return nccl; }
+  cuda::FakeCupti &getCupti() { return *cupti; }
   const std::vector<DeviceRef> &getDevices() const { return devices; }
   CudaDevice &getDevice(int64_t id) { return static_cast<CudaDevice &>(*devices[static_cast<size_t>(id)]); }
   cuda::GpuTransport *getTransport() { return transport ? &*transport : nullptr; }
@@ -53,6 +57,7 @@ public:
 private:
   cuda::FakeDriver driver;
   cuda::FakeNccl nccl;
+  std::optional<cuda::FakeCupti> cupti;
   std::vector<DeviceRef> devices;
   std::unique_ptr<CollectiveBackend> collectives;
   std::optional<cuda::GpuTransport> transport;

@@ -2,6 +2,7 @@
 
 #include "tests/runtime/device/cuda/doubles/FakeDriver.h"
 
+#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
@@ -71,12 +72,23 @@ spmdc::ThreadOrder FakeDriver::drawOrder() {
   }
 }
 
+void FakeDriver::noteCall(uint32_t kind, bool isInRegion) {
+  if (cupti)
+    cupti->call(kind, isInRegion);
+}
+
+void FakeDriver::queueWork(FakeStream &stream, uint32_t kind, FakeWork work) {
+  // Graphs are not used where CUPTI records.
+  bool isRecorded = cupti && !stream.isCapturing;
+  streams.queue(stream, isRecorded ? cupti->observe(stream, kind, std::move(work)) : std::move(work));
+}
+
 Result FakeDriver::launch(FakeStream &stream, const LoadedFunction &function, LaunchSize size, void **arguments) {
   // The driver copies arguments when a kernel is queued.
   std::vector<void *> words;
   for (int64_t i = 0; i < function.argumentCount; ++i)
     words.push_back(*static_cast<void **>(arguments[i]));
-  streams.queue(stream, [this, gpu = stream.gpu, function, size, words = std::move(words)] {
+  queueWork(stream, kCuptiKernel, [this, gpu = stream.gpu, function, size, words = std::move(words)] {
     return runKernel(gpu, function, size, words);
   });
   return kSuccess;

@@ -25,6 +25,7 @@ namespace spmd::cuda {
 inline constexpr Result kInvalidValue = 1, kInvalidImage = 200, kInvalidContext = 201, kInvalidHandle = 400,
                         kNotFound = 500, kIllegalAddress = 700, kLaunchFailed = 719, kCaptureUnsupported = 900,
                         kCaptureInvalidated = 901;
+inline constexpr uint64_t kMostGpus = 64;
 /// Of the H100.
 inline constexpr int kSharedBytesPerBlock = 227 << 10;
 
@@ -41,6 +42,8 @@ struct FakeDriverOptions {
   /// The card that each GPU is; empty: in order.
   std::vector<int> cards = {};
 };
+
+class FakeCupti;
 
 /// At most one exists in a process; it outlives everything that is created with its driver. Thread-safe.
 class FakeDriver {
@@ -68,6 +71,7 @@ private:
   friend struct FakeEntries;
   friend class FakeNccl;
   friend struct FakeNcclEntries;
+  friend class FakeCupti;
   struct LoadedModule {
     bool isLoaded = true;
     std::shared_ptr<spmdc::GpuEmulator> emulator;
@@ -85,6 +89,10 @@ private:
     int64_t sharedBytes = 0;
   };
 
+  /// Tells CUPTI of a call, of this kind of records; one of a thread of NVIDIA's own is in no region.
+  void noteCall(uint32_t kind, bool isInRegion = true);
+  /// Queues work for which CUPTI makes a record of this kind.
+  void queueWork(FakeStream &stream, uint32_t kind, FakeWork work);
   Result launch(FakeStream &stream, const LoadedFunction &function, LaunchSize size, void **arguments);
   bool runKernel(int gpu, const LoadedFunction &function, LaunchSize size, const std::vector<void *> &words);
   spmdc::ThreadOrder drawOrder();
@@ -92,7 +100,8 @@ private:
   const FakeDriverOptions options;
   std::shared_ptr<const Driver> driver;
 
-  mutable std::mutex mutex; ///< Guards all members below.
+  mutable std::mutex mutex;   ///< Guards all members below.
+  FakeCupti *cupti = nullptr; ///< Null: nothing records.
   FakeStreams streams;
   FakeMemory memory;
   std::map<Module, std::shared_ptr<LoadedModule>> modules;

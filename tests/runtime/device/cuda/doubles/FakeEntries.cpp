@@ -2,6 +2,7 @@
 
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 
+#include "runtime/device/cuda/CuptiEntries.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 #include <cstring>
@@ -16,7 +17,6 @@ namespace {
 uint64_t generation = 0;
 
 /// For this thread: `generation * kMostGpus + gpu + 1` of its FakeDriver.
-constexpr uint64_t kMostGpus = 64;
 thread_local uint64_t current = 0;
 
 /// Whether a call is work for a GPU, which fails with the GPU's error.
@@ -50,6 +50,7 @@ struct FakeEntries::Call<index, function> {
   static Result call(Arguments... arguments) {
     std::lock_guard lock(fake->mutex);
     Result result = check(name);
+    fake->noteCall(kCuptiDriver);
     return result == kSuccess ? function(arguments...) : result;
   }
 };
@@ -271,7 +272,7 @@ Result FakeEntries::MemcpyHtoDAsync(DevicePointer to, const void *from, size_t b
   if (!fake->memory.isPinned(from, bytes))
     staged =
         std::make_shared<std::vector<char>>(static_cast<const char *>(from), static_cast<const char *>(from) + bytes);
-  return fill(stream, to, bytes,
+  return fill(kCuptiMemcpy, stream, to, bytes,
               [from, bytes, staged](char *target) { std::memcpy(target, staged ? staged->data() : from, bytes); });
 }
 
@@ -280,14 +281,14 @@ Result FakeEntries::MemcpyDtoHAsync(void *to, DevicePointer from, size_t bytes, 
   FakeStream *known = target(stream);
   if (!known || known->isCapturing || !mayCopy(*known, from, bytes))
     return kInvalidValue;
-  return fill(stream, from, bytes, [to, bytes](const char *source) { std::memcpy(to, source, bytes); });
+  return fill(kCuptiMemcpy, stream, from, bytes, [to, bytes](const char *source) { std::memcpy(to, source, bytes); });
 }
 
 Result FakeEntries::MemcpyDtoDAsync(DevicePointer to, DevicePointer from, size_t bytes, Stream stream) {
   FakeStream *known = target(stream);
   if (!known || !mayCopy(*known, from, bytes) || !mayCopy(*known, to, bytes))
     return kInvalidValue;
-  return fill(stream, to, bytes, [gpu = known->gpu, from, bytes](char *target) {
+  return fill(kCuptiMemcpy, stream, to, bytes, [gpu = known->gpu, from, bytes](char *target) {
     if (fake->memory.contains(gpu, from, bytes))
       std::memcpy(target, reinterpret_cast<const char *>(from), bytes);
     else
@@ -295,11 +296,12 @@ Result FakeEntries::MemcpyDtoDAsync(DevicePointer to, DevicePointer from, size_t
   });
 }
 
-Result FakeEntries::fill(Stream stream, DevicePointer to, size_t bytes, std::function<void(char *)> write) {
+Result FakeEntries::fill(uint32_t kind, Stream stream, DevicePointer to, size_t bytes,
+                         std::function<void(char *)> write) {
   FakeStream *known = target(stream);
   if (!known || !mayCopy(*known, to, bytes))
     return kInvalidValue;
-  fake->streams.queue(*known, [gpu = known->gpu, to, bytes, write = std::move(write)] {
+  fake->queueWork(*known, kind, [gpu = known->gpu, to, bytes, write = std::move(write)] {
     if (fake->memory.contains(gpu, to, bytes))
       write(reinterpret_cast<char *>(to));
     else
@@ -310,12 +312,12 @@ Result FakeEntries::fill(Stream stream, DevicePointer to, size_t bytes, std::fun
 }
 
 Result FakeEntries::MemsetD8Async(DevicePointer to, unsigned char value, size_t bytes, Stream stream) {
-  return fill(stream, to, bytes, [value, bytes](char *target) { std::memset(target, value, bytes); });
+  return fill(kCuptiMemset, stream, to, bytes, [value, bytes](char *target) { std::memset(target, value, bytes); });
 }
 Result FakeEntries::MemsetD32Async(DevicePointer to, unsigned value, size_t count, Stream stream) {
   if (to % sizeof(unsigned) != 0)
     return kInvalidValue;
-  return fill(stream, to, count * sizeof(unsigned), [value, count](char *target) {
+  return fill(kCuptiMemset, stream, to, count * sizeof(unsigned), [value, count](char *target) {
     for (size_t i = 0; i < count; ++i)
       std::memcpy(target + i * sizeof(unsigned), &value, sizeof(unsigned));
   });

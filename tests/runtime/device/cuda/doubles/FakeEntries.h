@@ -36,8 +36,9 @@ private:
   /// Returns the graph that a stream captures, by its handle; null if none does.
   static FakeGraph *findCaptured(Graph graph);
   static bool mayCopy(const FakeStream &stream, DevicePointer pointer, size_t bytes);
-  /// Queues a function on these bytes.
-  static Result fill(Stream stream, DevicePointer target, size_t bytes, std::function<void(char *)> write);
+  /// Queues a function on these bytes, with CUPTI's kind of its record.
+  static Result fill(uint32_t kind, Stream stream, DevicePointer target, size_t bytes,
+                     std::function<void(char *)> write);
   /// If this thread captures a stream, a call that a graph cannot contain invalidates the capture.
   static bool refusesForCapture();
 };

@@ -2,6 +2,7 @@
 
 #include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 
+#include "runtime/device/cuda/CuptiEntries.h"
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
@@ -193,7 +194,8 @@ void FakeNccl::advance(Comm &comm) {
     comm.state = kNcclInvalidArgument;
     return;
   }
-  driver.streams.queue(*stream, [this, group] { return step(*group); });
+  driver.noteCall(kCuptiRuntime, /*isInRegion=*/false);
+  driver.queueWork(*stream, kCuptiKernel, [this, group] { return step(*group); });
 }
 
 /// Runs on the stream; returns true once all transfers are done.

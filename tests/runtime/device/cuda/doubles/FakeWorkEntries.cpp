@@ -2,6 +2,7 @@
 
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
 
+#include "runtime/device/cuda/CuptiEntries.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ bool FakeEntries::queueWork(Stream stream, Access access, std::function<void()> 
   };
   if (!known || !std::all_of(access.begin(), access.end(), isThere))
     return false;
-  fake->streams.queue(*known, [isThere, access = std::move(access), work = std::move(work)] {
+  fake->noteCall(kCuptiRuntime);
+  fake->queueWork(*known, kCuptiKernel, [isThere, access = std::move(access), work = std::move(work)] {
     if (std::all_of(access.begin(), access.end(), isThere))
       work();
     else

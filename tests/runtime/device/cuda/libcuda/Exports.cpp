@@ -1,12 +1,14 @@
 //===- Exports.cpp - the functions of NVIDIA's libraries, for tests -------===//
 //
-// One shared library that the runtime finds under the names libcuda.so.1, libnccl.so.2 and libcublasLt.so.13, as it
-// finds NVIDIA's: real commands and jobs of real processes run on GPUs that do not exist (Settings.h).
+// One shared library that the runtime finds under the names libcuda.so.1, libnccl.so.2, libcublasLt.so.13 and
+// libcupti.so.13, as it finds NVIDIA's: real commands and jobs of real processes run on GPUs that do not exist
+// (Settings.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cuda/CublasLtEntries.h"
 #include "tests/runtime/device/cuda/doubles/FakeCublasLt.h"
+#include "tests/runtime/device/cuda/doubles/FakeCuptiEntries.h"
 #include "tests/runtime/device/cuda/doubles/FakeNccl.h"
 #include "tests/runtime/device/cuda/doubles/Mistakes.h"
 #include "tests/runtime/device/cuda/libcuda/Settings.h"
@@ -40,6 +42,15 @@ const Nccl &getNccl() {
 
 const CublasLtEntries &getBlas() {
   static const CublasLtEntries entries = listFakeCublasLt();
+  return entries;
+}
+
+const CuptiEntries &getCupti() {
+  static const CuptiEntries entries = [] {
+    auto *cupti = new FakeCupti(getDriver());
+    prepareFaults(*cupti);
+    return FakeCuptiEntries::list();
+  }();
   return entries;
 }
 
@@ -111,4 +122,33 @@ Status cublasLtMatmul(CublasLt::Handle *handle, Opaque operation, const void *al
   return getBlas().matmul(handle, operation, alpha, lhs, a, rhs, b, beta, added, c, result, d, algorithm, workspace,
                           bytes, stream);
 }
+
+using CuptiStatus = CuptiEntries::Status;
+
+CuptiStatus cuptiGetVersion(uint32_t *version) { return getCupti().getVersion(version); }
+CuptiStatus cuptiGetResultString(CuptiStatus status, const char **name) {
+  return getCupti().getResultString(status, name);
+}
+CuptiStatus cuptiGetTimestamp(uint64_t *time) { return getCupti().getTimestamp(time); }
+CuptiStatus cuptiGetContextId(Context context, uint32_t *id) { return getCupti().getContextId(context, id); }
+CuptiStatus cuptiGetStreamIdEx(Context context, Stream stream, uint8_t perThread, uint32_t *id) {
+  return getCupti().getStreamId(context, stream, perThread, id);
+}
+CuptiStatus cuptiActivitySetAttribute(int attribute, size_t *bytes, void *value) {
+  return getCupti().setAttribute(attribute, bytes, value);
+}
+CuptiStatus cuptiActivityRegisterCallbacks(CuptiEntries::RequestBuffer request, CuptiEntries::CompleteBuffer complete) {
+  return getCupti().registerCallbacks(request, complete);
+}
+CuptiStatus cuptiActivityEnable(uint32_t kind) { return getCupti().enable(kind); }
+CuptiStatus cuptiActivityDisable(uint32_t kind) { return getCupti().disable(kind); }
+CuptiStatus cuptiActivityFlushAll(uint32_t flags) { return getCupti().flushAll(flags); }
+CuptiStatus cuptiActivityGetNextRecord(uint8_t *buffer, size_t bytes, void **record) {
+  return getCupti().getNextRecord(buffer, bytes, record);
+}
+CuptiStatus cuptiActivityGetNumDroppedRecords(Context context, uint32_t stream, size_t *count) {
+  return getCupti().countDropped(context, stream, count);
+}
+CuptiStatus cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id) { return getCupti().push(kind, id); }
+CuptiStatus cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *last) { return getCupti().pop(kind, last); }
 }

@@ -92,4 +92,19 @@ void prepareFaults(FakeDriver &driver) {
   }
 }
 
+void prepareFaults(FakeCupti &cupti) {
+  constexpr const char *kCupti = "SPMD_TEST_CUPTI";
+  std::vector<std::string> words = split(readVariable(kCupti).value_or(""), ':');
+  if (words.empty())
+    return;
+  words.resize(2);
+  int64_t number = toNumber(kCupti, words[1]);
+  if (words[0] == "drop")
+    cupti.fail(FakeCupti::Fault::Dropped, number);
+  else if (words[0] == "refuse")
+    cupti.refuse(static_cast<int>(number));
+  else
+    refuse(kCupti, words[0], "a fault");
+}
+
 } // namespace spmd::cuda

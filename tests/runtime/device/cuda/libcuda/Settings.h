@@ -11,10 +11,13 @@
 //   SPMD_TEST_GPU_FAULTS=LaunchKernel:3:719,kernel:0:5,hang:0:9
 //                                   the third launch is refused with error 719; the fifth kernel that runs on GPU 0
 //                                   accesses an illegal address; the ninth never ends
+//   SPMD_TEST_CUPTI=drop:3          CUPTI drops the third record of a kernel or copy
+//   SPMD_TEST_CUPTI=refuse:39       CUPTI does not record, with this status
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "tests/runtime/device/cuda/doubles/FakeCupti.h"
 #include "tests/runtime/device/cuda/doubles/FakeDriver.h"
 
 namespace spmd::cuda {
@@ -25,7 +28,8 @@ int readNcclVersion();
 /// Returns what the variables describe. Ends the process, with a message, if one of them is invalid.
 FakeDriverOptions readGpuSettings();
 
-/// Prepares the faults that the variable lists.
+/// Prepares the faults that the variables list.
 void prepareFaults(FakeDriver &driver);
+void prepareFaults(FakeCupti &cupti);
 
 } // namespace spmd::cuda
