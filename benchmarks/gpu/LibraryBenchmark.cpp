@@ -24,7 +24,8 @@ namespace {
 
 class Bench {
 public:
-  explicit Bench(const std::shared_ptr<const Driver> &given) : gpu(given, 0), driver(*given), library(given) {
+  explicit Bench(const std::shared_ptr<const Driver> &given)
+      : gpu(given, 0), driver(*given), library(given, gpu.getCapability()) {
     driver.check(driver.StreamCreate(&stream, kStreamNonBlocking), "cuStreamCreate");
     driver.check(driver.EventCreate(&begin, 0), "cuEventCreate");
     driver.check(driver.EventCreate(&end, 0), "cuEventCreate");

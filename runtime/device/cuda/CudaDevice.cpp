@@ -116,7 +116,7 @@ std::vector<DeviceRef> createCudaDevices(const std::vector<int64_t> &ids, const 
     Card &card = cards[ordinal];
     if (!card.gpu) {
       card.gpu = std::make_shared<cuda::Gpu>(driver, ordinal);
-      card.library = std::make_shared<cuda::Library>(driver);
+      card.library = std::make_shared<cuda::Library>(driver, card.gpu->getCapability());
     }
     devices.push_back(
         std::make_shared<CudaDevice>(card.gpu, card.library, std::make_shared<CpuDevice>(ids[i], options.host)));

@@ -26,10 +26,10 @@ int64_t countBytes(const LibraryCall &call) {
 
 } // namespace
 
-Library::Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> given,
+Library::Library(std::shared_ptr<const Driver> driver, int capability, std::shared_ptr<const CublasLt> given,
                  std::shared_ptr<Cupti> cupti)
-    : kernels(driver), mayLoad(driver->isSystems()), driverVersion(driver->getVersion()), cupti(std::move(cupti)),
-      blas(std::move(given)) {}
+    : kernels(driver), capability(capability), mayLoad(driver->isSystems()), driverVersion(driver->getVersion()),
+      cupti(std::move(cupti)), blas(std::move(given)) {}
 
 std::shared_ptr<const CublasLt> Library::getBlas() const {
   std::call_once(hasLookedForBlas, [&] {
@@ -50,7 +50,7 @@ void Library::prepare(const LibraryCall &call) const {
     Scatter(call).prepare(kernels);
 }
 
-void Library::prepare(const MatmulShape &shape) const { Product(shape).prepare(kernels); }
+void Library::prepare(const MatmulShape &shape) const { Product(shape, capability).prepare(kernels); }
 
 int64_t Library::getScratchBytes(const LibraryCall &call) const {
   if (isSort(call.function))
@@ -79,7 +79,7 @@ void Library::run(const LibraryCall &call, Stream stream, const std::vector<Devi
 
 void Library::multiply(const MatmulShape &shape, Stream stream, DevicePointer lhs, DevicePointer rhs,
                        DevicePointer result) const {
-  Product(shape).run(LibraryLauncher(kernels, stream), lhs, rhs, result);
+  Product(shape, capability).run(LibraryLauncher(kernels, stream), lhs, rhs, result);
 }
 
 } // namespace spmd::cuda

@@ -28,10 +28,10 @@ namespace spmd::cuda {
 /// {operand}, result, scratch)` leaves in `result` the positions that sort `operand`.
 class Library {
 public:
-  /// `blas` and `cupti` are what getBlas and getCupti return, for tests; null: the libraries where the driver is the
-  /// system's.
-  explicit Library(std::shared_ptr<const Driver> driver, std::shared_ptr<const CublasLt> blas = nullptr,
-                   std::shared_ptr<Cupti> cupti = nullptr);
+  /// `capability` is that of the GPU, as Gpu::getCapability. `blas` and `cupti` are what getBlas and getCupti return,
+  /// for tests; null: the libraries where the driver is the system's.
+  Library(std::shared_ptr<const Driver> driver, int capability, std::shared_ptr<const CublasLt> blas = nullptr,
+          std::shared_ptr<Cupti> cupti = nullptr);
 
   /// Returns cuBLASLt for this GPU, or null if it was not found. The first call loads it; the GPU must be current.
   std::shared_ptr<const CublasLt> getBlas() const;
@@ -64,6 +64,7 @@ public:
 
 private:
   LibraryKernels kernels;
+  const int capability;
   const bool mayLoad; ///< Libraries of NVIDIA.
   const int driverVersion;
   const std::shared_ptr<Cupti> cupti;

@@ -13,6 +13,11 @@ namespace {
 /// of four times the size in less than twice the time.
 constexpr int64_t kLeastTiles = 66;
 
+/// Matrix units multiply 16-bit floats from sm_80 on.
+constexpr int kLeastCapability = 80;
+/// Elements of 16 bits in 16 bytes, which one copy to shared memory has.
+constexpr int64_t kChunk = 8;
+
 /// The type with whose bits the kernels of a type compute: unsigned integers that are as wide as their sums are
 /// multiplied as signed ones.
 std::string nameElement(DType dtype) {
@@ -22,33 +27,43 @@ std::string nameElement(DType dtype) {
   return name;
 }
 
-/// Returns the module of kernels/Kernels.cmake, or an empty text: supported are the pairs of
+/// Returns the end of the module's name in kernels/Kernels.cmake, or an empty text: supported are the pairs of
 /// runtime/device/cpu/Gemm.cpp.
-std::string nameModule(DType operand, DType result) {
+std::string nameTypes(DType operand, DType result) {
   bool isHalf = operand == DType::BF16 || operand == DType::F16;
   bool isNarrow = isInteger(operand) && byteSize(operand) < 4;
   bool isWidened = (isHalf && result == DType::F32) || (isNarrow && result == DType::I32) ||
                    (isNarrow && isUnsigned(operand) && result == DType::U32);
   if (operand == DType::Key || (operand != result && !isWidened))
     return "";
-  return "Multiply_" + nameElement(operand) + "_" + nameElement(result);
+  return "_" + nameElement(operand) + "_" + nameElement(result);
 }
 
 } // namespace
 
-Product::Product(const MatmulShape &shape)
-    : shape(shape), module(nameModule(shape.operand, shape.result)),
-      hasFewRows(std::min(shape.m, shape.n) <= kFewRows) {
-  if (module.empty())
+Product::Product(const MatmulShape &shape, int capability)
+    : shape(shape), hasFewRows(std::min(shape.m, shape.n) <= kFewRows) {
+  std::string types = nameTypes(shape.operand, shape.result);
+  if (types.empty())
     throw Error("matmul: no product of " + std::string(dtypeName(shape.operand)) + " into " +
                 std::string(dtypeName(shape.result)) + "; cast the operands or the result");
+  bool isHalf = shape.operand == DType::BF16 || shape.operand == DType::F16;
+  hasHalves = isHalf && !hasFewRows && capability >= kLeastCapability;
+  module = (hasHalves ? "MultiplyHalves" : "Multiply") + types;
   bool hasLarge = byteSize(shape.operand) <= 4;
   int64_t tiles = shape.batch * (shape.m / kLargeTile) * (shape.n / kLargeTile);
   if (hasLarge && tiles >= kLeastTiles)
     tile = kLargeTile;
 }
 
-std::string Product::nameKernel() const { return "spmd_multiply_" + (hasFewRows ? "few" : std::to_string(tile)); }
+std::string Product::nameKernel() const {
+  if (!hasHalves)
+    return "spmd_multiply_" + (hasFewRows ? "few" : std::to_string(tile));
+  bool isAligned =
+      (shape.transposeLhs ? shape.m : shape.k) % kChunk == 0 && (shape.transposeRhs ? shape.k : shape.n) % kChunk == 0;
+  return std::string("spmd_multiply_halves_") + (shape.transposeLhs ? "t" : "n") + (shape.transposeRhs ? "t" : "n") +
+         (isAligned ? "_aligned_" : "_") + std::to_string(tile);
+}
 
 int64_t Product::countTiles(int64_t size) const { return (size + tile - 1) / tile; }
 
@@ -68,6 +83,9 @@ void Product::run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePoin
   if (hasFewRows)
     return runFewRows(launcher, lhs, rhs, result);
   int64_t tiles = shape.batch * countTiles(shape.m) * countTiles(shape.n);
+  if (hasHalves)
+    return launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n,
+                               shape.k);
   launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n, shape.k,
                       shape.transposeLhs, shape.transposeRhs);
 }

@@ -9,8 +9,8 @@ namespace spmd::cuda {
 /// One (batched) matrix product of any supported pair of element types.
 class Product {
 public:
-  /// Throws spmd::Error for an unsupported pair of types.
-  explicit Product(const MatmulShape &shape);
+  /// `capability` is that of the GPU. Throws spmd::Error for an unsupported pair of types.
+  Product(const MatmulShape &shape, int capability);
 
   void prepare(const LibraryKernels &kernels) const;
   void run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePointer rhs, DevicePointer result) const;
@@ -22,7 +22,8 @@ private:
 
   MatmulShape shape;
   std::string module;
-  bool hasFewRows; ///< Few rows or few columns.
+  bool hasFewRows;        ///< Few rows or few columns.
+  bool hasHalves = false; ///< 16-bit floats on matrix units.
   int64_t tile = kSmallTile;
 };
 

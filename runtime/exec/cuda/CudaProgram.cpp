@@ -38,7 +38,7 @@ struct CudaProgram::Product final : PreparedStep {
 
   void run() override {
     if (program.trace)
-      product ? program.trace->computeWithWork() : program.trace->compute();
+      product || withEpilogue ? program.trace->computeWithWork() : program.trace->compute();
     try {
       cuda::CublasLtProduct::Operands operands{program.addressOf(step.lhs), program.addressOf(step.rhs)};
       if (withEpilogue) {

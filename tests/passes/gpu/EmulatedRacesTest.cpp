@@ -261,6 +261,11 @@ TEST(GpuRaces, Copies) {
   EXPECT_RACE({kCopyOwn + kBlockBarrier + kReadCopy, 32});
   EXPECT_NO_RACE({kCopyOwn + kWaitForCopies + kReadCopy, 32});
   EXPECT_NO_RACE({kCopyOwn + "cp.async.commit_group;\ncp.async.wait_group 0;\n" + kReadCopy, 32});
+  // A wait is for groups that are committed, and may leave the last ones.
+  EXPECT_RACE({kCopyOwn + "cp.async.wait_group 0;\n" + kReadCopy, 32});
+  std::string commit = "cp.async.commit_group;\n";
+  EXPECT_RACE({kCopyOwn + commit + "cp.async.wait_group 1;\n" + kReadCopy, 32});
+  EXPECT_NO_RACE({kCopyOwn + commit + commit + "cp.async.wait_group 1;\n" + kReadCopy, 32});
   // For other threads, a barrier must follow the wait.
   EXPECT_RACE({kCopyOwn + kWaitForCopies + kReadOtherCopy, 32});
   EXPECT_RACE({kCopyOwn + kBlockBarrier + kWaitForCopies + kReadOtherCopy, 32});

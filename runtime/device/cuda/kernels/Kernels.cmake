@@ -1,23 +1,23 @@
 # The modules of kernels: each is one compilation of a source with some definitions, so that a GPU's driver compiles
-# only the types that a program uses. The including file defines the macro spmdc_for_gpu_module(NAME SOURCE
-# DEFINITIONS...).
+# only the types that a program uses. The including file defines the macro spmdc_for_gpu_module(NAME SOURCE [SM80]
+# [DEFINES definitions...]).
 foreach(bits 8 16 32 64)
-  spmdc_for_gpu_module(DigitCounts_${bits} DigitCounts SPMD_BITS=${bits})
-  spmdc_for_gpu_module(RadixSort_${bits} RadixSort SPMD_BITS=${bits})
-  spmdc_for_gpu_module(ValueSort_${bits} ValueSort SPMD_BITS=${bits})
-  spmdc_for_gpu_module(LineSort_${bits} LineSort SPMD_BITS=${bits})
+  spmdc_for_gpu_module(DigitCounts_${bits} DigitCounts DEFINES SPMD_BITS=${bits})
+  spmdc_for_gpu_module(RadixSort_${bits} RadixSort DEFINES SPMD_BITS=${bits})
+  spmdc_for_gpu_module(ValueSort_${bits} ValueSort DEFINES SPMD_BITS=${bits})
+  spmdc_for_gpu_module(LineSort_${bits} LineSort DEFINES SPMD_BITS=${bits})
 endforeach()
 spmdc_for_gpu_module(ScatterIndices ScatterIndices)
-spmdc_for_gpu_module(ScatterRuns_f64 ScatterRuns SPMD_ELEMENT=Plain<double>)
-spmdc_for_gpu_module(ScatterRuns_f32 ScatterRuns SPMD_ELEMENT=Plain<float>)
-spmdc_for_gpu_module(ScatterRuns_bf16 ScatterRuns SPMD_ELEMENT=Bf16)
-spmdc_for_gpu_module(ScatterRuns_f16 ScatterRuns SPMD_ELEMENT=F16)
-spmdc_for_gpu_module(ScatterRuns_i16 ScatterRuns SPMD_ELEMENT=Plain<uint16_t>)
-spmdc_for_gpu_module(ScatterRuns_i8 ScatterRuns SPMD_ELEMENT=Plain<uint8_t>)
+spmdc_for_gpu_module(ScatterRuns_f64 ScatterRuns DEFINES SPMD_ELEMENT=Plain<double>)
+spmdc_for_gpu_module(ScatterRuns_f32 ScatterRuns DEFINES SPMD_ELEMENT=Plain<float>)
+spmdc_for_gpu_module(ScatterRuns_bf16 ScatterRuns DEFINES SPMD_ELEMENT=Bf16)
+spmdc_for_gpu_module(ScatterRuns_f16 ScatterRuns DEFINES SPMD_ELEMENT=F16)
+spmdc_for_gpu_module(ScatterRuns_i16 ScatterRuns DEFINES SPMD_ELEMENT=Plain<uint16_t>)
+spmdc_for_gpu_module(ScatterRuns_i8 ScatterRuns DEFINES SPMD_ELEMENT=Plain<uint8_t>)
 spmdc_for_gpu_module(Slice Slice)
 spmdc_for_gpu_module(Conditions Conditions)
 macro(spmdc_for_gpu_product name in out sum bits logical)
-  spmdc_for_gpu_module(Multiply_${name} Multiply SPMD_IN=${in} SPMD_OUT=${out} SPMD_SUM=${sum} SPMD_SUM_BITS=${bits}
+  spmdc_for_gpu_module(Multiply_${name} Multiply DEFINES SPMD_IN=${in} SPMD_OUT=${out} SPMD_SUM=${sum} SPMD_SUM_BITS=${bits}
     SPMD_LOGICAL=${logical})
 endmacro()
 spmdc_for_gpu_product(f64_f64 Plain<double> Plain<double> double 64 false)
@@ -37,9 +37,13 @@ spmdc_for_gpu_product(i8_i8 Plain<int8_t> Plain<uint8_t> uint32_t 32 false)
 spmdc_for_gpu_product(u8_i32 Plain<uint8_t> Plain<uint32_t> uint32_t 32 false)
 spmdc_for_gpu_product(u8_u8 Plain<uint8_t> Plain<uint8_t> uint32_t 32 false)
 spmdc_for_gpu_product(bool_bool Plain<uint8_t> Plain<uint8_t> uint32_t 32 true)
+spmdc_for_gpu_module(MultiplyHalves_bf16_bf16 MultiplyHalves SM80 DEFINES SPMD_BF16=true SPMD_OUT=Bf16)
+spmdc_for_gpu_module(MultiplyHalves_bf16_f32 MultiplyHalves SM80 DEFINES SPMD_BF16=true SPMD_OUT=Plain<float>)
+spmdc_for_gpu_module(MultiplyHalves_f16_f16 MultiplyHalves SM80 DEFINES SPMD_BF16=false SPMD_OUT=F16)
+spmdc_for_gpu_module(MultiplyHalves_f16_f32 MultiplyHalves SM80 DEFINES SPMD_BF16=false SPMD_OUT=Plain<float>)
 spmdc_for_gpu_module(Boxes Boxes)
 macro(spmdc_for_gpu_reduction name element signed bool bits)
-  spmdc_for_gpu_module(TreeReduce_${name} TreeReduce SPMD_ELEMENT=${element} SPMD_SIGNED=${signed} SPMD_IS_BOOL=${bool}
+  spmdc_for_gpu_module(TreeReduce_${name} TreeReduce DEFINES SPMD_ELEMENT=${element} SPMD_SIGNED=${signed} SPMD_IS_BOOL=${bool}
     SPMD_HAS_BITS=${bits})
 endmacro()
 spmdc_for_gpu_reduction(f64 Plain<double> double false 0)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 namespace spmdc {
 
@@ -138,14 +139,20 @@ void GpuInstructions::startCopy(void *target, const void *source, uint32_t bytes
     races->startCopy(reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source), bytes, site);
 }
 
+void GpuInstructions::commitCopies() {
+  std::deque<size_t> &groups = fiber().copyGroups;
+  groups.push_back(fiber().copies.size() - std::accumulate(groups.begin(), groups.end(), size_t{0}));
+}
+
 void GpuInstructions::finishCopies(uint32_t pending) {
-  if (pending != 0)
-    block().report("a wait for some of the copies, which this emulator does not know");
-  for (const GpuCopy &copy : fiber().copies)
-    copy.finish();
-  fiber().copies.clear();
+  std::vector<GpuCopy> &copies = fiber().copies;
+  for (std::deque<size_t> &groups = fiber().copyGroups; groups.size() > pending; groups.pop_front()) {
+    auto end = copies.begin() + static_cast<std::ptrdiff_t>(groups.front());
+    std::for_each(copies.begin(), end, [](const GpuCopy &copy) { copy.finish(); });
+    copies.erase(copies.begin(), end);
+  }
   if (GpuRaces *races = block().races())
-    races->finishCopies();
+    races->finishCopies(static_cast<uint32_t>(copies.size()));
   if (!fiber().arrivals.empty())
     block().report("waits for copies in groups, and for the same ones at a barrier");
 }

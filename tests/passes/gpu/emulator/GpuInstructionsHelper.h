@@ -39,6 +39,9 @@ struct GpuInstructions {
   static void waitForPhase(PhaseBarrier *barrier, uint32_t parity);
 
   static void startCopy(void *target, const void *source, uint32_t bytes, uint32_t site);
+  /// Makes a group of the copies that are in none.
+  static void commitCopies();
+  /// Finishes all groups but the last `pending` ones.
   static void finishCopies(uint32_t pending);
 
   /// `kind`: a GpuBlock::MatrixKind.

@@ -103,7 +103,7 @@ GpuView GpuRaces::announceCopies() {
   return view;
 }
 
-void GpuRaces::finishCopies() { thread().view.copies.time = thread().copiesTime - 1; }
+void GpuRaces::finishCopies(uint32_t running) { thread().view.copies.time = thread().copiesTime - 1 - running; }
 
 void GpuRaces::commitProducts() { ++thread().productsTime; }
 

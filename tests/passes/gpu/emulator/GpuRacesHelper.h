@@ -55,7 +55,8 @@ public:
   void startCopy(uint64_t target, uint64_t source, uint32_t bytes, uint32_t site);
   /// Returns the view that arrives at a barrier when the copies before are finished.
   GpuView announceCopies();
-  void finishCopies();
+  /// All copies of the thread but the last ones are finished.
+  void finishCopies(uint32_t running);
   /// A product that is started and not committed reads these 16 bytes each, by their offset in shared memory.
   void readByProduct(const std::vector<uint64_t> &offsets, uint32_t site);
   void commitProducts();

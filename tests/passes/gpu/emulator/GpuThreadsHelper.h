@@ -117,6 +117,7 @@ public:
     uint32_t product = 0;                   ///< Of MatrixKind::Warpgroup: an encoded WarpgroupProduct.
     uint32_t *words = nullptr;              ///< its operands, then its results (GpuMatricesHelper.h).
     std::vector<GpuCopy> copies;            ///< Started and not finished.
+    std::deque<size_t> copyGroups;          ///< The first of these copies, in groups that are committed.
     /// Arrivals of this thread when its first copies are finished.
     std::deque<CopyArrival> arrivals;
     PhaseBarrier *phaseBarrier = nullptr; ///< AtPhase: waits for the phase of this parity to complete.

@@ -174,9 +174,10 @@ bool copyAsynchronously(PtxCode &code) {
     return barrier && code.call(&Threads::arriveWithCopies, b.getVoidTy(), {barrier});
   }
   if (code.take("commit_group"))
-    return code.operandCount() == 0;
-  if (code.take("wait_all"))
-    return code.operandCount() == 0 && code.call(&Threads::finishCopies, b.getVoidTy(), {b.getInt32(0)});
+    return code.operandCount() == 0 && code.call(&Threads::commitCopies, b.getVoidTy(), {});
+  if (code.take("wait_all")) // Commits, and waits for all groups.
+    return code.operandCount() == 0 && code.call(&Threads::commitCopies, b.getVoidTy(), {}) &&
+           code.call(&Threads::finishCopies, b.getVoidTy(), {b.getInt32(0)});
   if (code.take("wait_group")) {
     Value *pending = code.operandCount() == 1 ? code.read(0, b.getInt32Ty()) : nullptr;
     return pending && code.call(&Threads::finishCopies, b.getVoidTy(), {pending});

@@ -21,7 +21,7 @@ public:
 
 private:
   EmulatedDriver driver;
-  Library library{driver.getDriver()};
+  Library library{driver.getDriver(), /*capability=*/70};
   std::vector<std::string> launches, copyingLaunches;
 };
 

@@ -7,6 +7,7 @@
 #include "runtime/support/Error.h"
 
 #include <cstring>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace spmd;
@@ -63,19 +64,26 @@ protected:
     MatmulShape shape{batch, m, n, k, transposeLhs, transposeRhs, GetParam().operand, GetParam().result};
     std::vector<char> lhs = drawSmall(random, shape.operand, batch * m * k),
                       rhs = drawSmall(random, shape.operand, batch * k * n), expected = multiply(shape, lhs, rhs);
-    for (const spmdc::ThreadOrder &order : threeOrders()) {
-      driver.setOrder(order);
-      DeviceArray left(lhs.data(), lhs.size()), right(rhs.data(), rhs.size()), result(expected.size());
-      library.prepare(shape);
-      library.multiply(shape, nullptr, left.address(), right.address(), result.address());
-      ASSERT_EQ(result.bytes(), expected) << batch << " x " << m << " x " << n << " x " << k
-                                          << (transposeLhs ? " T" : " N") << (transposeRhs ? "T" : "N");
-    }
+    for (const spmdc::ThreadOrder &order : threeOrders())
+      for (const Library *each : {&library, &newLibrary}) {
+        if (each == &newLibrary && !hasMatrixUnit())
+          continue;
+        driver.setOrder(order);
+        DeviceArray left(lhs.data(), lhs.size()), right(rhs.data(), rhs.size()), result(expected.size());
+        each->prepare(shape);
+        each->multiply(shape, nullptr, left.address(), right.address(), result.address());
+        ASSERT_EQ(result.bytes(), expected)
+            << batch << " x " << m << " x " << n << " x " << k << (transposeLhs ? " T" : " N")
+            << (transposeRhs ? "T" : "N") << (each == &newLibrary ? " on matrix units" : "");
+      }
   }
+
+  static bool hasMatrixUnit() { return GetParam().operand == DType::BF16 || GetParam().operand == DType::F16; }
 
   std::mt19937 random{3};
   EmulatedDriver driver;
-  Library library{driver.getDriver()};
+  /// Of a GPU without matrix units for 16-bit floats, and of one with them.
+  Library library{driver.getDriver(), /*capability=*/75}, newLibrary{driver.getDriver(), /*capability=*/80};
 };
 
 struct Sizes {
@@ -83,9 +91,10 @@ struct Sizes {
 };
 
 TEST_P(ProductTest, AllShapes) {
-  for (const Sizes &s : {Sizes{1, 1, 1, 1}, Sizes{2, 5, 7, 3}, Sizes{1, 64, 64, 16}, Sizes{1, 70, 65, 17},
-                         Sizes{1, 1, 100, 33}, Sizes{1, 130, 1, 40}, Sizes{2, 4, 67, 300}, Sizes{3, 39, 3, 301},
-                         Sizes{3, 3, 4, 0}, Sizes{1, 0, 4, 5}, Sizes{0, 3, 4, 5}, Sizes{1, 2, 3, 500}})
+  for (const Sizes &s :
+       {Sizes{1, 1, 1, 1}, Sizes{2, 5, 7, 3}, Sizes{1, 64, 64, 16}, Sizes{1, 70, 65, 17}, Sizes{1, 1, 100, 33},
+        Sizes{1, 130, 1, 40}, Sizes{2, 4, 67, 300}, Sizes{3, 39, 3, 301}, Sizes{3, 3, 4, 0}, Sizes{1, 0, 4, 5},
+        Sizes{0, 3, 4, 5}, Sizes{1, 2, 3, 500}, Sizes{1, 72, 80, 136}, Sizes{2, 16, 8, 8}, Sizes{1, 65, 66, 100}})
     for (bool transposeLhs : {false, true})
       for (bool transposeRhs : {false, true})
         check(s.batch, s.m, s.n, s.k, transposeLhs, transposeRhs);
@@ -98,7 +107,27 @@ TEST_P(ProductTest, LargeTiles) {
   check(66, 150, 129, 17, true, true);
   bool hasLarge = byteSize(GetParam().operand) < 8;
   for (const std::string &launch : driver.takeLaunches())
-    EXPECT_EQ(launch, hasLarge ? "spmd_multiply_128" : "spmd_multiply_64");
+    EXPECT_THAT(launch, testing::AnyOf(hasLarge ? "spmd_multiply_128" : "spmd_multiply_64",
+                                       "spmd_multiply_halves_nn_128", "spmd_multiply_halves_tt_128"));
+}
+
+// Lines of multiples of 16 bytes are copied asynchronously; an empty sum is zero.
+TEST_P(ProductTest, MatrixUnits) {
+  if (!hasMatrixUnit())
+    return;
+  auto launchOf = [&](int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeLhs, bool transposeRhs) {
+    check(batch, m, n, k, transposeLhs, transposeRhs);
+    return driver.takeLaunches().back();
+  };
+  EXPECT_EQ(launchOf(1, 16, 24, 64, false, false), "spmd_multiply_halves_nn_aligned_64");
+  EXPECT_EQ(launchOf(1, 16, 24, 60, false, true), "spmd_multiply_halves_nt_64");
+  EXPECT_EQ(launchOf(1, 16, 20, 64, false, false), "spmd_multiply_halves_nn_64");
+  EXPECT_EQ(launchOf(1, 20, 24, 64, false, true), "spmd_multiply_halves_nt_aligned_64");
+  EXPECT_EQ(launchOf(66, 128, 128, 40, true, false), "spmd_multiply_halves_tn_aligned_128");
+  EXPECT_EQ(launchOf(1, 16, 24, 0, true, true), "spmd_multiply_halves_tt_aligned_64");
+  // More rows of tiles than a group has.
+  if (GetParam().result == DType::BF16)
+    EXPECT_EQ(launchOf(1, 8 * 128 + 8, 9 * 128, 8, true, true), "spmd_multiply_halves_tt_aligned_128");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProductTest, testing::ValuesIn(allPairs), [](const auto &info) {
@@ -108,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(All, ProductTest, testing::ValuesIn(allPairs), [](const
 // CPU and GPU support the same pairs of types.
 TEST(ProductTypes, AreThoseOfTheCpu) {
   EmulatedDriver driver;
-  Library library(driver.getDriver());
+  Library library(driver.getDriver(), /*capability=*/80);
   for (int operand = 0; operand <= static_cast<int>(DType::Key); ++operand)
     for (int result = 0; result <= static_cast<int>(DType::Key); ++result) {
       MatmulShape shape{1, 2, 2, 2, false, false, static_cast<DType>(operand), static_cast<DType>(result)};

@@ -21,13 +21,14 @@ std::vector<std::string> moduleNames() {
 
 class PtxTest : public testing::TestWithParam<std::string> {};
 
-// Any driver since CUDA 10 accepts it for any GPU since Volta.
+// Any driver since CUDA 10 accepts it for any GPU since Volta; that for matrix units, since CUDA 11 and Ampere.
 TEST_P(PtxTest, IsForOldDriversAndGpus) {
   std::string ptx(findLibraryPtx(GetParam()));
   std::smatch version;
   ASSERT_TRUE(std::regex_search(ptx, version, std::regex("\\.version ([0-9])\\.([0-9])")));
   EXPECT_LE(std::stoi(version[1]) * 10 + std::stoi(version[2]), 78);
-  EXPECT_NE(ptx.find(".target sm_70"), std::string::npos);
+  bool isNew = GetParam().starts_with("MultiplyHalves");
+  EXPECT_NE(ptx.find(isNew ? ".target sm_80" : ".target sm_70"), std::string::npos);
 }
 
 // LibraryLauncher passes 64-bit words.
@@ -51,7 +52,7 @@ TEST_P(PtxTest, IsAssembledWithoutSpills) {
   std::string_view ptx = findLibraryPtx(GetParam());
   ASSERT_EQ(fwrite(ptx.data(), 1, ptx.size(), file), ptx.size());
   fclose(file);
-  for (const char *chip : {"sm_75", "sm_90"}) {
+  for (const char *chip : {GetParam().starts_with("MultiplyHalves") ? "sm_80" : "sm_75", "sm_90"}) {
     std::string command = std::string(SPMDC_PTXAS) + " -v -arch=" + chip + " -o /dev/null " + path + " 2>&1", text;
     FILE *pipe = popen(command.c_str(), "r");
     std::array<char, 4096> buffer;

@@ -46,8 +46,8 @@ GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
   for (int64_t id = 0; id < count; ++id) {
     if (gpus.empty() || !options.sharesGpu) {
       gpus.push_back(std::make_shared<cuda::Gpu>(driver.getDriver(), static_cast<int>(id)));
-      libraries.push_back(
-          std::make_shared<cuda::Library>(driver.getDriver(), options.blas, cupti ? cupti->getCupti() : nullptr));
+      libraries.push_back(std::make_shared<cuda::Library>(driver.getDriver(), options.capability, options.blas,
+                                                          cupti ? cupti->getCupti() : nullptr));
     }
     auto host = std::make_shared<CpuDevice>(id, CpuDeviceOptions{static_cast<int>(count), 1});
     devices.push_back(std::make_shared<CudaDevice>(gpus.back(), libraries.back(), host));

@@ -65,7 +65,7 @@ TEST_F(CuptiHardware, WorkOfRegions) {
     if (product) {
       regions.push_back(3);
       run.enter(3);
-      product->run(machine->stream, lhs, rhs, result, scratch);
+      product->run(machine->stream, {lhs, rhs}, result, scratch);
       run.leave();
     }
     wait(machine->stream);

@@ -27,7 +27,8 @@ public:
     return machine.get();
   }
 
-  explicit Machine(const std::shared_ptr<const Driver> &given) : gpu(given, 0), driver(*given), library(given) {
+  explicit Machine(const std::shared_ptr<const Driver> &given)
+      : gpu(given, 0), driver(*given), library(given, gpu.getCapability()) {
     driver.check(driver.StreamCreate(&stream, kStreamNonBlocking), "cuStreamCreate");
   }
 
