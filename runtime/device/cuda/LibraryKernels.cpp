@@ -2,6 +2,7 @@
 
 #include "runtime/device/cuda/LibraryKernels.h"
 
+#include "runtime/device/cuda/LibraryPtx.h"
 #include "runtime/support/Error.h"
 
 namespace spmd::cuda {
@@ -32,7 +33,7 @@ Function LibraryKernels::find(const std::string &module, const std::string &symb
   RelaxedCapture relaxed(*driver);
   std::unique_ptr<KernelCode> &code = modules[module];
   if (!code)
-    code = std::make_unique<KernelCode>(driver, std::string(findLibraryPtx(module)), "runtime library " + module);
+    code = std::make_unique<KernelCode>(driver, findLibraryPtx(module), "runtime library " + module);
   return function = code->getFunction(symbol);
 }
 

@@ -6,12 +6,8 @@
 
 #include <map>
 #include <mutex>
-#include <string_view>
 
 namespace spmd::cuda {
-
-/// Returns the PTX of a module of kernels/Kernels.cmake; empty if there is none of this name.
-std::string_view findLibraryPtx(std::string_view module);
 
 /// Loads modules into the current context at their first use. All members are thread-safe, for threads with that
 /// context.

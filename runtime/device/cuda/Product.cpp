@@ -50,7 +50,9 @@ Product::Product(const MatmulShape &shape, int capability)
   bool isHalf = shape.operand == DType::BF16 || shape.operand == DType::F16;
   hasHalves = isHalf && !hasFewRows && capability >= kLeastCapability;
   module = (hasHalves ? "MultiplyHalves" : "Multiply") + types;
-  bool hasLarge = byteSize(shape.operand) <= 4;
+  isAligned = (shape.transposeLhs ? shape.m : shape.k) % kChunk == 0 &&
+              (shape.transposeRhs ? shape.k : shape.n) % kChunk == 0 && shape.n % 2 == 0;
+  bool hasLarge = hasHalves ? isAligned : byteSize(shape.operand) <= 4;
   int64_t tiles = shape.batch * (shape.m / kLargeTile) * (shape.n / kLargeTile);
   if (hasLarge && tiles >= kLeastTiles)
     tile = kLargeTile;
@@ -59,8 +61,6 @@ Product::Product(const MatmulShape &shape, int capability)
 std::string Product::nameKernel() const {
   if (!hasHalves)
     return "spmd_multiply_" + (hasFewRows ? "few" : std::to_string(tile));
-  bool isAligned =
-      (shape.transposeLhs ? shape.m : shape.k) % kChunk == 0 && (shape.transposeRhs ? shape.k : shape.n) % kChunk == 0;
   return std::string("spmd_multiply_halves_") + (shape.transposeLhs ? "t" : "n") + (shape.transposeRhs ? "t" : "n") +
          (isAligned ? "_aligned_" : "_") + std::to_string(tile);
 }

@@ -24,6 +24,7 @@ private:
   std::string module;
   bool hasFewRows;        ///< Few rows or few columns.
   bool hasHalves = false; ///< 16-bit floats on matrix units.
+  bool isAligned = false; ///< Of these: lines are multiples of 16 bytes.
   int64_t tile = kSmallTile;
 };
 

@@ -59,23 +59,25 @@ template <uint32_t tile, bool isAcross, bool isAligned> class Filler {
 public:
   SPMD_DEVICE Filler(const Side &side, int64_t first) {
     uint32_t line = threadIndex() / Target::kLine, chunk = threadIndex() % Target::kLine;
-    uint32_t place = isAcross ? chunk * kChunk : line, step = isAcross ? line : chunk * kChunk;
+    uint32_t place = isAcross ? chunk * kChunk : line;
+    step = isAcross ? line : chunk * kChunk;
     int64_t lineLength = isAcross ? side.places : side.depth;
     placesLeft =
         static_cast<int32_t>(side.places - first < tile ? side.places - first : tile) - static_cast<int32_t>(place);
-    depthLeft = side.depth - step;
     source = side.data + (isAcross ? step * lineLength + first + place : (first + place) * lineLength + step);
     distance = kLineStep * lineLength;
     target = Target::findChunk(line, chunk) * kChunk;
   }
 
-  SPMD_DEVICE void fill(Target &buffer) {
+  /// `depth` steps of k are left for this buffer, at most kDepth.
+  SPMD_DEVICE void fill(Target &buffer, int32_t depth) {
+    int32_t depthLeft = depth - static_cast<int32_t>(step);
     const Half *from = source;
 #pragma unroll
     for (int32_t i = 0; i < kCount; ++i, from += distance) {
-      int64_t rest = isAcross ? placesLeft : depthLeft;
+      int32_t rest = isAcross ? placesLeft : depthLeft;
       bool isInside = i * kLineStep < (isAcross ? depthLeft : placesLeft) && rest > 0;
-      auto count = static_cast<uint32_t>(!isInside ? 0 : rest < kChunk ? rest : kChunk);
+      auto count = static_cast<uint32_t>(!isInside ? 0 : rest < static_cast<int32_t>(kChunk) ? rest : kChunk);
       Half *to = buffer.values + target + i * kBlockThreads * kChunk;
       if (isAligned)
         startCopy(toShared(to), from, count * sizeof(Half));
@@ -83,7 +85,6 @@ public:
         copy(to, from, count);
     }
     source = isAcross ? from : source + kDepth;
-    depthLeft -= kDepth;
   }
 
 private:
@@ -98,9 +99,9 @@ private:
   }
 
   const Half *source;
-  int64_t distance, depthLeft;
+  int64_t distance;
   int32_t placesLeft;
-  uint32_t target; ///< Of the first chunk, in a buffer.
+  uint32_t step, target; ///< Of the first chunk, in a buffer.
 };
 
 /// Loads the matrices of 16 places, from `place` on, and 16 steps of k. `isLeft`: in the order of a left factor, else
@@ -116,8 +117,8 @@ SPMD_DEVICE void load(const Buffer<tile, isAcross> &buffer, uint32_t place, uint
     loadMatrices<false>(buffer.find(place + placeHalf * 8 + row, depth / kChunk + depthHalf), matrices);
 }
 
-/// Writes two adjacent sums of a row, by one access if the row allows it.
-template <typename Stored>
+/// Writes two adjacent sums of a row: by one access if rows have an even number of elements (`isEven`).
+template <bool isEven, typename Stored>
 SPMD_DEVICE void storeTwo(Stored *line, int64_t column, int64_t columns, float first, float second) {
   typedef Stored Two __attribute__((ext_vector_type(2)));
   Two two;
@@ -125,8 +126,9 @@ SPMD_DEVICE void storeTwo(Stored *line, int64_t column, int64_t columns, float f
     two = std::bit_cast<Two>(packHalves<SPMD_BF16>(first, second));
   else
     two = Two{first, second};
-  if (column + 1 < columns && columns % 2 == 0) {
-    *reinterpret_cast<Two *>(line + column) = two;
+  if constexpr (isEven) {
+    if (column < columns)
+      *reinterpret_cast<Two *>(line + column) = two;
     return;
   }
   if (column < columns)
@@ -149,15 +151,19 @@ SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *res
   float sums[kRows / 16][kColumns / 8][4] = {};
   Filler<tile, transposesLeft, isAligned> left(lhs, firstRow);
   Filler<tile, !transposesRight, isAligned> right(rhs, firstColumn);
+  int64_t depthLeft = lhs.depth;
   auto fill = [&](uint32_t buffer) {
-    left.fill(buffers.left[buffer]);
-    right.fill(buffers.right[buffer]);
+    auto depth = static_cast<int32_t>(depthLeft > kDepth ? kDepth : depthLeft > 0 ? depthLeft : 0);
+    left.fill(buffers.left[buffer], depth);
+    right.fill(buffers.right[buffer], depth);
     commitCopies();
+    depthLeft -= kDepth;
   };
   for (uint32_t buffer = 0; buffer + 1 < kBuffers; ++buffer)
     fill(buffer);
   uint32_t current = 0, next = kBuffers - 1;
-  for (int64_t depth = 0; depth < lhs.depth; depth += kDepth) {
+  // The buffers that are filled already are to be multiplied.
+  while (depthLeft > -static_cast<int64_t>((kBuffers - 1) * kDepth)) {
     waitForCopies<kBuffers - 2>();
     // Now the copies of all threads are there, and all threads have left the buffer that is filled next.
     syncBlock();
@@ -192,8 +198,8 @@ SPMD_DEVICE void multiplyTile(const Side &lhs, const Side &rhs, Out::Stored *res
         continue;
 #pragma unroll
       for (uint32_t j = 0; j < kColumns / 8; ++j)
-        storeTwo(result + row * rhs.places, firstColumn + warpColumn + j * 8 + laneIndex() % 4 * 2, rhs.places,
-                 sums[i][j][half * 2], sums[i][j][half * 2 + 1]);
+        storeTwo<isAligned>(result + row * rhs.places, firstColumn + warpColumn + j * 8 + laneIndex() % 4 * 2,
+                            rhs.places, sums[i][j][half * 2], sums[i][j][half * 2 + 1]);
     }
 }
 
@@ -217,23 +223,21 @@ SPMD_DEVICE void multiply(const Half *lhs, const Half *rhs, Out::Stored *result,
 
 } // namespace
 
-// `aligned`: the lines of both sides are multiples of 16 bytes.
+// `aligned`: the lines of both sides are multiples of 16 bytes, and rows of the result have an even number of elements.
+// Others have the smaller tile alone: their copies go through registers, of which the larger one has few left.
 #define SPMD_MULTIPLY_HALVES(name, tile, transposesLeft, transposesRight, isAligned)                                   \
   SPMD_KERNEL(tile == 128 ? 2 : 3)                                                                                     \
   spmd_multiply_halves_##name##_##tile(const Half *lhs, const Half *rhs, Out::Stored *result, int64_t batch,           \
                                        int64_t m, int64_t n, int64_t k, int64_t blocks) {                              \
     multiply<tile, transposesLeft, transposesRight, isAligned>(lhs, rhs, result, batch, m, n, k, blocks);              \
   }
-#define SPMD_MULTIPLY_HALVES_OF(tile)                                                                                  \
-  SPMD_MULTIPLY_HALVES(nn_aligned, tile, false, false, true)                                                           \
-  SPMD_MULTIPLY_HALVES(nt_aligned, tile, false, true, true)                                                            \
-  SPMD_MULTIPLY_HALVES(tn_aligned, tile, true, false, true)                                                            \
-  SPMD_MULTIPLY_HALVES(tt_aligned, tile, true, true, true)                                                             \
-  SPMD_MULTIPLY_HALVES(nn, tile, false, false, false)                                                                  \
-  SPMD_MULTIPLY_HALVES(nt, tile, false, true, false)                                                                   \
-  SPMD_MULTIPLY_HALVES(tn, tile, true, false, false)                                                                   \
-  SPMD_MULTIPLY_HALVES(tt, tile, true, true, false)
-SPMD_MULTIPLY_HALVES_OF(64)
-SPMD_MULTIPLY_HALVES_OF(128)
+#define SPMD_MULTIPLY_HALVES_OF(suffix, tile, isAligned)                                                               \
+  SPMD_MULTIPLY_HALVES(nn##suffix, tile, false, false, isAligned)                                                      \
+  SPMD_MULTIPLY_HALVES(nt##suffix, tile, false, true, isAligned)                                                       \
+  SPMD_MULTIPLY_HALVES(tn##suffix, tile, true, false, isAligned)                                                       \
+  SPMD_MULTIPLY_HALVES(tt##suffix, tile, true, true, isAligned)
+SPMD_MULTIPLY_HALVES_OF(, 64, false)
+SPMD_MULTIPLY_HALVES_OF(_aligned, 64, true)
+SPMD_MULTIPLY_HALVES_OF(_aligned, 128, true)
 
 } // namespace spmd::cuda

@@ -108,7 +108,7 @@ TEST_P(ProductTest, LargeTiles) {
   bool hasLarge = byteSize(GetParam().operand) < 8;
   for (const std::string &launch : driver.takeLaunches())
     EXPECT_THAT(launch, testing::AnyOf(hasLarge ? "spmd_multiply_128" : "spmd_multiply_64",
-                                       "spmd_multiply_halves_nn_128", "spmd_multiply_halves_tt_128"));
+                                       "spmd_multiply_halves_nn_64", "spmd_multiply_halves_tt_64"));
 }
 
 // Lines of multiples of 16 bytes are copied asynchronously; an empty sum is zero.
@@ -125,6 +125,7 @@ TEST_P(ProductTest, MatrixUnits) {
   EXPECT_EQ(launchOf(1, 20, 24, 64, false, true), "spmd_multiply_halves_nt_aligned_64");
   EXPECT_EQ(launchOf(66, 128, 128, 40, true, false), "spmd_multiply_halves_tn_aligned_128");
   EXPECT_EQ(launchOf(1, 16, 24, 0, true, true), "spmd_multiply_halves_tt_aligned_64");
+  EXPECT_EQ(launchOf(1, 16, 23, 64, false, true), "spmd_multiply_halves_nt_64");
   // More rows of tiles than a group has.
   if (GetParam().result == DType::BF16)
     EXPECT_EQ(launchOf(1, 8 * 128 + 8, 9 * 128, 8, true, true), "spmd_multiply_halves_tt_aligned_128");

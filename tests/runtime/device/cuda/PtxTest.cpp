@@ -1,6 +1,6 @@
 //===- PtxTest.cpp - the library's kernels as PTX -------------------------===//
 
-#include "runtime/device/cuda/LibraryKernels.h"
+#include "runtime/device/cuda/LibraryPtx.h"
 
 #include <cstdio>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST_P(PtxTest, IsAssembledWithoutSpills) {
 #else
   std::string path = testing::TempDir() + "/spmd-library-" + GetParam() + ".ptx";
   FILE *file = fopen(path.c_str(), "w");
-  std::string_view ptx = findLibraryPtx(GetParam());
+  std::string ptx = findLibraryPtx(GetParam());
   ASSERT_EQ(fwrite(ptx.data(), 1, ptx.size(), file), ptx.size());
   fclose(file);
   for (const char *chip : {GetParam().starts_with("MultiplyHalves") ? "sm_80" : "sm_75", "sm_90"}) {

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/device/cuda/LibraryPtx.h"
 #include "runtime/support/Error.h"
 #include "tests/runtime/exec/cuda/GpuJobHelper.h"
 
