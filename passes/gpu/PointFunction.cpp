@@ -22,7 +22,13 @@ std::optional<double> splatOf(Value value) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
-bool isFloatArray(Value value) { return isa<FloatType>(cast<ArrayType>(value.getType()).getElementType()); }
+Type elementOf(Value value) { return cast<ArrayType>(value.getType()).getElementType(); }
+
+/// Whether the conversion loses nothing that a result of this type has: it is to that type, or to a wider one.
+bool isAsPreciseAs(ConvertOp op, Type result) {
+  Type type = elementOf(op.getResult());
+  return type == result || type.getIntOrFloatBitWidth() > result.getIntOrFloatBitWidth();
+}
 
 /// Whether the operation broadcasts a row of `columns` elements to the rows of its result.
 bool broadcastsRows(BroadcastInDimOp op, int64_t columns) {
@@ -64,13 +70,16 @@ bool PointFunction::addRead(Value value, Read read, int64_t elements) {
 std::optional<PointFunction> PointFunction::of(plan::KernelOp kernel, int64_t columns) {
   PointFunction function(kernel);
   Block &block = kernel.getBlock();
+  Value output = block.getTerminator()->getOperand(0);
   int64_t elements = countOf(block.getArgument(0));
   function.reads.assign(block.getNumArguments() - 1, Read::Never);
   for (Operation &op : block.without_terminator()) {
-    if (op.getNumResults() != 1 || !isFloatArray(op.getResult(0)))
+    if (op.getNumResults() != 1 || !isa<FloatType>(elementOf(op.getResult(0))))
       return std::nullopt;
     auto broadcast = dyn_cast<BroadcastInDimOp>(op);
-    bool isKnown = isa<AddOp, SubtractOp, MultiplyOp, NegateOp, ConvertOp, TanhOp, ReshapeOp>(op) ||
+    auto convert = dyn_cast<ConvertOp>(op);
+    bool isKnown = isa<AddOp, SubtractOp, MultiplyOp, NegateOp, TanhOp, ReshapeOp>(op) ||
+                   (convert && isAsPreciseAs(convert, elementOf(output))) ||
                    (isa<DivideOp>(op) && splatOf(op.getOperand(1)).value_or(0) != 0) || splatOf(op.getResult(0)) ||
                    (broadcast && broadcastsRows(broadcast, columns));
     if (!isKnown)
@@ -84,7 +93,6 @@ std::optional<PointFunction> PointFunction::of(plan::KernelOp kernel, int64_t co
       if (!function.addRead(operand, isRow ? Read::Row : Read::Element, isRow ? columns : elements))
         return std::nullopt;
   }
-  Value output = block.getTerminator()->getOperand(0);
   if (!output.getDefiningOp() || countOf(output) != elements)
     return std::nullopt;
   return function;

@@ -1,9 +1,10 @@
 //===- PointFunction.h - an epilogue as a function of numbers ---*- C++ -*-===//
 //
 // The epilogue of a product whose elements depend on the product's element, on elements of arrays of the same shape,
-// and on elements of rows alone, and whose operations are sums, products and tanh. It is a function of that many real
-// numbers, which can be evaluated at any point without rounding. Such a function is smooth, and has no points at which
-// it is special: what holds at many points, from large ones to small ones, holds everywhere.
+// and on elements of rows alone, and whose operations are sums, products, tanh, and conversions to types that are no
+// less precise than the result's. It is a function of that many real numbers, which can be evaluated at any point
+// without rounding. Such a function is smooth, and has no points at which it is special: what holds at many points,
+// from large ones to small ones, holds everywhere.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

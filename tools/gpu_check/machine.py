@@ -3,6 +3,7 @@ seconds to load and may fail.
 
     copy_bytes_per_second   of a copy of 1 GiB on the device, bytes read and bytes written
     copy_seconds            pairs of the bytes that a copy moves (read and written) and its seconds, launch included
+    copy_alone_seconds      the same without the launch, as CUPTI records it for torch's profiler; absent if it records none
     flops_per_second        of cuBLASLt through torch.matmul, by element type: bf16 of size 8192, f32 (no tf32) of size 4096
 """
 
@@ -51,6 +52,20 @@ def device_seconds(torch, work, before=lambda: None):
     return statistics.median(begin.elapsed_time(end) for begin, end in pairs) / 1e3
 
 
+def alone_seconds(torch, work):
+    """The median of single calls of one kernel or copy, as torch's profiler (CUPTI) records them; None if it does not."""
+    try:
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            for _ in range(CALLS):
+                work()
+            torch.cuda.synchronize()
+        times = [event.time_range.elapsed_us() for event in profile.events()
+                 if event.device_type == torch.autograd.DeviceType.CUDA]
+    except (RuntimeError, AttributeError):
+        return None
+    return statistics.median(times) / 1e6 if len(times) == CALLS else None
+
+
 def rates():
     import torch
     if not torch.cuda.is_available():
@@ -58,11 +73,14 @@ def rates():
     torch.backends.cuda.matmul.allow_tf32 = False
     source = torch.empty(2 ** 30, dtype=torch.uint8, device="cuda").random_()
     target = torch.empty_like(source)
-    copies = []
+    copies, alone = [], []
     for size in (2 ** power for power in range(16, 31, 2)):
         copies.append((2 * size, device_seconds(torch, lambda: target[:size].copy_(source[:size]),
                                                 before=lambda: target.copy_(source))))
+        alone.append((2 * size, alone_seconds(torch, lambda: target[:size].copy_(source[:size]))))
     found = {"copy_bytes_per_second": copies[-1][0] / copies[-1][1], "copy_seconds": copies, "flops_per_second": {}}
+    if all(seconds for _, seconds in alone):
+        found["copy_alone_seconds"] = alone
     del source, target
     for dtype, size in (("bf16", 8192), ("f32", 4096)):
         type_ = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]

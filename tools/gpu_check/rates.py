@@ -106,12 +106,13 @@ def measure(kernel, runtime, scratch, inputs, environment, deadline):
     for index, result in enumerate(kernel["results"]):
         result["file"] = folder / f"{kernel['name']}-{index}.npy"
         outputs.append(f"--output={result['name']}={result['file']}")
-    failure, _ = run([*command, "--profile=profile.json", *outputs], environment, folder, deadline)
+    failure, warning = run([*command, "--profile=profile.json", *outputs], environment, folder, deadline)
     if failure:
         for result in kernel["results"]:
             result["file"] = None
         return {**row, "profile_failure": failure}
     row["device_us"], row["steps"] = device_times(folder / "profile.json")
+    row["has_launch"] = "times of events" in warning
     return row
 
 

@@ -80,8 +80,7 @@ def failure_lines(rows, most):
 
 
 def copy_seconds(copies, moved):
-    """The seconds of a copy that moves so many bytes, between those of the measured sizes: a kernel's time includes its launch
-    as that of a copy does."""
+    """The seconds of a copy that moves so many bytes, between those of the measured sizes."""
     for (fewer, low), (more, high) in zip(copies, copies[1:]):
         if moved <= more:
             return low + (high - low) * max(0, moved - fewer) / (more - fewer)
@@ -89,8 +88,11 @@ def copy_seconds(copies, moved):
 
 
 def least_us(row, machine):
-    """The least time on this machine: a copy of as many bytes, or all products at cuBLASLt's rate."""
+    """The least time on this machine: a copy of as many bytes, or all products at cuBLASLt's rate. Both times of a share include
+    a launch, or none does, if torch's profiler has recorded copies."""
     copies, products = machine.get("copy_seconds"), machine.get("flops_per_second", {})
+    if not row.get("has_launch", True):
+        copies = machine.get("copy_alone_seconds", copies)
     if not copies or any(dtype not in products for dtype in row["flops"]):
         return None
     return 1e6 * max(copy_seconds(copies, row["bytes"]), sum(count / products[dtype] for dtype, count in row["flops"].items()))
