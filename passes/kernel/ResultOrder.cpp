@@ -48,8 +48,10 @@ void mergeTransposes(DotGeneralOp product) {
     for (int64_t dim : second.getPerm())
       merged.push_back(first.getPerm()[dim]);
     OpBuilder b(second);
-    auto both = b.create<TransposeOp>(second.getLoc(), second.getType(), product.getResult(), merged);
-    second.replaceAllUsesWith(both.getResult());
+    Value both = product.getResult();
+    if (!llvm::equal(merged, llvm::seq<int64_t>(0, static_cast<int64_t>(merged.size()))))
+      both = b.create<TransposeOp>(second.getLoc(), second.getType(), both, merged);
+    second.replaceAllUsesWith(both);
     second.erase();
     first.erase();
   }

@@ -5,7 +5,7 @@
 
 namespace spmdc {
 
-/// Makes one transpose of those that follow one another behind a product.
+/// Makes one transpose of those that follow one another behind a product; none, if they undo one another.
 void mergeTransposes(DotGeneralOp product);
 
 /// Lets a product of weights (StreamedProducts.h) have an order of dimensions in which all its readers want it: a

@@ -317,8 +317,13 @@ private:
   bool outline(DotGeneralOp score, const Component &component) {
     std::vector<Kernel> kernels;
     std::vector<SumOfWeightedScores> sums;
-    if (!plan(score, component, kernels, sums))
+    if (!plan(score, component, kernels, sums)) {
+      // The orders for readers are of no use.
+      for (Operation *end : component.ends)
+        if (auto product = dyn_cast<DotGeneralOp>(end))
+          mergeTransposes(product);
       return false;
+    }
     produced.clear();
     for (const Kernel &kernel : kernels)
       produced.insert(kernel.values.begin(), kernel.values.end());
