@@ -2,6 +2,8 @@
 
 #include "passes/gpu/PointFunction.h"
 
+#include "passes/gpu/Splats.h"
+
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
@@ -10,17 +12,6 @@ namespace spmdc {
 namespace {
 
 int64_t countOf(Value value) { return cast<ArrayType>(value.getType()).getNumElements(); }
-
-/// Returns the value that a splat has everywhere.
-std::optional<double> splatOf(Value value) {
-  while (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
-    value = broadcast.getOperand();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  if (!elements || !elements.isSplat() || !isa<FloatType>(elements.getElementType()))
-    return std::nullopt;
-  return elements.getSplatValue<APFloat>().convertToDouble();
-}
 
 Type elementOf(Value value) { return cast<ArrayType>(value.getType()).getElementType(); }
 
@@ -50,7 +41,7 @@ bool broadcastsRows(BroadcastInDimOp op, int64_t columns) {
 } // namespace
 
 bool PointFunction::addRead(Value value, Read read, int64_t elements) {
-  if (splatOf(value))
+  if (findSplat(value))
     return true;
   if (countOf(value) != elements)
     return false;
@@ -80,7 +71,7 @@ std::optional<PointFunction> PointFunction::of(plan::KernelOp kernel, int64_t co
     auto convert = dyn_cast<ConvertOp>(op);
     bool isKnown = isa<AddOp, SubtractOp, MultiplyOp, NegateOp, TanhOp, ReshapeOp>(op) ||
                    (convert && isAsPreciseAs(convert, elementOf(output))) ||
-                   (isa<DivideOp>(op) && splatOf(op.getOperand(1)).value_or(0) != 0) || splatOf(op.getResult(0)) ||
+                   (isa<DivideOp>(op) && findSplat(op.getOperand(1)).value_or(0) != 0) || findSplat(op.getResult(0)) ||
                    (broadcast && broadcastsRows(broadcast, columns));
     if (!isKnown)
       return std::nullopt;
@@ -106,7 +97,7 @@ double PointFunction::evaluate(double product, ArrayRef<double> inputs) const {
     values[argument] = input;
   for (Operation &op : block.without_terminator()) {
     double &result = values[op.getResult(0)];
-    if (std::optional<double> splat = splatOf(op.getResult(0))) {
+    if (std::optional<double> splat = findSplat(op.getResult(0))) {
       result = *splat;
     } else if (isa<BroadcastInDimOp, ReshapeOp, ConvertOp>(op)) {
       result = values.lookup(op.getOperand(0));

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/gpu/Splats.h"
 #include "passes/gpu/StreamedKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -84,15 +85,6 @@ StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstCo
 
 std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
   double factor = 1;
-  auto constantOf = [&](Value operand) -> std::optional<double> {
-    while (auto broadcast = operand.getDefiningOp<BroadcastInDimOp>())
-      operand = broadcast.getOperand();
-    auto constant = operand.getDefiningOp<ConstantOp>();
-    auto all = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : SplatElementsAttr();
-    if (!all || !isa<FloatType>(all.getElementType()))
-      return std::nullopt;
-    return all.getSplatValue<APFloat>().convertToDouble();
-  };
   while (Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr) {
     Value inner;
     std::optional<double> constant;
@@ -100,10 +92,10 @@ std::pair<Value, double> StreamedKernel::findFactor(Value value) const {
       inner = kept;
     else if (auto product = dyn_cast<MultiplyOp>(op)) {
       for (auto [x, y] : {std::pair(product.getLhs(), product.getRhs()), {product.getRhs(), product.getLhs()}})
-        if (!inner && (constant = constantOf(y)))
+        if (!inner && (constant = findSplat(y)))
           inner = x;
     } else if (auto quotient = dyn_cast<DivideOp>(op)) {
-      if ((constant = constantOf(quotient.getRhs())))
+      if ((constant = findSplat(quotient.getRhs())))
         inner = quotient.getLhs(), constant = 1 / *constant;
     }
     double next = factor * constant.value_or(1);
