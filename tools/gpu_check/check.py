@@ -7,9 +7,9 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
-import zipfile
 
 from . import correctness, peers, rates, report
 
@@ -72,19 +72,21 @@ class Check:
     def say(self, text):
         print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
 
+    def unpack(self):
+        with tarfile.open(FOLDER / "programs.tar.xz") as archive:
+            archive.extractall(self.scratch)
+
     def run_machine(self):
         self.results.set("machine", measure_machine(self.environment, self.deadline("machine")))
 
     def run_correctness(self):
-        with zipfile.ZipFile(FOLDER / "programs.zip") as archive:
-            archive.extractall(self.scratch)
+        self.unpack()
         correctness.run_all(self.manifest["programs"], self.runtime, self.many, self.scratch, self.runtime_environment, self.options.jobs,
                             self.deadline("correctness"), lambda row: self.results.add("correctness", row))
 
     def run_rates(self):
         if not (self.scratch / "kernels").exists():
-            with zipfile.ZipFile(FOLDER / "programs.zip") as archive:
-                archive.extractall(self.scratch, [name for name in archive.namelist() if name.startswith("kernels/")])
+            self.unpack()
         rates.run_all(self.manifest["kernels"], self.runtime, self.scratch, self.runtime_environment, self.deadline("rates"),
                       lambda row: self.results.add("rates", row))
 

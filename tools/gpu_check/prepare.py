@@ -5,7 +5,7 @@ It contains:
     gpu_check/        Python modules of the check; peers and the table of kernels
     spmd-run          the runtime, stripped
     spmd-run-many     the same for many programs in one process
-    programs.zip      for each program its artifact, inputs and expected results
+    programs.tar.xz   for each program its artifact, inputs and expected results
     manifest.json     the list of programs and kernels (see Builder.describe)
 """
 
@@ -17,9 +17,9 @@ import pathlib
 import random
 import shutil
 import subprocess
+import tarfile
 import tempfile
 import threading
-import zipfile
 
 from . import arrays, artifacts, programs
 
@@ -285,10 +285,11 @@ def prepare(options, say):
             candidates = [program for program in candidates if any(word in program.name for word in options.only)]
         entries, left_out = build_programs(builder, candidates, options.jobs, say)
         kernels, failed = build_kernels(builder, options.kernels, options.small)
-        with zipfile.ZipFile(folder / "programs.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        # Artifacts share most of their bytes with other artifacts, so one stream for all is half of a zip file.
+        with tarfile.open(folder / "programs.tar.xz", "w:xz") as archive:
             for name in [entry["folder"] for entry in entries] + ["kernels"]:
                 for file in sorted((builder.scratch / name).iterdir()):
-                    archive.write(file, f"{name}/{file.name}")
+                    archive.add(file, f"{name}/{file.name}")
     version = subprocess.run([binaries / "spmdc", "--version"], capture_output=True, text=True, check=True).stdout
     manifest = {"target": options.target, "spmdc": version.strip(), "programs": entries, "kernels": kernels,
                 "left_out": left_out + failed}

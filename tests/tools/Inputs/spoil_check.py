@@ -7,18 +7,20 @@ import json
 import pathlib
 import struct
 import sys
-import zipfile
+import tarfile
+import tempfile
 
 folder, first, second = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 places = {entry["name"]: entry["folder"] for entry in json.loads((folder / "manifest.json").read_text())["programs"]}
-with zipfile.ZipFile(folder / "programs.zip") as archive:
-    files = {name: archive.read(name) for name in archive.namelist()}
-expected, artifact = f"{places[first]}/expected0.npy", f"{places[second]}/program.spmdx"
-data = bytearray(files[expected])
-begin = 10 + struct.unpack_from("<H", data, 8)[0]
-struct.pack_into("<f", data, begin, struct.unpack_from("<f", data, begin)[0] + 1)
-files[expected] = bytes(data)
-files[artifact] = files[artifact][:100]
-with zipfile.ZipFile(folder / "programs.zip", "w") as archive:
-    for name, content in files.items():
-        archive.writestr(name, content)
+with tempfile.TemporaryDirectory() as scratch:
+    with tarfile.open(folder / "programs.tar.xz") as archive:
+        archive.extractall(scratch)
+    expected = pathlib.Path(scratch, places[first], "expected0.npy")
+    data = bytearray(expected.read_bytes())
+    begin = 10 + struct.unpack_from("<H", data, 8)[0]
+    struct.pack_into("<f", data, begin, struct.unpack_from("<f", data, begin)[0] + 1)
+    expected.write_bytes(data)
+    artifact = pathlib.Path(scratch, places[second], "program.spmdx")
+    artifact.write_bytes(artifact.read_bytes()[:100])
+    with tarfile.open(folder / "programs.tar.xz", "w:xz") as archive:
+        archive.add(scratch, "")
