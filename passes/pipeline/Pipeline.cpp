@@ -33,6 +33,7 @@ void addRestructuring(OpPassManager &passes, bool remarks) {
   OrderContractionsOptions order;
   order.remarks = remarks;
   passes.addPass(createOrderContractions(order));
+  passes.addPass(createNarrowProducts());
   // Loop-invariant operations are priced and resharded once, not in every iteration.
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.addPass(createDistributeSorts());

@@ -28,6 +28,31 @@ def OrderContractions : Pass<"spmdc-order-contractions", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
 }
 
+def NarrowProducts : Pass<"spmdc-narrow-products", "mlir::ModuleOp"> {
+  let summary = "Multiplies operands in the types from which they were converted";
+  let description = [{
+    Before: every array has a closed sharding (spmdc-propagate).
+
+    If both operands of an array.dot_general were converted from one narrower type, whose products the library sums in
+    the type of the result without rounding in between (bf16 and f16 in f32; integers of 8 and 16 bits in 32), the
+    product reads the values before the conversion. Transposes, reshapes, broadcasts, slices and reversals may come
+    between.
+
+    After: the same. Elements of integers are equal; sums of floats may have another order and the rounding of the
+    library's products of 16-bit floats.
+    ```
+    %0 = array.convert %x : <bf16[8@a, 16@_]> -> <f32[8@a, 16@_]>
+    %1 = array.convert %y : <bf16[16@_, 4@_]> -> <f32[16@_, 4@_]>
+    %2 = array.dot_general %0, %1 contract [1] x [0] ... : ... -> <f32[8@a, 4@_]>
+    ```
+    becomes
+    ```
+    %2 = array.dot_general %x, %y contract [1] x [0] ... : <bf16[8@a, 16@_]>, <bf16[16@_, 4@_]> -> <f32[8@a, 4@_]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::SpmdDialect", "::spmdc::ArrayDialect"];
+}
+
 def DistributeSorts : Pass<"spmdc-distribute-sorts", "mlir::ModuleOp"> {
   let summary = "Distributes sorts and top-k along sharded dimensions";
   let description = [{
