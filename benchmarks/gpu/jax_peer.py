@@ -110,6 +110,7 @@ FUNCTIONS = {
     "embedding": lambda table, at: jnp.take(table, at, axis=0),
     "update_slice": lambda x, v, at: jax.lax.dynamic_update_slice(x, v, (at, 0)), "uniform_f32": uniform,
     "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: jax.nn.gelu(x @ w + b),
+    "product_i8": lambda x, w: jax.lax.dot(x, w, preferred_element_type=jnp.int32),
     "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
     "while_steps": while_steps, "for_steps": for_steps,
     "attention_full_bf16": full_attention, "attention_8k_bf16": attention,

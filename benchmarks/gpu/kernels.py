@@ -7,8 +7,8 @@ import math
 import re
 
 KERNELS = """launch add_f32 add_bf16 tanh_exp gelu_bf16 softmax_1k softmax_4k softmax_32k softmax_128k layer_norm_4k row_sums
-column_sums row_sums_narrow column_sums_narrow sum_all transpose_f32 transpose_bf16 product_bf16 product_gelu_bf16 product_f32
-mlp_step block_step attention_bf16 attention_full_bf16 attention_8k_bf16 attention_step_bf16 while_steps for_steps embedding
+column_sums row_sums_narrow column_sums_narrow sum_all transpose_f32 transpose_bf16 product_bf16 product_gelu_bf16 product_i8
+product_f32 mlp_step block_step attention_bf16 attention_full_bf16 attention_8k_bf16 attention_step_bf16 while_steps for_steps embedding
 scatter_add_rows update_slice uniform_f32 cumsum_columns cumsum_vector
 sort_vector argsort_vector""".split()
 
@@ -36,6 +36,8 @@ def flops(name, sizes):
     s = sizes
     if name in ("product_bf16", "product_gelu_bf16"):
         return {"bf16": 2 * s["M"] ** 3}
+    if name == "product_i8":
+        return {"i8": 2 * s["M"] ** 3}
     if name == "product_f32":
         return {"f32": 2 * s["F"] ** 3}
     forward = 4 * s["BATCH"] * s["HEADS"] * s["TIME"] ** 2 * s["HEAD"]

@@ -90,7 +90,7 @@ FUNCTIONS = {
     "sort_vector": lambda x: x.sort().values, "argsort_vector": lambda x: x.argsort(stable=True),
     "scatter_add_rows": lambda x, at, v: x.index_add(0, at, v), "embedding": lambda table, at: table[at],
     "update_slice": update_slice, "product_bf16": lambda x, w: x @ w, "product_gelu_bf16": lambda x, w, b: gelu(x @ w + b),
-    "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
+    "product_i8": torch._int_mm, "product_f32": lambda x, w: x @ w, "attention_bf16": attention, "mlp_step": mlp_step,
     "attention_full_bf16": F.scaled_dot_product_attention, "attention_8k_bf16": attention,
     "attention_step_bf16": attention_step,
     "block_step": lambda *a: gradients(block_loss, a[:8], a[8:]),

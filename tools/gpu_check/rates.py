@@ -9,6 +9,7 @@ from . import arrays, correctness, kernels
 
 REPEAT = 30
 TIMEOUT = 60
+LARGEST = {"i8": 127}  # Of a type; larger numbers would wrap.
 # Seconds by which a kernel that begins just before the deadline may exceed it.
 GRACE = 15
 
@@ -30,6 +31,7 @@ class Inputs:
         """The value of `--input`, and the file that it names, if any. Integers are below `limit`, floats are normal
         numbers times `scale`."""
         dtype, shape, name = parameter["dtype"], parameter["shape"], parameter["name"]
+        limit = min(limit, LARGEST.get(dtype, limit))
         is_float = dtype in arrays.FLOATS
         if is_float and self.numpy is None:
             return f"{name}=normal:{index}", None
@@ -50,7 +52,7 @@ class Inputs:
                 if dtype == "bf16":
                     value = (value.view(self.numpy.uint32) >> 16).astype(self.numpy.uint16).view("V2")
             else:
-                value = source.integers(0, factor, shape, dtype=self.numpy.int32)
+                value = source.integers(0, factor, shape, dtype=f"int{8 * arrays.BYTES[dtype]}")
             self.numpy.save(file, value)
 
 

@@ -13,10 +13,12 @@ namespace {
 /// of four times the size in less than twice the time.
 constexpr int64_t kLeastTiles = 66;
 
-/// Matrix units multiply 16-bit floats from sm_80 on.
+/// Matrix units multiply 16-bit floats and bytes from sm_80 on.
 constexpr int kLeastCapability = 80;
-/// Elements of 16 bits in 16 bytes, which one copy to shared memory has.
-constexpr int64_t kChunk = 8;
+/// Bytes of one copy to shared memory.
+constexpr int64_t kChunkBytes = 16;
+/// Bytes that one thread transposes together.
+constexpr int64_t kSquare = 4;
 
 /// The type with whose bits the kernels of a type compute: unsigned integers that are as wide as their sums are
 /// multiplied as signed ones.
@@ -39,6 +41,13 @@ std::string nameTypes(DType operand, DType result) {
   return "_" + nameElement(operand) + "_" + nameElement(result);
 }
 
+/// Whether the lines of a side are in aligned chunks. `isAcross`: a line has one step of k and all `places`.
+bool isAlignedSide(DType dtype, bool isAcross, int64_t places, int64_t depth) {
+  if (isAcross && byteSize(dtype) == 1)
+    return places % kSquare == 0;
+  return (isAcross ? places : depth) * byteSize(dtype) % kChunkBytes == 0;
+}
+
 } // namespace
 
 Product::Product(const MatmulShape &shape, int capability)
@@ -47,21 +56,25 @@ Product::Product(const MatmulShape &shape, int capability)
   if (types.empty())
     throw Error("matmul: no product of " + std::string(dtypeName(shape.operand)) + " into " +
                 std::string(dtypeName(shape.result)) + "; cast the operands or the result");
-  bool isHalf = shape.operand == DType::BF16 || shape.operand == DType::F16;
-  hasHalves = isHalf && !hasFewRows && capability >= kLeastCapability;
-  module = (hasHalves ? "MultiplyHalves" : "Multiply") + types;
-  isAligned = (shape.transposeLhs ? shape.m : shape.k) % kChunk == 0 &&
-              (shape.transposeRhs ? shape.k : shape.n) % kChunk == 0 && shape.n % 2 == 0;
-  bool hasLarge = hasHalves ? isAligned : byteSize(shape.operand) <= 4;
+  if (!hasFewRows && capability >= kLeastCapability) {
+    if (shape.operand == DType::BF16 || shape.operand == DType::F16)
+      unit = "halves";
+    else if (byteSize(shape.operand) == 1)
+      unit = "bytes";
+  }
+  module = (unit.empty() ? "Multiply" : unit == "halves" ? "MultiplyHalves" : "MultiplyBytes") + types;
+  isAligned = isAlignedSide(shape.operand, shape.transposeLhs, shape.m, shape.k) &&
+              isAlignedSide(shape.operand, !shape.transposeRhs, shape.n, shape.k) && shape.n % 2 == 0;
+  bool hasLarge = unit.empty() ? byteSize(shape.operand) <= 4 : isAligned;
   int64_t tiles = shape.batch * (shape.m / kLargeTile) * (shape.n / kLargeTile);
   if (hasLarge && tiles >= kLeastTiles)
     tile = kLargeTile;
 }
 
 std::string Product::nameKernel() const {
-  if (!hasHalves)
+  if (unit.empty())
     return "spmd_multiply_" + (hasFewRows ? "few" : std::to_string(tile));
-  return std::string("spmd_multiply_halves_") + (shape.transposeLhs ? "t" : "n") + (shape.transposeRhs ? "t" : "n") +
+  return "spmd_multiply_" + unit + "_" + (shape.transposeLhs ? "t" : "n") + (shape.transposeRhs ? "t" : "n") +
          (isAligned ? "_aligned_" : "_") + std::to_string(tile);
 }
 
@@ -83,7 +96,7 @@ void Product::run(const LibraryLauncher &launcher, DevicePointer lhs, DevicePoin
   if (hasFewRows)
     return runFewRows(launcher, lhs, rhs, result);
   int64_t tiles = shape.batch * countTiles(shape.m) * countTiles(shape.n);
-  if (hasHalves)
+  if (!unit.empty())
     return launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n,
                                shape.k);
   launcher.launchOver(tiles, 1, module, nameKernel(), lhs, rhs, result, shape.batch, shape.m, shape.n, shape.k,

@@ -23,8 +23,8 @@ private:
   MatmulShape shape;
   std::string module;
   bool hasFewRows;        ///< Few rows or few columns.
-  bool hasHalves = false; ///< 16-bit floats on matrix units.
-  bool isAligned = false; ///< Of these: lines are multiples of 16 bytes.
+  std::string unit;       ///< "halves" or "bytes" on matrix units, else empty.
+  bool isAligned = false; ///< On these: lines are in aligned chunks (kernels/MatrixTiles.h).
   int64_t tile = kSmallTile;
 };
 

@@ -41,6 +41,15 @@ spmdc_for_gpu_module(MultiplyHalves_bf16_bf16 MultiplyHalves SM80 DEFINES SPMD_B
 spmdc_for_gpu_module(MultiplyHalves_bf16_f32 MultiplyHalves SM80 DEFINES SPMD_BF16=true SPMD_OUT=Plain<float>)
 spmdc_for_gpu_module(MultiplyHalves_f16_f16 MultiplyHalves SM80 DEFINES SPMD_BF16=false SPMD_OUT=F16)
 spmdc_for_gpu_module(MultiplyHalves_f16_f32 MultiplyHalves SM80 DEFINES SPMD_BF16=false SPMD_OUT=Plain<float>)
+macro(spmdc_for_gpu_bytes name signed out logical)
+  spmdc_for_gpu_module(MultiplyBytes_${name} MultiplyBytes SM80 DEFINES SPMD_SIGNED=${signed} SPMD_OUT=${out}
+    SPMD_LOGICAL=${logical})
+endmacro()
+spmdc_for_gpu_bytes(i8_i32 true Plain<uint32_t> false)
+spmdc_for_gpu_bytes(i8_i8 true Plain<uint8_t> false)
+spmdc_for_gpu_bytes(u8_i32 false Plain<uint32_t> false)
+spmdc_for_gpu_bytes(u8_u8 false Plain<uint8_t> false)
+spmdc_for_gpu_bytes(bool_bool false Plain<uint8_t> true)
 spmdc_for_gpu_module(Boxes Boxes)
 macro(spmdc_for_gpu_reduction name element signed bool bits)
   spmdc_for_gpu_module(TreeReduce_${name} TreeReduce DEFINES SPMD_ELEMENT=${element} SPMD_SIGNED=${signed} SPMD_IS_BOOL=${bool}

@@ -1,8 +1,10 @@
 //===- MatrixUnits.h - instructions of matrix units -------------*- C++ -*-===//
 //
-// Products of 16-bit floats by a warp (sm_80 and newer), and copies from global to shared memory that run beside them.
+// Products of 16-bit floats and of bytes by a warp (sm_80 and newer), and copies from global to shared memory that run
+// beside them.
 // By the PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions" and "Data Movement and Conversion Instructions:
-// cp.async". A matrix is 8 x 8 values of 16 bits, in rows of 16 bytes; lane l has two values of row l / 4.
+// cp.async". A matrix is 8 rows of 16 bytes, which are 8 values of 16 bits, or 16 bytes; lane l has 4 bytes of row l
+// / 4.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -46,6 +48,21 @@ SPMD_DEVICE void multiplyMatrices(const uint32_t (&left)[4], uint32_t right0, ui
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
         "%3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
+}
+
+/// sums [16, 8] += left [16, 32] right [32, 8] of bytes, which wraps; the matrices are in the same order.
+template <bool isSigned>
+SPMD_DEVICE void multiplyBytes(const uint32_t (&left)[4], uint32_t right0, uint32_t right1, uint32_t (&sums)[4]) {
+  if (isSigned)
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
+  else
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
         : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right0), "r"(right1));
 }
 

@@ -60,6 +60,29 @@ void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16) {
           std::bit_cast<uint32_t>(static_cast<float>(c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]));
 }
 
+void multiplyBytes(const std::vector<uint32_t *> &lanes, bool isSigned) {
+  auto byte = [&](uint32_t word, int i) {
+    auto bits = static_cast<uint8_t>(word >> 8 * i);
+    return isSigned ? static_cast<uint32_t>(static_cast<int8_t>(bits)) : bits;
+  };
+  uint32_t a[kRows][2 * kDepth], b[2 * kDepth][kColumns];
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < 4; ++i) {
+      int group = lane / 4, k = lane % 4 * 4 + i;
+      for (int word = 0; word < 4; ++word)
+        a[group + word % 2 * 8][k + word / 2 * 16] = byte(lanes[lane][word], i);
+      for (int word = 0; word < 2; ++word)
+        b[k + word * 16][group] = byte(lanes[lane][4 + word], i);
+    }
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < 4; ++i) {
+      uint32_t sum = lanes[lane][6 + i];
+      for (int k = 0; k < 2 * kDepth; ++k)
+        sum += a[lane / 4 + i / 2 * 8][k] * b[k][lane % 4 * 2 + i % 2];
+      lanes[lane][kMatrixOperandWords + i] = sum;
+    }
+}
+
 namespace {
 
 /// A factor in shared memory: fields of a descriptor with 128-byte swizzle.

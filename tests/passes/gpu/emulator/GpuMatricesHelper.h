@@ -1,8 +1,8 @@
 //===- GpuMatricesHelper.h - matrix instructions on this machine -*- C++ -*-===//
 //
 // The instructions of a warp on matrices, and asynchronous copies, by the tables of NVIDIA's PTX ISA. Registers of all
-// lanes are in arrays of words: of ldmatrix.x4 the address (two words) and four results; of mma.m16n8k16 the operands A
-// (4 words), B (2), C (4) and then four results.
+// lanes are in arrays of words: of ldmatrix.x4 the address (two words) and four results; of mma.m16n8k16 and
+// m16n8k32 the operands A (4 words), B (2), C (4) and then four results.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,6 +19,8 @@ namespace spmdc {
 void loadMatrices(const std::vector<uint32_t *> &lanes, bool isTransposed);
 /// mma.m16n8k16 with sums in f32; here each sum is computed in double, and rounded once.
 void multiplyMatrices(const std::vector<uint32_t *> &lanes, bool isBf16);
+/// mma.m16n8k32 of bytes, with sums of 32 bits that wrap.
+void multiplyBytes(const std::vector<uint32_t *> &lanes, bool isSigned);
 
 /// A product of wgmma.m64nNk16 as one warp sees it. Words of a lane: the left factor (4 words in registers, or the two
 /// of a descriptor), the right one's descriptor, and N / 2 sums, which become the results.

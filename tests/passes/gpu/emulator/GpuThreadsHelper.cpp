@@ -122,6 +122,8 @@ void GpuBlock::resolveMatrices(int32_t first, int32_t last) {
   }
   if (kind == MatrixKind::Load || kind == MatrixKind::LoadTransposed)
     loadMatrices(lanes, kind == MatrixKind::LoadTransposed);
+  else if (kind == MatrixKind::MultiplyI8 || kind == MatrixKind::MultiplyU8)
+    multiplyBytes(lanes, kind == MatrixKind::MultiplyI8);
   else
     multiplyMatrices(lanes, kind == MatrixKind::MultiplyBf16);
 }

@@ -88,7 +88,16 @@ public:
   static bool isOnStack(uint64_t address);
 
   enum class ShuffleKind : int32_t { Butterfly, Index, Up, Down, Ballot };
-  enum class MatrixKind : int32_t { None, Load, LoadTransposed, MultiplyBf16, MultiplyF16, Warpgroup };
+  enum class MatrixKind : int32_t {
+    None,
+    Load,
+    LoadTransposed,
+    MultiplyBf16,
+    MultiplyF16,
+    MultiplyI8,
+    MultiplyU8,
+    Warpgroup
+  };
 
   /// An instruction that is executed when the kernel waits for it, so that a factor which changes before that, or a
   /// result that is read, is an error of the kernel.

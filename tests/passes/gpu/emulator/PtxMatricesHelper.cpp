@@ -59,22 +59,37 @@ bool loadMatrix(PtxCode &code) {
                   code.operand(0).elements);
 }
 
+/// Takes the types of a product: twice that of its factors, and twice that of its sums.
+MatrixKind takeTypes(PtxCode &code, StringRef shape) {
+  bool isOfHalves = shape == "m16n8k16";
+  StringRef factor = isOfHalves ? code.takeOf({"bf16", "f16"}) : code.takeOf({"s8", "u8"});
+  StringRef sum = isOfHalves ? "f32" : "s32";
+  if (!code.take(factor) || !code.take(sum) || !code.take(sum))
+    return MatrixKind::None;
+  return llvm::StringSwitch<MatrixKind>(factor)
+      .Case("bf16", MatrixKind::MultiplyBf16)
+      .Case("f16", MatrixKind::MultiplyF16)
+      .Case("s8", MatrixKind::MultiplyI8)
+      .Case("u8", MatrixKind::MultiplyU8)
+      .Default(MatrixKind::None);
+}
+
 /// mma.sync.aligned.m16n8k16.row.col.f32.TYPE.TYPE.f32 {d}, {a}, {b}, {c}
+/// mma.sync.aligned.m16n8k32.row.col.s32.TYPE.TYPE.s32 {d}, {a}, {b}, {c}
 bool multiply(PtxCode &code) {
-  bool isShape = code.take("sync") && code.take("aligned") && code.take("m16n8k16") && code.take("row") &&
-                 code.take("col") && code.take("f32") && code.take("f32");
-  bool isBf16 = code.take("bf16") && code.take("bf16");
-  if (!isShape || (!isBf16 && !(code.take("f16") && code.take("f16"))) || code.operandCount() != 4)
+  bool isSync = code.take("sync") && code.take("aligned");
+  StringRef shape = isSync ? code.takeOf({"m16n8k16", "m16n8k32"}) : "";
+  if (shape.empty() || !code.take("row") || !code.take("col") || code.operandCount() != 4)
     return false;
+  MatrixKind kind = takeTypes(code, shape);
   llvm::ArrayRef<PtxOperand> operands = code.statement().operands;
-  if (operands[0].elements.size() != 4 || operands[1].elements.size() != 4 || operands[2].elements.size() != 2 ||
-      operands[3].elements.size() != 4)
+  if (kind == MatrixKind::None || operands[0].elements.size() != 4 || operands[1].elements.size() != 4 ||
+      operands[2].elements.size() != 2 || operands[3].elements.size() != 4)
     return false;
   Value *words = code.allocate(llvm::ArrayType::get(code.b.getInt32Ty(), kMatrixOperandWords + kMatrixResultWords));
   return storeWords(code, words, 0, operands[1].elements) && storeWords(code, words, 4, operands[2].elements) &&
          storeWords(code, words, 6, operands[3].elements) &&
-         exchange(code, isBf16 ? MatrixKind::MultiplyBf16 : MatrixKind::MultiplyF16, words, kMatrixOperandWords,
-                  operands[0].elements);
+         exchange(code, kind, words, kMatrixOperandWords, operands[0].elements);
 }
 
 /// wgmma.mma_async.sync.aligned.m64nNk16.f32.TYPE.TYPE {sums}, left, right, accumulates, 1, 1[, 0], isTransposed

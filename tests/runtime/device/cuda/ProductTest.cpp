@@ -78,11 +78,18 @@ protected:
       }
   }
 
-  static bool hasMatrixUnit() { return GetParam().operand == DType::BF16 || GetParam().operand == DType::F16; }
+  static bool hasHalves() { return GetParam().operand == DType::BF16 || GetParam().operand == DType::F16; }
+  static bool hasMatrixUnit() { return hasHalves() || byteSize(GetParam().operand) == 1; }
+
+  /// The name of the kernel that multiplies on matrix units.
+  std::string launchOf(int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeLhs, bool transposeRhs) {
+    check(batch, m, n, k, transposeLhs, transposeRhs);
+    return driver.takeLaunches().back();
+  }
 
   std::mt19937 random{3};
   EmulatedDriver driver;
-  /// Of a GPU without matrix units for 16-bit floats, and of one with them.
+  /// Of a GPU without matrix units for 16-bit floats and bytes, and of one with them.
   Library library{driver.getDriver(), /*capability=*/75}, newLibrary{driver.getDriver(), /*capability=*/80};
 };
 
@@ -107,18 +114,15 @@ TEST_P(ProductTest, LargeTiles) {
   check(66, 150, 129, 17, true, true);
   bool hasLarge = byteSize(GetParam().operand) < 8;
   for (const std::string &launch : driver.takeLaunches())
-    EXPECT_THAT(launch, testing::AnyOf(hasLarge ? "spmd_multiply_128" : "spmd_multiply_64",
-                                       "spmd_multiply_halves_nn_64", "spmd_multiply_halves_tt_64"));
+    EXPECT_THAT(launch,
+                testing::AnyOf(hasLarge ? "spmd_multiply_128" : "spmd_multiply_64", "spmd_multiply_halves_nn_64",
+                               "spmd_multiply_halves_tt_64", "spmd_multiply_bytes_nn_64", "spmd_multiply_bytes_tt_64"));
 }
 
 // Lines of multiples of 16 bytes are copied asynchronously; an empty sum is zero.
-TEST_P(ProductTest, MatrixUnits) {
-  if (!hasMatrixUnit())
+TEST_P(ProductTest, MatrixUnitsOfHalves) {
+  if (!hasHalves())
     return;
-  auto launchOf = [&](int64_t batch, int64_t m, int64_t n, int64_t k, bool transposeLhs, bool transposeRhs) {
-    check(batch, m, n, k, transposeLhs, transposeRhs);
-    return driver.takeLaunches().back();
-  };
   EXPECT_EQ(launchOf(1, 16, 24, 64, false, false), "spmd_multiply_halves_nn_aligned_64");
   EXPECT_EQ(launchOf(1, 16, 24, 60, false, true), "spmd_multiply_halves_nt_64");
   EXPECT_EQ(launchOf(1, 16, 20, 64, false, false), "spmd_multiply_halves_nn_64");
@@ -129,6 +133,22 @@ TEST_P(ProductTest, MatrixUnits) {
   // More rows of tiles than a group has.
   if (GetParam().result == DType::BF16)
     EXPECT_EQ(launchOf(1, 8 * 128 + 8, 9 * 128, 8, true, true), "spmd_multiply_halves_tt_aligned_128");
+}
+
+// Lines of places, which are transposed, are read in squares of four.
+TEST_P(ProductTest, MatrixUnitsOfBytes) {
+  if (!hasMatrixUnit() || hasHalves())
+    return;
+  EXPECT_EQ(launchOf(1, 16, 24, 64, false, true), "spmd_multiply_bytes_nt_aligned_64");
+  EXPECT_EQ(launchOf(1, 16, 24, 72, false, true), "spmd_multiply_bytes_nt_64");
+  EXPECT_EQ(launchOf(2, 70, 76, 144, false, false), "spmd_multiply_bytes_nn_aligned_64");
+  EXPECT_EQ(launchOf(1, 16, 22, 64, false, false), "spmd_multiply_bytes_nn_64");
+  EXPECT_EQ(launchOf(2, 76, 68, 67, true, false), "spmd_multiply_bytes_tn_aligned_64");
+  EXPECT_EQ(launchOf(1, 76, 16, 64, true, true), "spmd_multiply_bytes_tt_aligned_64");
+  EXPECT_EQ(launchOf(1, 16, 23, 64, false, true), "spmd_multiply_bytes_nt_64");
+  EXPECT_EQ(launchOf(66, 128, 128, 208, false, true), "spmd_multiply_bytes_nt_aligned_128");
+  EXPECT_EQ(launchOf(66, 132, 140, 39, true, false), "spmd_multiply_bytes_tn_aligned_128");
+  EXPECT_EQ(launchOf(66, 132, 140, 0, true, false), "spmd_multiply_bytes_tn_aligned_128");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProductTest, testing::ValuesIn(allPairs), [](const auto &info) {

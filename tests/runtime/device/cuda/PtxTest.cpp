@@ -19,6 +19,11 @@ std::vector<std::string> moduleNames() {
   return names;
 }
 
+/// Whether the module needs matrix units.
+bool isNew(const std::string &module) {
+  return module.starts_with("MultiplyHalves") || module.starts_with("MultiplyBytes");
+}
+
 class PtxTest : public testing::TestWithParam<std::string> {};
 
 // Any driver since CUDA 10 accepts it for any GPU since Volta; that for matrix units, since CUDA 11 and Ampere.
@@ -27,8 +32,7 @@ TEST_P(PtxTest, IsForOldDriversAndGpus) {
   std::smatch version;
   ASSERT_TRUE(std::regex_search(ptx, version, std::regex("\\.version ([0-9])\\.([0-9])")));
   EXPECT_LE(std::stoi(version[1]) * 10 + std::stoi(version[2]), 78);
-  bool isNew = GetParam().starts_with("MultiplyHalves");
-  EXPECT_NE(ptx.find(isNew ? ".target sm_80" : ".target sm_70"), std::string::npos);
+  EXPECT_NE(ptx.find(isNew(GetParam()) ? ".target sm_80" : ".target sm_70"), std::string::npos);
 }
 
 // LibraryLauncher passes 64-bit words.
@@ -52,7 +56,7 @@ TEST_P(PtxTest, IsAssembledWithoutSpills) {
   std::string ptx = findLibraryPtx(GetParam());
   ASSERT_EQ(fwrite(ptx.data(), 1, ptx.size(), file), ptx.size());
   fclose(file);
-  for (const char *chip : {GetParam().starts_with("MultiplyHalves") ? "sm_80" : "sm_75", "sm_90"}) {
+  for (const char *chip : {isNew(GetParam()) ? "sm_80" : "sm_75", "sm_90"}) {
     std::string command = std::string(SPMDC_PTXAS) + " -v -arch=" + chip + " -o /dev/null " + path + " 2>&1", text;
     FILE *pipe = popen(command.c_str(), "r");
     std::array<char, 4096> buffer;

@@ -132,8 +132,12 @@ TEST_P(LibraryHardware, UpdatesOfSlices) {
 
 // Floats of small integers, so that the products are exact.
 TEST_P(LibraryHardware, Products) {
-  for (auto [batch, m, n, k] :
-       {std::array<int64_t, 4>{1, 1, 1, 1}, {3, 70, 130, 33}, {1, 1000, 900, 100}, {70'000, 2, 3, 4}, {2, 300, 200, 0}})
+  for (auto [batch, m, n, k] : {std::array<int64_t, 4>{1, 1, 1, 1},
+                                {3, 70, 130, 33},
+                                {1, 1000, 900, 100},
+                                {1, 1152, 1024, 32},
+                                {70'000, 2, 3, 4},
+                                {2, 300, 200, 0}})
     for (bool transposeLhs : {false, true})
       for (bool transposeRhs : {false, true}) {
         MatmulShape shape{batch, m, n, k, transposeLhs, transposeRhs, GetParam(), GetParam()};

@@ -1,0 +1,365 @@
+//===- MatrixTiles.h - tiles of products on matrix units --------*- C++ -*-===//
+//
+// A block computes a square tile of the result, and each of its eight warps half of the rows and a quarter of the
+// columns. Both sides go through shared memory in steps of 64 bytes along k; three buffers are filled ahead, by
+// asynchronous copies where elements keep their order. Each element is summed over k in order.
+//
+// `Units` are the instructions for a type of elements:
+//   Element, Sum       the types of a factor and of a sum; an Element is an unsigned integer of 8 or 16 bits
+//   Stored             the type of an element of the result
+//   multiply(...)      sums [16, 8] += left [16, 32 bytes] right [32 bytes, 8], in the matrices of MatrixUnits.h
+//   finish(x, y)       two elements of the result, from two sums
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "runtime/device/cuda/kernels/MatrixUnits.h"
+
+#include <type_traits>
+
+namespace spmd::cuda {
+
+/// Bytes of a copy, and of a row of a matrix.
+constexpr uint32_t kChunkBytes = 16;
+template <typename Element> constexpr uint32_t kChunk = kChunkBytes / sizeof(Element);
+/// Steps of k in a buffer: those of two parts, which a matrix unit multiplies. With it, three buffers of tiles of 128
+/// are the 48 KiB of shared memory that a kernel may declare.
+constexpr uint32_t kBuffers = 3, kPartsOfBuffer = 2;
+template <typename Element> constexpr uint32_t kDepth = kPartsOfBuffer * 32 / sizeof(Element);
+/// Tiles along m that are neighbours in the order of blocks, so that the blocks that run at once share their factors in
+/// the L2 cache.
+constexpr int64_t kGroup = 8;
+
+/// One side of a product: `places` rows of the left side, or columns of the right one, and `depth` steps of k. The
+/// lines in memory are places with their steps of k, or, if the side is across, steps of k with all places.
+template <typename Element> struct Side {
+  const Element *data;
+  int64_t places, depth;
+};
+
+/// The places of the tile that begins at `first`, from `place` of it on; negative behind the last one.
+template <uint32_t tile> SPMD_DEVICE int32_t countPlaces(int64_t places, int64_t first, uint32_t place) {
+  return static_cast<int32_t>(places - first < tile ? places - first : tile) - static_cast<int32_t>(place);
+}
+
+/// A buffer of `tile` places and kDepth steps of k in lines of chunks. The order of chunks changes from line to line,
+/// so that eight lines of a matrix are in different banks.
+template <typename Element, uint32_t tile, bool isAcross> struct Buffer {
+  static constexpr uint32_t kLine = (isAcross ? tile : kDepth<Element>) / kChunk<Element>,
+                            kLines = isAcross ? kDepth<Element> : tile;
+  alignas(16) Element values[tile * kDepth<Element>];
+
+  static SPMD_DEVICE uint32_t findChunk(uint32_t line, uint32_t chunk) {
+    return line * kLine + (chunk ^ (isAcross ? line % 8 : (line / 2 ^ line / 8) % 4));
+  }
+  SPMD_DEVICE SharedAddress find(uint32_t line, uint32_t chunk) const {
+    return toShared(values + findChunk(line, chunk) * kChunk<Element>);
+  }
+};
+
+/// Fills buffers with the next steps of k, and zeros beyond the ends of the side, in the order of memory. All chunks of
+/// a thread are at equal distances, in memory and in the buffer, so one pointer suffices.
+template <typename Element, uint32_t tile, bool isAcross, bool isAligned> class Filler {
+public:
+  using Target = Buffer<Element, tile, isAcross>;
+
+  SPMD_DEVICE Filler(const Side<Element> &side, int64_t first) {
+    uint32_t line = threadIndex() / Target::kLine, chunk = threadIndex() % Target::kLine;
+    uint32_t place = isAcross ? chunk * kChunk<Element> : line;
+    step = isAcross ? line : chunk * kChunk<Element>;
+    int64_t lineLength = isAcross ? side.places : side.depth;
+    placesLeft = countPlaces<tile>(side.places, first, place);
+    source = side.data + (isAcross ? step * lineLength + first + place : (first + place) * lineLength + step);
+    distance = kLineStep * lineLength;
+    target = Target::findChunk(line, chunk) * kChunk<Element>;
+  }
+
+  /// `depth` steps of k are left for this buffer, at most kDepth.
+  SPMD_DEVICE void start(Target &buffer, int32_t depth) {
+    int32_t depthLeft = depth - static_cast<int32_t>(step);
+    const Element *from = source;
+#pragma unroll
+    for (int32_t i = 0; i < kCount; ++i, from += distance) {
+      int32_t rest = isAcross ? placesLeft : depthLeft;
+      bool isInside = i * kLineStep < (isAcross ? depthLeft : placesLeft) && rest > 0;
+      constexpr auto most = static_cast<int32_t>(kChunk<Element>);
+      auto count = static_cast<uint32_t>(!isInside ? 0 : rest < most ? rest : most);
+      Element *to = buffer.values + target + i * kBlockThreads * kChunk<Element>;
+      if (isAligned)
+        startCopy(toShared(to), from, count * sizeof(Element));
+      else
+        copy(to, from, count);
+    }
+    source = isAcross ? from : source + kDepth<Element>;
+  }
+  /// Copies need no help.
+  SPMD_DEVICE void fetch(uint32_t, int32_t) {}
+  SPMD_DEVICE void store(Target &, uint32_t) {}
+
+private:
+  /// Lines from one chunk of a thread to the next.
+  static constexpr int32_t kLineStep = kBlockThreads / Target::kLine, kCount = Target::kLines / kLineStep;
+  static_assert(kLineStep % 32 == 0 || (isAcross && kLineStep % 8 == 0),
+                "the chunks of a thread are in the same place of their lines");
+
+  /// Lines that are no multiple of 16 bytes have no aligned chunks.
+  static SPMD_DEVICE void copy(Element *target, const Element *source, uint32_t count) {
+    typedef uint32_t Words __attribute__((ext_vector_type(4), aligned(16)));
+    constexpr uint32_t inWord = 4 / sizeof(Element);
+    Words words;
+#pragma unroll
+    for (uint32_t i = 0; i < kChunk<Element>; i += inWord) {
+      uint32_t word = 0;
+#pragma unroll
+      for (uint32_t j = 0; j < inWord; ++j)
+        word |= (i + j < count ? source[i + j] : 0u) << 32 / inWord * j;
+      words[i / inWord] = word;
+    }
+    *reinterpret_cast<Words *>(target) = words;
+  }
+
+  const Element *source;
+  int64_t distance;
+  int32_t placesLeft;
+  uint32_t step, target; ///< Of the first chunk, in a buffer.
+};
+
+/// The same for bytes of a side that is across: matrix units take their steps of k from adjacent bytes, so each thread
+/// transposes squares of four places and four steps in registers. They arrive while the units multiply: a thread has
+/// one square in each part of a buffer that the units multiply together, or one in all.
+template <uint32_t tile, bool isAligned> class TransposingFiller {
+public:
+  using Target = Buffer<uint8_t, tile, /*isAcross=*/false>;
+
+  SPMD_DEVICE TransposingFiller(const Side<uint8_t> &side, int64_t first) : lineLength(side.places) {
+    // The squares of a warp are 32 places, which are a sector of memory, by 16 steps.
+    uint32_t place = warpIndex() % kPlaceGroups * 32 + laneIndex() % 8 * 4;
+    step = static_cast<int32_t>(warpIndex() / kPlaceGroups * 16 + laneIndex() / 8 * 4);
+    placesLeft = countPlaces<tile>(side.places, first, place);
+    source = side.data + step * lineLength + first + place;
+    target = Target::findChunk(place, step / kChunkBytes) * kChunkBytes + step % kChunkBytes;
+    if (placesLeft <= 0)
+      step = kDepth<uint8_t>; // Behind all steps.
+  }
+
+  SPMD_DEVICE void start(Target &, int32_t) {}
+
+  SPMD_DEVICE void fetch(uint32_t part, int32_t depth) {
+    if (part >= kParts)
+      return;
+    int32_t linesLeft = depth - step - static_cast<int32_t>(part) * kStep;
+    const uint8_t *from = source;
+    asm volatile("" : "+l"(from)); // Else the compiler keeps a pointer for each line.
+#pragma unroll
+    for (int32_t line = 0; line < 4; ++line, from += lineLength)
+      words[line] = line < linesLeft ? load(from) : 0;
+    source += kStep * lineLength;
+  }
+
+  SPMD_DEVICE void store(Target &buffer, uint32_t part) {
+    if (part >= kParts)
+      return;
+    // Else the compiler permutes bytes, and so waits for them, before the units multiply.
+    asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3]));
+    // Bytes 0 and 1, and 2 and 3, of two lines each; then of all four.
+    uint32_t low[2] = {__nvvm_prmt(words[0], words[1], 0x5140), __nvvm_prmt(words[2], words[3], 0x5140)};
+    uint32_t high[2] = {__nvvm_prmt(words[0], words[1], 0x7362), __nvvm_prmt(words[2], words[3], 0x7362)};
+    uint32_t byPlace[4] = {__nvvm_prmt(low[0], low[1], 0x5410), __nvvm_prmt(low[0], low[1], 0x7632),
+                           __nvvm_prmt(high[0], high[1], 0x5410), __nvvm_prmt(high[0], high[1], 0x7632)};
+    // In the buffer's order of chunks: two lines below, or a part behind, a chunk's number has other bits.
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      uint32_t at = (target ^ part * kStep ^ j / 2 * kChunkBytes) + j * kDepth<uint8_t>;
+      *reinterpret_cast<uint32_t *>(buffer.values + at) = byPlace[j];
+    }
+  }
+
+private:
+  static constexpr uint32_t kPlaceGroups = tile / 32;
+  /// Steps of k from one square of a thread to the next.
+  static constexpr int32_t kStep = kBlockThreads / kWarp / kPlaceGroups * 16;
+  static constexpr uint32_t kParts = kDepth<uint8_t> / kStep;
+  static_assert(kParts <= kPartsOfBuffer);
+
+  /// Bytes of four places; zeros behind the last one.
+  SPMD_DEVICE uint32_t load(const uint8_t *from) const {
+    if (isAligned)
+      return *reinterpret_cast<const uint32_t *>(from);
+    uint32_t word = 0;
+#pragma unroll
+    for (int32_t i = 0; i < 4; ++i)
+      word |= (i < placesLeft ? from[i] : 0u) << 8 * i;
+    return word;
+  }
+
+  const uint8_t *source;
+  int64_t lineLength;
+  int32_t placesLeft, step;
+  uint32_t target;   ///< Of the first square, in a buffer.
+  uint32_t words[4]; ///< The lines of a square.
+};
+
+template <typename Element, uint32_t tile, bool isAcross, bool isAligned>
+using FillerOf = std::conditional_t<sizeof(Element) == 1 && isAcross, TransposingFiller<tile, isAligned>,
+                                    Filler<Element, tile, isAcross, isAligned>>;
+
+/// Loads the matrices of 16 places, from `place` on, and 32 bytes of steps of k. `isLeft`: in the order of a left
+/// factor, else of two right ones.
+template <bool isLeft, typename Element, uint32_t tile, bool isAcross>
+SPMD_DEVICE void load(const Buffer<Element, tile, isAcross> &buffer, uint32_t place, uint32_t depth,
+                      uint32_t (&matrices)[4]) {
+  uint32_t row = laneIndex() % 8, low = laneIndex() / 8 % 2, high = laneIndex() / 16;
+  // Matrix i = low + 2 high: for a left factor the second half of the places is `low`, else `high`.
+  uint32_t placeHalf = isLeft ? low : high, depthHalf = isLeft ? high : low;
+  if (isAcross)
+    loadMatrices<true>(buffer.find(depth + depthHalf * 8 + row, place / kChunk<Element> + placeHalf), matrices);
+  else
+    loadMatrices<false>(buffer.find(place + placeHalf * 8 + row, depth / kChunk<Element> + depthHalf), matrices);
+}
+
+/// Writes two adjacent sums of a row: by one access if rows have an even number of elements (`isEven`).
+template <bool isEven, typename Units>
+SPMD_DEVICE void storeTwo(typename Units::Stored *line, int64_t column, int64_t columns, typename Units::Sum first,
+                          typename Units::Sum second) {
+  auto two = Units::finish(first, second);
+  if constexpr (isEven) {
+    if (column < columns)
+      *reinterpret_cast<decltype(two) *>(line + column) = two;
+    return;
+  }
+  if (column < columns)
+    line[column] = two.x;
+  if (column + 1 < columns)
+    line[column + 1] = two.y;
+}
+
+/// How a kernel reads its factors. `isAligned`: lines are multiples of 16 bytes, or of 4 if bytes are transposed, and
+/// rows of the result have an even number of elements.
+template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRight, bool isAligned> struct TileKernel {
+  using Element = typename Units::Element;
+  using Stored = typename Units::Stored;
+  using Factor = Side<Element>;
+  using LeftFiller = FillerOf<Element, tile, transposesLeft, isAligned>;
+  using RightFiller = FillerOf<Element, tile, !transposesRight, isAligned>;
+
+  struct Buffers {
+    typename LeftFiller::Target left[kBuffers];
+    typename RightFiller::Target right[kBuffers];
+  };
+
+  /// Computes rows [firstRow, firstRow + tile) and columns [firstColumn, firstColumn + tile) of the result.
+  static SPMD_DEVICE void multiplyTile(const Factor &lhs, const Factor &rhs, Stored *result, int64_t firstRow,
+                                       int64_t firstColumn, Buffers &buffers) {
+    constexpr uint32_t kRows = tile / 2, kColumns = tile / 4; // Of a warp.
+    constexpr uint32_t depthOfBuffer = kDepth<Element>;
+    uint32_t warpRow = warpIndex() / 4 * kRows, warpColumn = warpIndex() % 4 * kColumns;
+    typename Units::Sum sums[kRows / 16][kColumns / 8][4] = {};
+    LeftFiller left(lhs, firstRow);
+    RightFiller right(rhs, firstColumn);
+    int64_t depthLeft = lhs.depth;
+    int32_t depth = 0;
+    auto start = [&](uint32_t buffer) {
+      depth = static_cast<int32_t>(depthLeft > depthOfBuffer ? depthOfBuffer : depthLeft > 0 ? depthLeft : 0);
+      left.start(buffers.left[buffer], depth);
+      right.start(buffers.right[buffer], depth);
+      commitCopies();
+      depthLeft -= depthOfBuffer;
+    };
+    // Not unrolled, for less code.
+#pragma unroll 1
+    for (uint32_t buffer = 0; buffer + 1 < kBuffers; ++buffer) {
+      start(buffer);
+      for (uint32_t part = 0; part < kPartsOfBuffer; ++part) {
+        left.fetch(part, depth);
+        left.store(buffers.left[buffer], part);
+        right.fetch(part, depth);
+        right.store(buffers.right[buffer], part);
+      }
+    }
+    uint32_t current = 0, next = kBuffers - 1;
+    // The buffers that are filled already are to be multiplied.
+    while (depthLeft > -static_cast<int64_t>((kBuffers - 1) * depthOfBuffer)) {
+      waitForCopies<kBuffers - 2>();
+      // Now the copies of all threads are there, and all threads have left the buffer that is filled next.
+      syncBlock();
+      start(next);
+#pragma unroll
+      for (uint32_t part = 0; part < kPartsOfBuffer; ++part) {
+        uint32_t k = part * depthOfBuffer / kPartsOfBuffer, rights[kColumns / 16][4];
+#pragma unroll
+        for (uint32_t j = 0; j < kColumns / 16; ++j)
+          load<false>(buffers.right[current], warpColumn + j * 16, k, rights[j]);
+        // There are no registers for bytes of both sides.
+        constexpr uint32_t kRightFetch = transposesLeft ? kRows / 32 : 0;
+        left.fetch(part, depth);
+#pragma unroll
+        for (uint32_t i = 0; i < kRows / 16; ++i) {
+          if (i == kRightFetch) {
+            left.store(buffers.left[next], part);
+            right.fetch(part, depth);
+          }
+          uint32_t lefts[4];
+          load<true>(buffers.left[current], warpRow + i * 16, k, lefts);
+#pragma unroll
+          for (uint32_t j = 0; j < kColumns / 8; ++j)
+            Units::multiply(lefts, rights[j / 2][j % 2 * 2], rights[j / 2][j % 2 * 2 + 1], sums[i][j]);
+        }
+        right.store(buffers.right[next], part);
+      }
+      current = current + 1 == kBuffers ? 0 : current + 1;
+      next = next + 1 == kBuffers ? 0 : next + 1;
+    }
+    // The next tile fills the buffers again.
+    waitForCopies<0>();
+    syncBlock();
+#pragma unroll
+    for (uint32_t i = 0; i < kRows / 16; ++i)
+#pragma unroll
+      for (uint32_t half = 0; half < 2; ++half) {
+        int64_t row = firstRow + warpRow + i * 16 + half * 8 + laneIndex() / 4;
+        if (row >= lhs.places)
+          continue;
+#pragma unroll
+        for (uint32_t j = 0; j < kColumns / 8; ++j)
+          storeTwo<isAligned, Units>(result + row * rhs.places, firstColumn + warpColumn + j * 8 + laneIndex() % 4 * 2,
+                                     rhs.places, sums[i][j][half * 2], sums[i][j][half * 2 + 1]);
+      }
+  }
+
+  static SPMD_DEVICE void run(const Element *lhs, const Element *rhs, Stored *result, int64_t batch, int64_t m,
+                              int64_t n, int64_t k, int64_t blocks) {
+    static SPMD_SHARED Buffers buffers;
+    int64_t rowTiles = (m + tile - 1) / tile, columnTiles = (n + tile - 1) / tile;
+    for (int64_t number = blockIndex(); number < batch * rowTiles * columnTiles; number += blocks) {
+      Quotient inBatch = divide(number, rowTiles * columnTiles);
+      int64_t b = inBatch.quotient;
+      // Groups of rows of tiles; the tiles of a group go along the columns.
+      Quotient inGroup = divide(inBatch.remainder, kGroup * columnTiles);
+      int64_t firstTile = inGroup.quotient * kGroup, rest = rowTiles - firstTile, rows = rest < kGroup ? rest : kGroup;
+      Quotient at = divide(inGroup.remainder, rows);
+      multiplyTile({lhs + b * m * k, m, k}, {rhs + b * k * n, n, k}, result + b * m * n,
+                   (firstTile + at.remainder) * tile, at.quotient * tile, buffers);
+    }
+  }
+};
+
+} // namespace spmd::cuda
+
+/// Kernels of all layouts, named spmd_multiply_KIND_nn_64 and the like. Unaligned sides have the smaller tile alone:
+/// their copies go through registers, of which the larger one has few left.
+#define SPMD_MULTIPLY_TILES(kind, Units)                                                                               \
+  SPMD_MULTIPLY_LAYOUTS(kind, , Units, 64, false)                                                                      \
+  SPMD_MULTIPLY_LAYOUTS(kind, _aligned, Units, 64, true)                                                               \
+  SPMD_MULTIPLY_LAYOUTS(kind, _aligned, Units, 128, true)
+#define SPMD_MULTIPLY_LAYOUTS(kind, suffix, Units, tile, isAligned)                                                    \
+  SPMD_MULTIPLY_LAYOUT(kind##_nn##suffix##_##tile, Units, tile, false, false, isAligned)                               \
+  SPMD_MULTIPLY_LAYOUT(kind##_nt##suffix##_##tile, Units, tile, false, true, isAligned)                                \
+  SPMD_MULTIPLY_LAYOUT(kind##_tn##suffix##_##tile, Units, tile, true, false, isAligned)                                \
+  SPMD_MULTIPLY_LAYOUT(kind##_tt##suffix##_##tile, Units, tile, true, true, isAligned)
+#define SPMD_MULTIPLY_LAYOUT(name, Units, tile, transposesLeft, transposesRight, isAligned)                            \
+  SPMD_KERNEL(tile == 128 || !isAligned ? 2 : 3)                                                                       \
+  spmd_multiply_##name(const Units::Element *lhs, const Units::Element *rhs, Units::Stored *result, int64_t batch,     \
+                       int64_t m, int64_t n, int64_t k, int64_t blocks) {                                              \
+    TileKernel<Units, tile, transposesLeft, transposesRight, isAligned>::run(lhs, rhs, result, batch, m, n, k,         \
+                                                                             blocks);                                  \
+  }
