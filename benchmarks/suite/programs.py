@@ -52,6 +52,10 @@ def bf16(*shape, spec=WHOLE):
     return Argument(shape, spec, "bfloat16")
 
 
+def i8(*shape, spec=WHOLE):
+    return Argument(shape, spec, "int8", below=127)
+
+
 def indices(*shape, below, spec=WHOLE):
     return Argument(shape, spec, "int32", below)
 
@@ -86,6 +90,24 @@ add("products", "product_256", product, [f32(256, 256, spec=ROWS), f32(256, 256)
 add("products", "vector_times_matrix", product, [f32(4096), f32(4096, 4096, spec=COLUMNS)], ROWS)
 add("products", "batch_64", product, [f32(512, 64, 64, spec=ROWS), f32(512, 64, 64, spec=ROWS)], ROWS)
 add("products", "batch_8", product, [f32(16384, 8, 8, spec=ROWS), f32(16384, 8, 8, spec=ROWS)], ROWS)
+
+
+@program("products", i8(N, N, spec=ROWS), i8(N, N), result=ROWS)
+def product_i8(x, y):
+    return lax.dot(x, y, preferred_element_type=jnp.int32)
+
+
+@program("products", f32(N, 1024, spec=ROWS), i8(1024, N), f32(N), result=ROWS)
+def quantized_layer(x, w, scales):
+    """Rows of activations are rounded to bytes; the products of bytes have the weights' scales."""
+    step = jnp.abs(x).max(axis=1, keepdims=True) / 127
+    sums = lax.dot(jnp.round(x / step).astype(jnp.int8), w, preferred_element_type=jnp.int32)
+    return sums.astype(jnp.float32) * (step * scales)
+
+
+@program("products", bf16(N, N, spec=ROWS), bf16(N, N), result=ROWS)
+def product_widened(x, y):
+    return x.astype(jnp.float32) @ y.astype(jnp.float32)
 
 
 @program("products", f32(N, N, spec=ROWS), f32(N, N), result=ROWS)

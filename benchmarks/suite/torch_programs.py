@@ -131,6 +131,11 @@ def recurrent(w, u, xs):
     return h
 
 
+def quantized_layer(x, w, scales):
+    step = x.abs().amax(dim=1, keepdim=True) / 127
+    return torch._int_mm((x / step).round().to(torch.int8), w).float() * (step * scales)
+
+
 def deep_loss(*arrays):
     y = arrays[-1]
     for w in arrays[:-1]:
@@ -145,6 +150,9 @@ PROGRAMS = {
     "vector_times_matrix": torch.matmul,
     "batch_64": torch.matmul,
     "batch_8": torch.matmul,
+    "product_i8": torch._int_mm,
+    "quantized_layer": quantized_layer,
+    "product_widened": lambda x, y: x.float() @ y.float(),
     "product_transposed": lambda x, y: x @ y.T,
     "three_products": lambda a, b, c, d: (a @ b) @ (c @ d),
     "matrix_transposed_times_itself_times_vector": lambda a, x: a.T @ (a @ x),

@@ -148,7 +148,7 @@ public:
     if (part >= kParts)
       return;
     int32_t linesLeft = depth - step - static_cast<int32_t>(part) * kStep;
-    const uint8_t *from = source;
+    auto from = reinterpret_cast<uint64_t>(source);
     asm volatile("" : "+l"(from)); // Else the compiler keeps a pointer for each line.
 #pragma unroll
     for (int32_t line = 0; line < 4; ++line, from += lineLength)
@@ -181,14 +181,14 @@ private:
   static constexpr uint32_t kParts = kDepth<uint8_t> / kStep;
   static_assert(kParts <= kPartsOfBuffer);
 
-  /// Bytes of four places; zeros behind the last one.
-  SPMD_DEVICE uint32_t load(const uint8_t *from) const {
+  /// Bytes of four places in global memory; zeros behind the last one.
+  SPMD_DEVICE uint32_t load(uint64_t from) const {
     if (isAligned)
-      return *reinterpret_cast<const uint32_t *>(from);
+      return *(__attribute__((address_space(1))) const uint32_t *)from;
     uint32_t word = 0;
 #pragma unroll
     for (int32_t i = 0; i < 4; ++i)
-      word |= (i < placesLeft ? from[i] : 0u) << 8 * i;
+      word |= (i < placesLeft ? ((__attribute__((address_space(1))) const uint8_t *)from)[i] : 0u) << 8 * i;
     return word;
   }
 
@@ -238,7 +238,6 @@ SPMD_DEVICE void storeTwo(typename Units::Stored *line, int64_t column, int64_t 
 template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRight, bool isAligned> struct TileKernel {
   using Element = typename Units::Element;
   using Stored = typename Units::Stored;
-  using Factor = Side<Element>;
   using LeftFiller = FillerOf<Element, tile, transposesLeft, isAligned>;
   using RightFiller = FillerOf<Element, tile, !transposesRight, isAligned>;
 
@@ -247,16 +246,38 @@ template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRig
     typename RightFiller::Target right[kBuffers];
   };
 
-  /// Computes rows [firstRow, firstRow + tile) and columns [firstColumn, firstColumn + tile) of the result.
-  static SPMD_DEVICE void multiplyTile(const Factor &lhs, const Factor &rhs, Stored *result, int64_t firstRow,
-                                       int64_t firstColumn, Buffers &buffers) {
+  struct Product {
+    const Element *lhs, *rhs;
+    Stored *result;
+    int64_t batch, m, n, k;
+  };
+  /// The first element of a tile.
+  struct Place {
+    int64_t batch, row, column;
+  };
+
+  static SPMD_DEVICE int64_t countTiles(int64_t size) { return (size + tile - 1) / tile; }
+
+  static SPMD_DEVICE Place findTile(const Product &product, int64_t number) {
+    int64_t rowTiles = countTiles(product.m), columnTiles = countTiles(product.n);
+    Quotient inBatch = divide(number, rowTiles * columnTiles);
+    // Groups of rows of tiles; the tiles of a group go along the columns.
+    Quotient inGroup = divide(inBatch.remainder, kGroup * columnTiles);
+    int64_t firstTile = inGroup.quotient * kGroup, rest = rowTiles - firstTile, rows = rest < kGroup ? rest : kGroup;
+    Quotient at = divide(inGroup.remainder, rows);
+    return {inBatch.quotient, (firstTile + at.remainder) * tile, at.quotient * tile};
+  }
+
+  static SPMD_DEVICE void multiplyTile(const Product &product, int64_t number, Buffers &buffers) {
     constexpr uint32_t kRows = tile / 2, kColumns = tile / 4; // Of a warp.
     constexpr uint32_t depthOfBuffer = kDepth<Element>;
     uint32_t warpRow = warpIndex() / 4 * kRows, warpColumn = warpIndex() % 4 * kColumns;
     typename Units::Sum sums[kRows / 16][kColumns / 8][4] = {};
-    LeftFiller left(lhs, firstRow);
-    RightFiller right(rhs, firstColumn);
-    int64_t depthLeft = lhs.depth;
+    const auto &[lhs, rhs, result, batch, m, n, k] = product;
+    Place first = findTile(product, number);
+    LeftFiller left({lhs + first.batch * m * k, m, k}, first.row);
+    RightFiller right({rhs + first.batch * k * n, n, k}, first.column);
+    int64_t depthLeft = k;
     int32_t depth = 0;
     auto start = [&](uint32_t buffer) {
       depth = static_cast<int32_t>(depthLeft > depthOfBuffer ? depthOfBuffer : depthLeft > 0 ? depthLeft : 0);
@@ -285,10 +306,10 @@ template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRig
       start(next);
 #pragma unroll
       for (uint32_t part = 0; part < kPartsOfBuffer; ++part) {
-        uint32_t k = part * depthOfBuffer / kPartsOfBuffer, rights[kColumns / 16][4];
+        uint32_t step = part * depthOfBuffer / kPartsOfBuffer, rights[kColumns / 16][4];
 #pragma unroll
         for (uint32_t j = 0; j < kColumns / 16; ++j)
-          load<false>(buffers.right[current], warpColumn + j * 16, k, rights[j]);
+          load<false>(buffers.right[current], warpColumn + j * 16, step, rights[j]);
         // There are no registers for bytes of both sides.
         constexpr uint32_t kRightFetch = transposesLeft ? kRows / 32 : 0;
         left.fetch(part, depth);
@@ -299,7 +320,7 @@ template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRig
             right.fetch(part, depth);
           }
           uint32_t lefts[4];
-          load<true>(buffers.left[current], warpRow + i * 16, k, lefts);
+          load<true>(buffers.left[current], warpRow + i * 16, step, lefts);
 #pragma unroll
           for (uint32_t j = 0; j < kColumns / 8; ++j)
             Units::multiply(lefts, rights[j / 2][j % 2 * 2], rights[j / 2][j % 2 * 2 + 1], sums[i][j]);
@@ -312,34 +333,29 @@ template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRig
     // The next tile fills the buffers again.
     waitForCopies<0>();
     syncBlock();
+    // Found again, which costs less than registers for it beside the sums.
+    asm volatile("" : "+l"(number));
+    first = findTile(product, number);
 #pragma unroll
     for (uint32_t i = 0; i < kRows / 16; ++i)
 #pragma unroll
       for (uint32_t half = 0; half < 2; ++half) {
-        int64_t row = firstRow + warpRow + i * 16 + half * 8 + laneIndex() / 4;
-        if (row >= lhs.places)
+        int64_t row = first.row + warpRow + i * 16 + half * 8 + laneIndex() / 4;
+        if (row >= m)
           continue;
+        Stored *line = result + (first.batch * m + row) * n;
 #pragma unroll
         for (uint32_t j = 0; j < kColumns / 8; ++j)
-          storeTwo<isAligned, Units>(result + row * rhs.places, firstColumn + warpColumn + j * 8 + laneIndex() % 4 * 2,
-                                     rhs.places, sums[i][j][half * 2], sums[i][j][half * 2 + 1]);
+          storeTwo<isAligned, Units>(line, first.column + warpColumn + j * 8 + laneIndex() % 4 * 2, n,
+                                     sums[i][j][half * 2], sums[i][j][half * 2 + 1]);
       }
   }
 
-  static SPMD_DEVICE void run(const Element *lhs, const Element *rhs, Stored *result, int64_t batch, int64_t m,
-                              int64_t n, int64_t k, int64_t blocks) {
+  static SPMD_DEVICE void run(const Product &product, int64_t blocks) {
     static SPMD_SHARED Buffers buffers;
-    int64_t rowTiles = (m + tile - 1) / tile, columnTiles = (n + tile - 1) / tile;
-    for (int64_t number = blockIndex(); number < batch * rowTiles * columnTiles; number += blocks) {
-      Quotient inBatch = divide(number, rowTiles * columnTiles);
-      int64_t b = inBatch.quotient;
-      // Groups of rows of tiles; the tiles of a group go along the columns.
-      Quotient inGroup = divide(inBatch.remainder, kGroup * columnTiles);
-      int64_t firstTile = inGroup.quotient * kGroup, rest = rowTiles - firstTile, rows = rest < kGroup ? rest : kGroup;
-      Quotient at = divide(inGroup.remainder, rows);
-      multiplyTile({lhs + b * m * k, m, k}, {rhs + b * k * n, n, k}, result + b * m * n,
-                   (firstTile + at.remainder) * tile, at.quotient * tile, buffers);
-    }
+    int64_t tiles = product.batch * countTiles(product.m) * countTiles(product.n);
+    for (int64_t number = blockIndex(); number < tiles; number += blocks)
+      multiplyTile(product, number, buffers);
   }
 };
 
@@ -360,6 +376,6 @@ template <typename Units, uint32_t tile, bool transposesLeft, bool transposesRig
   SPMD_KERNEL(tile == 128 || !isAligned ? 2 : 3)                                                                       \
   spmd_multiply_##name(const Units::Element *lhs, const Units::Element *rhs, Units::Stored *result, int64_t batch,     \
                        int64_t m, int64_t n, int64_t k, int64_t blocks) {                                              \
-    TileKernel<Units, tile, transposesLeft, transposesRight, isAligned>::run(lhs, rhs, result, batch, m, n, k,         \
+    TileKernel<Units, tile, transposesLeft, transposesRight, isAligned>::run({lhs, rhs, result, batch, m, n, k},       \
                                                                              blocks);                                  \
   }
