@@ -35,13 +35,16 @@ def StreamProducts : Pass<"spmdc-stream-products", "mlir::ModuleOp"> {
 }
 
 def SumVectorProducts : Pass<"spmdc-sum-vector-products", "mlir::ModuleOp"> {
-  let summary = "Turns a matrix times a vector into a sum over each row";
+  let summary = "Turns a matrix times few vectors into sums";
   let description = [{
     Before: a partitioned program.
 
     A dot_general of which one side has no free dimension of more than one element, and the other's contracted
-    dimensions are the last ones in memory, becomes a product by elements and a sum. Products of bf16 and f16 are added
-    in f32. A vector times a matrix, whose columns would be summed, is left to the library.
+    dimensions are the last ones in memory, becomes a product by elements and a sum (option `rows`). So does one of
+    which a side has few free elements (option `vectors`), and the other is an array that element-wise operations compute for it
+    alone, with its contracted dimensions last or first: there is a sum for each free element, and a concatenation of
+    them. Products of bf16 and f16 are added in f32. Any other vector times a matrix, whose columns would be summed, is
+    left to the library.
 
     After: no such array.dot_general is left.
     ```
@@ -54,6 +57,8 @@ def SumVectorProducts : Pass<"spmdc-sum-vector-products", "mlir::ModuleOp"> {
     %2 = array.reduce sum %1 dims [1] : <f32[64, 8]> -> <f32[64]>
     ```
   }];
+  let options = [Option<"rows", "rows", "bool", "true", "Sum rows of matrices that are in memory, too">,
+                 Option<"vectors", "vectors", "int64_t", "8", "The most vectors of a matrix that is computed">];
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 

@@ -29,9 +29,9 @@ constexpr int kReal32F = 0, kReal64F = 1, kReal16F = 2, kReal16Bf = 14;         
 // Bits of cublasLtEpilogue_t.
 constexpr uint32_t kAddBias = 4, kApplyGelu = 32, kMultiplyByGeluGradient = 64 | 128;
 
-/// CUBLASLT_REDUCTION_SCHEME_INPLACE and _COMPUTE_TYPE: an algorithm that splits k adds the partial sums in f32, never
-/// in a 16-bit type.
-constexpr uint32_t kSumsInF32 = 3;
+/// Where an algorithm that splits k may add the partial sums: CUBLASLT_REDUCTION_SCHEME_INPLACE, in the result and its
+/// type, and _COMPUTE_TYPE, in the type of the sums. Results of 16 bits would be rounded for each part.
+constexpr uint32_t kSumsInResult = 1, kSumsInWorkspace = 2;
 /// Largest workspace of an algorithm: cuBLAS itself uses 32 MiB on sm_90.
 constexpr uint64_t kWorkspaceBytes = 32 << 20;
 /// Alignment of all arrays of a plan (Plan.h).
@@ -189,9 +189,10 @@ struct CublasLtProduct::State {
     if (api.preferenceCreate(&preference) != kBlasSuccess)
       return false;
     int found = 0;
+    uint32_t schemes = kSumsInWorkspace | (byteSize(shape.result) < 4 ? 0 : kSumsInResult);
     bool isGood =
         api.preferenceSet(preference, kMaxWorkspace, &kWorkspaceBytes, sizeof kWorkspaceBytes) == kBlasSuccess &&
-        api.preferenceSet(preference, kReductionSchemes, &kSumsInF32, sizeof kSumsInF32) == kBlasSuccess;
+        api.preferenceSet(preference, kReductionSchemes, &schemes, sizeof schemes) == kBlasSuccess;
     for (int which = kMinAlignmentA; which <= kMinAlignmentD; ++which)
       isGood = isGood && api.preferenceSet(preference, which, &kAlignment, sizeof kAlignment) == kBlasSuccess;
     isGood = isGood &&

@@ -210,6 +210,14 @@ void Cupti::completeBuffer(Context, uint32_t, uint8_t *buffer, size_t, size_t va
   std::free(buffer);
 }
 
+void Cupti::flushForced() {
+  std::lock_guard lock(mutex);
+  if (sessions > 1)
+    return;
+  std::lock_guard lockFlush(flushing);
+  entries.flushAll(kCuptiForced);
+}
+
 bool Cupti::flush(bool ofAnyThread) {
   Callbacks &callbacks = getCallbacks();
   uint64_t last = 0;

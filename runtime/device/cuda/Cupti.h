@@ -65,6 +65,8 @@ private:
   /// Makes CUPTI deliver the records that it has. Returns whether it keeps no buffer from before the call in which
   /// there may be records of this thread, or of any.
   bool flush(bool ofAnyThread);
+  /// Asks CUPTI for its buffers even if they are not complete, if no other session has work in them.
+  void flushForced();
 
   CuptiEntries entries;
   CuptiRecords records;

@@ -82,6 +82,7 @@ bool CuptiRun::readTimes(Times &times) const {
 CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
   auto began = std::chrono::steady_clock::now();
   std::vector<uint32_t> present;
+  bool hasForced = false;
   for (int flushes = 1;; ++flushes) {
     bool isDelivered = cupti.flush(/*ofAnyThread=*/hasTransfers());
     CuptiRecords::Run run = cupti.records.collect(number, stream);
@@ -100,6 +101,12 @@ CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
       return run;
     }
     if (!isComplete && hasWaited && (cupti.isLate || waited >= kLongestWait)) {
+      // The stream has nothing left to do. Kineto found that a flush without force may return nothing (issue 95).
+      if (!hasForced) {
+        hasForced = true;
+        cupti.flushForced();
+        continue;
+      }
       cupti.isLate = true;
       run.problem = "CUPTI did not deliver all records";
       return run;

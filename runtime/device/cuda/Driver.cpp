@@ -72,6 +72,13 @@ std::string Driver::describe(Result result) const {
   return std::string(name) + " (" + text + ")";
 }
 
+bool Driver::isCaptureInvalidated(Stream stream) const {
+  int status = 0;
+  return StreamGetCaptureInfo &&
+         StreamGetCaptureInfo(stream, &status, nullptr, nullptr, nullptr, nullptr, nullptr) == kSuccess &&
+         status == kCaptureInvalid;
+}
+
 void Driver::fail(Result result, const char *what) const { throw Error(std::string(what) + ": " + describe(result)); }
 
 } // namespace spmd::cuda

@@ -36,12 +36,16 @@ public:
   bool isSystems() const { return isLoaded; }
   /// 13000 is CUDA 13.0.
   int getVersion() const { return version; }
-  /// Whether graphs may have conditional nodes (CUDA 12.4; 12.3 has them, but no capturing of their graphs).
+  /// Whether graphs may have conditional nodes: from CUDA 12.8 on. Earlier drivers have them, too, but hang on a branch
+  /// without steps (XLA's pull request 25769), and may crash where CUPTI is loaded (PyTorch's issue 134308).
   bool hasConditionalNodes() const {
-    constexpr int kFirstVersion = 12040;
+    constexpr int kFirstVersion = 12080;
     return version >= kFirstVersion && StreamGetCaptureInfo && StreamUpdateCaptureDependencies &&
            StreamBeginCaptureToGraph && GraphConditionalHandleCreate && GraphAddNode;
   }
+
+  /// Whether a call that may not be captured has invalidated what the stream captures.
+  bool isCaptureInvalidated(Stream stream) const;
 
   /// Throws spmd::Error `what: CUDA_ERROR_... (text)` unless the result is success.
   void check(Result result, const char *what) const {

@@ -49,7 +49,7 @@ struct ConditionalNode {
 /// CUgraphConditionalNodeType: runs its graph if the condition is not 0; as long as it is not 0.
 inline constexpr int kConditionIf = 0, kConditionWhile = 1;
 /// CU_STREAM_CAPTURE_STATUS_ACTIVE.
-inline constexpr int kCaptureActive = 1;
+inline constexpr int kCaptureActive = 1, kCaptureInvalid = 2;
 /// CU_STREAM_SET_CAPTURE_DEPENDENCIES: what the stream captures next comes behind these nodes only.
 inline constexpr unsigned kSetDependencies = 1;
 

@@ -47,7 +47,7 @@ std::string explainGpus(const std::string &toolkit) {
                      std::to_string(driver->getVersion() % 1000 / 10) + "\n";
   if (!driver->hasConditionalNodes())
     text +=
-        "loops: the host decides about each iteration, which takes longer; a driver for CUDA 12.4 lets the GPU do it\n";
+        "loops: the host decides about each iteration, which takes longer; a driver for CUDA 12.8 lets the GPU do it\n";
   for (int i = 0; i < driver->getGpuCount(); ++i)
     try {
       Gpu gpu(driver, i);

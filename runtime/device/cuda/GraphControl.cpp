@@ -18,8 +18,9 @@ GraphControl::GraphControl(const Gpu &gpu, const LibraryKernels &kernels, Device
 }
 
 GraphControl::~GraphControl() {
-  for (Stream stream : streams)
-    driver.StreamDestroy(stream);
+  if (!broken)
+    for (Stream stream : streams)
+      driver.StreamDestroy(stream);
 }
 
 Graph GraphControl::getGraph(Stream stream, const GraphNode **dependencies, size_t *count) const {
@@ -59,7 +60,7 @@ void GraphControl::addNode(Stream stream, int kind, GraphCondition condition, co
     streams.push_back(made);
   }
   Stream inner = streams[depth];
-  driver.check(driver.StreamBeginCaptureToGraph(inner, parameters.graphs[0], nullptr, nullptr, 0, kCaptureThreadLocal),
+  driver.check(driver.StreamBeginCaptureToGraph(inner, parameters.graphs[0], nullptr, nullptr, 0, kCaptureRelaxed),
                "cuStreamBeginCaptureToGraph");
   Graph ended = nullptr; // The node's own graph, which belongs to it.
   ++depth;
@@ -67,10 +68,15 @@ void GraphControl::addNode(Stream stream, int kind, GraphCondition condition, co
     queue(inner);
   } catch (...) {
     --depth;
-    driver.StreamEndCapture(inner, &ended);
+    broken |= driver.isCaptureInvalidated(inner);
+    if (!broken)
+      driver.StreamEndCapture(inner, &ended);
     throw;
   }
   --depth;
+  broken |= driver.isCaptureInvalidated(inner);
+  if (broken)
+    throw Error("CUDA invalidated the steps of a loop or a branch while a graph was made of them");
   driver.check(driver.StreamEndCapture(inner, &ended), "cuStreamEndCapture");
 }
 

@@ -38,6 +38,10 @@ public:
   void addFor(Stream stream, DevicePointer number, DevicePointer counter, int64_t lower, int64_t upper,
               const Queue &body);
 
+  /// Whether CUDA has invalidated what an inner stream captured: the driver then crashes when that capture ends, or the
+  /// one around it, or when one of their streams is destroyed (NVIDIA/cuda-python, issue 2918).
+  bool isBroken() const { return broken; }
+
 private:
   GraphCondition createCondition(Stream stream) const;
   /// Adds a node of this kind, whose graph has what `queue` queues.
@@ -53,6 +57,7 @@ private:
   const DevicePointer stop;
   /// One for each depth of nested graphs, because a stream captures one graph at a time.
   std::deque<Stream> streams;
+  bool broken = false;
   size_t depth = 0; ///< Graphs of nodes that are being captured.
 };
 

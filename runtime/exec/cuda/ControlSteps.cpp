@@ -4,10 +4,15 @@
 #include "runtime/exec/cuda/CudaProgram.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <string_view>
 
 namespace spmd {
+
+using namespace std::string_view_literals;
+
 namespace {
 
 /// Says once that loops are slower than they could be.
@@ -99,6 +104,8 @@ struct CudaProgram::Control final : PreparedStep {
                                      counted.upper, queue(first));
       }
     } catch (const Error &error) {
+      if (program.graphControl->isBroken())
+        program.graphs->abandon();
       throw error.withContext(step.location.str() + ": " + program.device.str());
     }
   }
@@ -121,6 +128,9 @@ void CudaProgram::makeGraphControl() {
   hasLookedForControl = true;
   if (!driver.hasConditionalNodes())
     return;
+  // With one queue of the hardware for all streams, the word that stops loops would wait behind them.
+  if (const char *connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); connections && connections == "1"sv)
+    return warnOfHostLoops("CUDA_DEVICE_MAX_CONNECTIONS is 1, so that nothing could stop it");
   stop = allocateFor(device, sizeof(uint32_t), [] { return "the word that stops loops"; });
   clearStop();
   check(driver.StreamCreate(&stopper, cuda::kStreamNonBlocking), "cuStreamCreate");

@@ -21,7 +21,8 @@ GraphCache::~GraphCache() {
   for (auto &[step, list] : entries)
     for (Entry &entry : list)
       drop(entry);
-  driver.StreamDestroy(captureStream);
+  if (captureStream)
+    driver.StreamDestroy(captureStream);
 }
 
 void GraphCache::drop(Entry &entry) {
@@ -32,11 +33,12 @@ void GraphCache::drop(Entry &entry) {
 
 cuda::GraphExec GraphCache::capture(const std::function<void(cuda::Stream)> &queue) {
   cuda::Graph graph = nullptr;
-  check(driver.StreamBeginCapture(captureStream, cuda::kCaptureThreadLocal), "cuStreamBeginCapture");
+  // Relaxed: this thread does nothing but queue the steps, and a library may allocate when it is called first.
+  check(driver.StreamBeginCapture(captureStream, cuda::kCaptureRelaxed), "cuStreamBeginCapture");
   try {
     queue(captureStream);
   } catch (...) {
-    if (driver.StreamEndCapture(captureStream, &graph) == cuda::kSuccess)
+    if (captureStream && driver.StreamEndCapture(captureStream, &graph) == cuda::kSuccess)
       driver.GraphDestroy(graph);
     throw;
   }
@@ -56,6 +58,8 @@ void GraphCache::run(const std::vector<PreparedStep *> &steps, const std::vector
 
 bool GraphCache::runAsGraph(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses,
                             cuda::Stream stream, bool atOnce, const std::function<void(cuda::Stream)> &queue) {
+  if (!captureStream)
+    return false;
   std::vector<Entry> &list = entries[steps.front()];
   auto known = std::find_if(list.begin(), list.end(), [&](const Entry &entry) { return entry.addresses == addresses; });
   bool isNew = known == list.end();

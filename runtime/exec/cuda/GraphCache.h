@@ -38,6 +38,9 @@ public:
   bool runAsGraph(const std::vector<PreparedStep *> &steps, const std::vector<void *> &addresses, cuda::Stream stream,
                   bool atOnce, const std::function<void(cuda::Stream)> &queue);
 
+  /// Called by `queue`, which then throws: what is captured now is never ended, and there are no more graphs.
+  void abandon() { captureStream = nullptr; }
+
 private:
   struct Entry {
     std::vector<void *> addresses;

@@ -238,6 +238,42 @@ bool makeDotGeneral(ProgramBuilder &b) {
   return b.let(text + ")", {x, y}, dtype, shape, productOf(dtype, b.of(x), b.of(y), depth)).has_value();
 }
 
+/// A product of matrices that are converted to a wider type, one of them or both, in either order of its dimensions;
+/// often of few rows or columns.
+bool makeWidenedProduct(ProgramBuilder &b) {
+  std::optional<int> found;
+  if (b.random.chance(40))
+    found = b.find([&](int v) {
+      return b.isUsable(v) && b.rankOf(v) == 2 && b.dtypeOf(v) != DType::Bool && spmd::byteSize(b.dtypeOf(v)) <= 4;
+    });
+  if (!found) {
+    Shape left{b.randomSize(), b.randomSize()};
+    if (!b.fits(left))
+      return false;
+    DType type = b.random.pick({DType::I8, DType::U8, DType::I16, DType::U16, DType::BF16, DType::F16});
+    found = b.addParameter(left, type);
+  }
+  int x = b.tame(*found);
+  DType narrow = b.dtypeOf(x), wide = spmd::isFloat(narrow) ? DType::F32 : DType::I32;
+  bool isTurned = b.random.chance(30);
+  int64_t rows = b.shapeOf(x)[isTurned], depth = b.shapeOf(x)[!isTurned];
+  int64_t columns = b.random.chance(50) ? b.random.integer(1, 5) : b.randomSize();
+  Shape right = b.random.chance(50) ? Shape{depth, columns} : Shape{columns, depth}, shape{rows, columns};
+  bool isOtherTurned = right[0] != depth || (depth == columns && b.random.chance(50));
+  if (!b.fits(right) || !b.fits(shape))
+    return false;
+  int y = b.tame(b.matching(right, b.random.chance(70) ? narrow : wide));
+  std::string cast = ", " + std::string(spmd::dtypeName(wide)) + ")";
+  auto operand = [&](const char *name, bool isTransposed) {
+    if (!isTransposed)
+      return "cast(" + std::string(name) + cast;
+    return b.random.chance(50) ? "cast(" + std::string(name) + cast + ".T" : "cast(" + std::string(name) + ".T" + cast;
+  };
+  std::string text = operand("$0", isTurned) + " @ ";
+  text += operand("$1", isOtherTurned);
+  return b.let(text, {x, y}, wide, shape, productOf(wide, b.of(x), b.of(y), depth)).has_value();
+}
+
 /// A sum of products and other terms: once, or in each iteration of a loop with an initial value.
 bool makeSumOfProducts(ProgramBuilder &b) {
   std::optional<int> found =
@@ -319,6 +355,7 @@ std::vector<Operation> contractionOperations() {
       {"einsum", 10, makeEinsum},
       {"einsum of many", 5, makeEinsumOfMany},
       {"dot_general", 8, makeDotGeneral},
+      {"widened product", 8, makeWidenedProduct},
       {"sum of products", 4, makeSumOfProducts},
       {"square product", 4, makeSquareProduct},
   };

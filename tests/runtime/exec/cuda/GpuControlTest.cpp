@@ -19,7 +19,7 @@ using testing::HasSubstr;
 namespace {
 
 /// Before and since the driver has conditional nodes.
-constexpr int kOldDriver = 12030, kNewDriver = 12040;
+constexpr int kOldDriver = 12070, kNewDriver = 12080;
 
 /// A loop of seven iterations for the argument 1, 2, 3, 4.
 constexpr const char *kLoop = "fn main(x: f32[4]) {\n"
@@ -220,6 +220,38 @@ TEST_F(GpuControl, TheHostDecidesWhereCudaRefuses) {
       EXPECT_EQ(download(*program, outputs), (std::vector<double>{128, 256, 384, 512}));
     }
   }
+}
+
+// Where a call invalidates the steps of a loop, neither its capture nor the one around it may end.
+TEST_F(GpuControl, TheHostDecidesAfterAnInvalidCapture) {
+  GpuArtifact artifact = compileForGpus("w.spmd", kLoop);
+  // Launches: of the condition, of its predicate, and of the steps.
+  for (int64_t call : {1, 2, 3, 4, 5}) {
+    SCOPED_TRACE(call);
+    GpuJob job(1);
+    auto program = job.load(artifact);
+    auto inputs = program->upload(context, {floats({4, 1, 3, 2})}, Poison::Nan), outputs = program->allocateResults();
+    job.getDriver().failCall("LaunchKernel", call, cuda::kCaptureInvalidated);
+    for (int run = 0; run < 3; ++run) {
+      int64_t reads = job.getDriver().countCalls("MemcpyDtoHAsync");
+      program->getExecutor().run(inputs, outputs);
+      EXPECT_EQ(job.getDriver().countCalls("MemcpyDtoHAsync") - reads, 8);
+      EXPECT_EQ(download(*program, outputs), (std::vector<double>{128, 256, 384, 512}));
+    }
+  }
+}
+
+// With one queue of the hardware, nothing could stop a loop.
+TEST_F(GpuControl, TheHostDecidesWithOneQueue) {
+  GpuArtifact artifact = compileForGpus("w.spmd", kLoop);
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 1);
+  GpuJob job(1);
+  auto program = job.load(artifact);
+  auto inputs = program->upload(context, {floats({4, 1, 3, 2})}, Poison::Nan), outputs = program->allocateResults();
+  program->getExecutor().run(inputs, outputs);
+  unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  EXPECT_EQ(job.getDriver().countCalls("GraphAddNode"), 0);
+  EXPECT_EQ(download(*program, outputs), (std::vector<double>{128, 256, 384, 512}));
 }
 
 // A GPU that has failed fails the run, whoever decides.

@@ -25,6 +25,8 @@ constexpr int kTransposeA = 3, kTransposeB = 4;
 constexpr int kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxPitch = 12, kAuxStride = 13;
 constexpr uint32_t kDefault = 1, kBias = 4, kGelu = 32, kGeluGradient = 64 | 128; // cublasLtEpilogue_t
 constexpr int kBatchCount = 5, kBatchStride = 6;
+constexpr int kReductionSchemes = 3;
+constexpr uint32_t kAllSchemes = 7, kSumsInResult = 1; // cublasLtReductionScheme_t
 
 FakeCublasLt *current = nullptr; ///< The functions of the library have no state of their own.
 
@@ -36,6 +38,10 @@ struct Operation {
   int64_t auxPitch = 0, auxStride = 0;
 
   bool has(uint32_t bits) const { return (epilogue & bits) == bits; }
+};
+
+struct Preference {
+  uint32_t schemes = kAllSchemes;
 };
 
 /// A column-major matrix, or several of them.
@@ -258,10 +264,13 @@ struct FakeCublasLtEntries {
     return kSuccessful;
   }
 
-  static Status getHeuristic(CublasLt::Handle *, Opaque operation, Opaque a, Opaque b, Opaque c, Opaque d, Opaque,
-                             int most, Heuristic *heuristic, int *found) {
+  static Status getHeuristic(CublasLt::Handle *, Opaque operation, Opaque a, Opaque b, Opaque c, Opaque d,
+                             Opaque preference, int most, Heuristic *heuristic, int *found) {
     Product product{as<Operation>(operation), as<Layout>(a), as<Layout>(b), as<Layout>(d)};
     if (most < 1 || c != d || !product.isValid() || (current && !current->note(product.operation.epilogue)))
+      return kInvalid;
+    // Results of 16 bits would be rounded for each part of k.
+    if (as<Preference>(preference).schemes & kSumsInResult && product.d.elementBytes() < sizeof(float))
       return kInvalid;
     // Some memory, which the product overwrites: it must be there.
     *heuristic = Heuristic{{}, kWorkspaceBytes, kSuccessful, 1, {}};
@@ -327,11 +336,18 @@ CublasLtEntries listFakeCublasLt() {
     return kSuccessful;
   };
   entries.preferenceCreate = [](Opaque *made) {
-    *made = nullptr;
+    *made = new Preference;
     return kSuccessful;
   };
-  entries.preferenceSet = [](Opaque, int, const void *, size_t) { return kSuccessful; };
-  entries.preferenceDestroy = [](Opaque) { return kSuccessful; };
+  entries.preferenceSet = [](Opaque preference, int attribute, const void *value, size_t bytes) {
+    if (attribute == kReductionSchemes)
+      std::memcpy(&as<Preference>(preference).schemes, value, bytes);
+    return kSuccessful;
+  };
+  entries.preferenceDestroy = [](Opaque preference) {
+    delete &as<Preference>(preference);
+    return kSuccessful;
+  };
   entries.getHeuristic = FakeCublasLtEntries::getHeuristic;
   entries.matmul = FakeCublasLtEntries::matmul;
   return entries;

@@ -37,6 +37,8 @@ Result FakeEntries::check(const char *name) {
     if (auto failure = known->second.find(number); failure != known->second.end()) {
       if (std::string_view(name) == "StreamEndCapture") // A capture ends, whether the call succeeds or not.
         fake->streams.endCaptures(std::this_thread::get_id());
+      if (failure->second == kCaptureInvalidated)
+        fake->streams.invalidateCaptures(std::this_thread::get_id());
       return failure->second;
     }
   if (!needsContext(name))

@@ -29,8 +29,11 @@ void FakeStreams::destroy(Stream stream) {
 }
 
 size_t FakeStreams::countStreams() const {
-  return static_cast<size_t>(
-      std::count_if(streams.begin(), streams.end(), [](const auto &entry) { return !entry.second->isDestroyed; }));
+  // Those of an invalid capture cannot be destroyed (crashIfBodyIsInvalid).
+  return static_cast<size_t>(std::count_if(streams.begin(), streams.end(), [](const auto &entry) {
+    const FakeStream &stream = *entry.second;
+    return !stream.isDestroyed && !(stream.isCapturing && stream.isCaptureInvalid);
+  }));
 }
 
 Event FakeStreams::createEvent(int gpu, bool hasTime) {
@@ -113,8 +116,10 @@ void FakeStreams::fail(int gpu, Result error) {
 }
 
 bool FakeStreams::isCapturing(std::thread::id thread) const {
-  return std::any_of(streams.begin(), streams.end(),
-                     [&](const auto &entry) { return entry.second->isCapturing && entry.second->capturer == thread; });
+  return std::any_of(streams.begin(), streams.end(), [&](const auto &entry) {
+    const FakeStream &stream = *entry.second;
+    return stream.isCapturing && !stream.isCaptureRelaxed && stream.capturer == thread;
+  });
 }
 
 FakeGraph *FakeStreams::findCaptured(Graph graph, std::thread::id thread) const {
@@ -135,6 +140,14 @@ std::shared_ptr<FakeGraph> FakeStreams::findBody(Graph graph, std::thread::id th
 void FakeStreams::invalidateCaptures(std::thread::id thread) {
   for (auto &[handle, stream] : streams)
     stream->isCaptureInvalid |= stream->isCapturing && stream->capturer == thread;
+}
+
+void FakeStreams::crashIfBodyIsInvalid(std::thread::id thread) const {
+  for (const auto &[handle, stream] : streams)
+    if (stream->isCapturing && stream->capturer == thread && stream->isCapturingBody && stream->isCaptureInvalid) {
+      std::fputs("FakeDriver: the driver crashes when a capture around an invalidated one ends\n", stderr);
+      std::abort();
+    }
 }
 
 void FakeStreams::endCaptures(std::thread::id thread) {

@@ -39,7 +39,7 @@ struct FakeStream {
   int gpu = 0;
   bool isDestroyed = false; ///< It is removed once its work is done.
   std::deque<FakeWork> queue;
-  bool isCapturing = false, isCaptureInvalid = false;
+  bool isCapturing = false, isCaptureInvalid = false, isCaptureRelaxed = false;
   std::thread::id capturer;
   std::shared_ptr<FakeGraph> captured; ///< While it captures.
   bool isCapturingBody = false;        ///< Of a conditional node, to which the graph belongs.
@@ -72,7 +72,7 @@ public:
   void fail(int gpu, Result error);
   Result getError(int gpu) const { return errors[static_cast<size_t>(gpu)]; }
 
-  /// Whether this thread captures a stream.
+  /// Whether this thread captures a stream, and not relaxed: some calls are then refused.
   bool isCapturing(std::thread::id thread) const;
   /// Returns the graph of this handle that a stream of the thread captures, or that belongs to the last node of one;
   /// null if there is none.
@@ -81,6 +81,9 @@ public:
   /// A call happened that a graph cannot contain.
   void invalidateCaptures(std::thread::id thread);
   void endCaptures(std::thread::id thread);
+  /// Ends the process, as NVIDIA's driver does, if the thread captures the body of a node, and a call has invalidated
+  /// it.
+  void crashIfBodyIsInvalid(std::thread::id thread) const;
 
   size_t countStreams() const;
   size_t countEvents() const { return events.size(); }

@@ -38,8 +38,11 @@ Result FakeEntries::StreamCreate(Stream *stream, unsigned flags) {
   return flags == kStreamNonBlocking ? kSuccess : kInvalidValue;
 }
 Result FakeEntries::StreamDestroy(Stream stream) {
-  if (!fake->streams.find(stream))
+  FakeStream *known = fake->streams.find(stream);
+  if (!known)
     return kInvalidHandle;
+  if (known->isCapturing)
+    fake->streams.crashIfBodyIsInvalid(known->capturer);
   fake->streams.destroy(stream);
   return kSuccess;
 }
@@ -75,9 +78,10 @@ Result FakeEntries::StreamSynchronize(Stream stream) {
 
 Result FakeEntries::beginCapture(Stream stream, int mode, std::shared_ptr<FakeGraph> graph, bool isBody) {
   FakeStream *known = target(stream);
-  if (!known || known->isCapturing || mode != kCaptureThreadLocal)
+  if (!known || known->isCapturing || (mode != kCaptureThreadLocal && mode != kCaptureRelaxed))
     return kInvalidValue;
   known->isCapturing = true;
+  known->isCaptureRelaxed = mode == kCaptureRelaxed;
   known->isCaptureInvalid = false;
   known->capturer = std::this_thread::get_id();
   known->captured = std::move(graph);
@@ -95,6 +99,7 @@ Result FakeEntries::StreamEndCapture(Stream stream, Graph *graph) {
   FakeStream *known = target(stream);
   if (!known || !known->isCapturing || known->capturer != std::this_thread::get_id())
     return kInvalidValue;
+  fake->streams.crashIfBodyIsInvalid(known->capturer);
   known->isCapturing = false;
   *graph = nullptr;
   if (known->isCaptureInvalid)
@@ -138,9 +143,13 @@ Result FakeEntries::StreamGetCaptureInfo(Stream stream, int *status, uint64_t *,
                                          const GraphNode **dependencies, const GraphEdge **, size_t *count) {
   static thread_local GraphNode last;
   FakeStream *known = target(stream);
-  if (!known || known->isCaptureInvalid || !dependencies != !count)
+  if (!known || !dependencies != !count)
     return kInvalidValue;
-  *status = known->isCapturing ? kCaptureActive : 0;
+  *status = !known->isCapturing ? 0 : known->isCaptureInvalid ? kCaptureInvalid : kCaptureActive;
+  if (!graph)
+    return kSuccess;
+  if (known->isCaptureInvalid)
+    return kInvalidValue;
   *graph = known->isCapturing ? known->captured->handle() : nullptr;
   if (!dependencies || !known->isCapturing)
     return kSuccess;
