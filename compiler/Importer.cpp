@@ -40,7 +40,15 @@ class IrImporter : public Importer {
                                MLIRContext &context, Diagnostics &) const override {
     llvm::SourceMgr sources;
     sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, fileName), llvm::SMLoc());
-    return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    // A passing pipeline would say so only at its end, and of a plan.
+    if (module && module->getOps<func::FuncOp>().empty()) {
+      emitError(module->getLoc()) << "the program has no function; "
+                                  << (text.trim().empty() ? "the file is empty; " : "")
+                                  << "write one with 'spmdc compile --emit=array', or export one from JAX";
+      return {};
+    }
+    return module;
   }
   bool readsOperations() const override { return true; }
 };

@@ -55,6 +55,8 @@ matchArguments(Emitter &e, std::string_view function, const std::vector<Paramete
     auto parameter = llvm::find_if(parameters, [&](const Parameter &p) { return p.name == argument.name.text; });
     if (parameter == parameters.end()) {
       std::string hint = didYouMean(argument.name.text, names);
+      if (argument.name.text == "preferred_element_type") // Of jax.lax.dot_general and jnp.matmul.
+        hint = "; convert the operands instead, which costs nothing: cast(x, f32) @ cast(y, f32)";
       e.fail(argument.name.range, quoted + " has no parameter '" + std::string(argument.name.text) + "'" +
                                       (hint.empty() ? listed(names, "; it has ", "") : hint));
     }

@@ -395,7 +395,7 @@ Expr *Parser::forExpr() {
   Identifier variable = expectIdentifier("the loop's variable");
   expect(TokenKind::In, "after the loop's variable");
   Expr *low = expression();
-  expect(TokenKind::DotDot, "between the loop's bounds");
+  expect(TokenKind::DotDot, "between the loop's bounds, as in 'for i in 0..3'");
   Expr *high = expression();
   bind(variable.text);
   std::vector<Carry> carried = carries();

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ir/array/LocalBuilder.h"
+#include "ir/spmd/DebugTrace.h"
 #include "ir/spmd/ReducePrecision.h"
 #include "passes/kernel/FreeOperations.h"
 #include "passes/restructure/Passes.h"
@@ -23,6 +24,8 @@ namespace spmdc {
 #include "passes/restructure/Passes.h.inc"
 
 namespace {
+
+DebugTrace trace("narrow-products", "not narrowed");
 
 /// Whether the library multiplies operands of the narrow type into the wide one (runtime/device/cpu/Gemm.cpp), with the
 /// same products and sums as for converted operands: products of 16-bit floats are exact in f32, and integers wrap.
@@ -64,27 +67,39 @@ Value buildNarrow(OpBuilder &builder, Value value) {
   return narrow.getType() == type ? narrow : builder.create<ReshardOp>(op->getLoc(), type, narrow, StringAttr());
 }
 
+/// Whether the library can read both operands before their conversions.
+bool canNarrow(DotGeneralOp op) {
+  ConvertOp lhs = findConvert(op.getLhs()), rhs = findConvert(op.getRhs());
+  if (!lhs && !rhs)
+    return false;
+  if (!lhs || !rhs)
+    return trace.skip(op, "only one operand was converted");
+  Type narrow = typeOf(lhs.getOperand()).getElementType(), wide = typeOf(op.getLhs()).getElementType();
+  if (typeOf(rhs.getOperand()).getElementType() != narrow)
+    return trace.skip(op, "the operands were ", typeOf(lhs.getOperand()), " and ", typeOf(rhs.getOperand()));
+  if (op.getType().getElementType() != wide || !isMultipliedInto(narrow, wide))
+    return trace.skip(op, "products of ", typeOf(lhs.getOperand()), " are not summed in ", op.getType());
+  return true;
+}
+
+void narrow(DotGeneralOp op) {
+  OpBuilder builder(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *converted = operand.get().getDefiningOp();
+    operand.set(buildNarrow(builder, operand.get()));
+    while (converted && isOpTriviallyDead(converted)) {
+      Operation *next = isMove(converted) ? converted->getOperand(0).getDefiningOp() : nullptr;
+      converted->erase();
+      converted = next;
+    }
+  }
+}
+
 class NarrowProductsPass : public impl::NarrowProductsBase<NarrowProductsPass> {
   void runOnOperation() override {
-    for (DotGeneralOp op : collectOps<DotGeneralOp>(getOperation())) {
-      ConvertOp lhs = findConvert(op.getLhs()), rhs = findConvert(op.getRhs());
-      Type wide = typeOf(op.getLhs()).getElementType();
-      if (!lhs || !rhs || op.getType().getElementType() != wide)
-        continue;
-      Type narrow = typeOf(lhs.getOperand()).getElementType();
-      if (typeOf(rhs.getOperand()).getElementType() != narrow || !isMultipliedInto(narrow, wide))
-        continue;
-      OpBuilder builder(op);
-      for (OpOperand &operand : op->getOpOperands()) {
-        Operation *converted = operand.get().getDefiningOp();
-        operand.set(buildNarrow(builder, operand.get()));
-        while (converted && isOpTriviallyDead(converted)) {
-          Operation *next = isMove(converted) ? converted->getOperand(0).getDefiningOp() : nullptr;
-          converted->erase();
-          converted = next;
-        }
-      }
-    }
+    for (DotGeneralOp op : collectOps<DotGeneralOp>(getOperation()))
+      if (canNarrow(op))
+        narrow(op);
   }
 };
 

@@ -151,6 +151,11 @@ int devicesPerProcess(const RunOptions &options, const Environment &environment,
     told = static_cast<int>(ids->size());
   std::string has = "the " + meshText(mesh) + " has " + countText(count, "device");
   if (!told) {
+    if (count == 1 && processes > 1)
+      throw Error("the program runs on one device, which " + std::to_string(processes) +
+                      " processes cannot share; give it a mesh when it is compiled, such as --mesh a=" +
+                      std::to_string(processes),
+                  Error::Kind::Usage);
     if (count % processes != 0)
       throw Error(has + " and " + std::to_string(processes) +
                       " processes cannot share them equally; give --devices-per-process or another number",
