@@ -188,6 +188,20 @@ def examples(on_one_device):
                       texts[0], compile_options=compile_options, run_options=run_options, inputs=inputs, other_text=texts[1])
 
 
+def attentions():
+    """Attention and its gradients with heads of all widths: the layouts of matrix units depend on them."""
+    for features in (16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256):
+        for time in (64, 136):
+            array = f"bf16[1, 1, {time}, {features}]"
+            yield Program(f"attention-{features}x{time}", "attention", f"""
+fn loss(q, k, v, w) {{ return sum(cast(attention(q, k, v, causal=true) * w, f32)); }}
+fn main(q: {array}, k: {array}, v: {array}, w: {array}) {{
+  let (total, gradients) = value_and_grad(loss, wrt=(0, 1, 2))(q, k, v, w);
+  return (gradients, attention(q, k, v));
+}}
+""")
+
+
 def files():
     """The functions of other .spmd files with types for all parameters, so that they can be entries."""
     for folder in ("tests/passes", "tests/tools/Inputs", "benchmarks"):
@@ -214,6 +228,7 @@ def corpus():
 def all_programs(fuzzer, scratch, count):
     """All programs, in the order in which they run, with `count` random ones; none of these without a fuzzer."""
     yield from examples(True)
+    yield from attentions()
     yield from exported_programs()
     yield from jax_cases(True)
     if fuzzer:
