@@ -105,6 +105,17 @@ def quantized_layer(x, w, scales):
     return sums.astype(jnp.float32) * (step * scales)
 
 
+@program("products", f32(1, 4096), i8(4096, 4096, spec=COLUMNS), f32(4096, spec=ROWS), result=COLUMNS)
+def quantized_vector(x, w, scales):
+    """One token times weights of bytes."""
+    return (x @ w.astype(jnp.float32)) * scales
+
+
+@program("products", f32(8, 2048), bf16(2048, 8192, spec=COLUMNS), result=COLUMNS)
+def eight_rows_times_bf16(x, w):
+    return x @ w.astype(jnp.float32)
+
+
 @program("products", bf16(N, N, spec=ROWS), bf16(N, N), result=ROWS)
 def product_widened(x, y):
     return x.astype(jnp.float32) @ y.astype(jnp.float32)

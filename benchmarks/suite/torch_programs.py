@@ -152,6 +152,8 @@ PROGRAMS = {
     "batch_8": torch.matmul,
     "product_i8": torch._int_mm,
     "quantized_layer": quantized_layer,
+    "quantized_vector": lambda x, w, s: (x @ w.float()) * s,
+    "eight_rows_times_bf16": lambda x, w: x @ w.float(),
     "product_widened": lambda x, y: x.float() @ y.float(),
     "product_transposed": lambda x, y: x @ y.T,
     "three_products": lambda a, b, c, d: (a @ b) @ (c @ d),

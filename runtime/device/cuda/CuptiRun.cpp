@@ -102,12 +102,12 @@ CuptiRecords::Run CuptiRun::waitForRecords(std::span<const uint32_t> wanted) {
     }
     if (!isComplete && hasWaited && (cupti.isLate || waited >= kLongestWait)) {
       // The stream has nothing left to do. Kineto found that a flush without force may return nothing (issue 95).
+      cupti.isLate = true;
       if (!hasForced) {
         hasForced = true;
         cupti.flushForced();
         continue;
       }
-      cupti.isLate = true;
       run.problem = "CUPTI did not deliver all records";
       return run;
     }

@@ -111,6 +111,14 @@ TEST_F(GpuProfiles, AStepTakesAsLongAsItsKernels) {
   }
 }
 
+TEST_F(GpuProfiles, BuffersThatOnlyForceReturns) {
+  GpuArtifact artifact = compileForGpus("p.spmd", kSort);
+  GpuJob job(1, {.hasCupti = true, .cupti = {.needsForce = true}});
+  auto program = job.load(artifact);
+  for (int run = 0; run < 2; ++run)
+    EXPECT_TRUE(hasTimesOfKernels(*program, profile(*program, {floats({3, 1, 4, 2})}, {9, 7, 5, 3})[0]));
+}
+
 TEST_F(GpuProfiles, ALogKeepsRecordsOn) {
   GpuArtifact artifact = compileForGpus("p.spmd", kSort);
   GpuJob job(1, {.hasCupti = true});

@@ -184,7 +184,7 @@ int FakeCupti::flush(bool isForced) {
     std::lock_guard lock(mutex);
     std::erase_if(buffers, [&](const auto &buffer) {
       constexpr int kMostFlushes = 2;
-      bool isComplete = buffer->incomplete == 0;
+      bool isComplete = buffer->incomplete == 0 && !options.needsForce;
       bool isReady = isForced || (isComplete && (random() % 3 != 0 || buffer->flushes++ == kMostFlushes));
       buffer->isDelivered = isReady;
       if (isReady)

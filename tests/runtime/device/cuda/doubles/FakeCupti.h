@@ -23,6 +23,8 @@ struct FakeCuptiOptions {
   size_t bufferBytes = 2000;
   /// All threads use the same buffers, as before CUPTI 12.3.
   bool sharesBuffers = false;
+  /// A flush returns buffers only if it is forced, as Kineto has seen.
+  bool needsForce = false;
 };
 
 /// At most one exists in a process; `driver` outlives it. Thread-safe.
