@@ -58,6 +58,10 @@ Value print(Args &args) {
   if (args.has(0))
     for (auto [index, value] : llvm::enumerate(args[0].elements)) {
       printed.texts.back() += index ? " " : "";
+      // As format strings of Python and of jax.debug.print have.
+      if (value.kind == ValueKind::String && value.string.find("{}") != std::string::npos &&
+          args[0].elements.size() > 1)
+        e.warn(value.range, "'{}' is printed as it is: 'print' writes its arguments one behind the other");
       printValue(args, value, printed);
     }
   printed.texts.back() += "\n";

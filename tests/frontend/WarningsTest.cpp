@@ -112,6 +112,13 @@ TEST(Warnings, usesInResultTypes) {
               IsEmpty());
 }
 
+/// `print` has no format strings.
+TEST(Warnings, bracesOfPrint) {
+  EXPECT_THAT(
+      warningsOf("fn main(x: f32) {\n  print(\"x {}\", x);\n  print(\"{}\");\n  print(\"{x}\", x);\n  return x;\n}"),
+      ElementsAre("2:9: '{}' is printed as it is: 'print' writes its arguments one behind the other"));
+}
+
 /// There are no warnings about the prelude.
 TEST(Warnings, nonePrelude) {
   EXPECT_THAT(
