@@ -16,8 +16,8 @@ void foldReshape(ReshapeOp op) {
   auto inner = op.getOperand().getDefiningOp<ReshapeOp>();
   if (inner && !inner.getType().getSharding())
     op.getOperandMutable().assign(inner.getOperand());
-  bool isSame = op.getOperand().getType() == op.getType().withSharding(op.getOperand().getType().getSharding());
-  if (!isSame || (op.getType().getSharding() && op.getOperand().getType() != op.getType()))
+  ArrayType from = op.getOperand().getType(), to = op.getType();
+  if (from.getShape() != to.getShape() || (to.getSharding() && from != to))
     return;
   moveValueNames(op, op.getOperand());
   op.replaceAllUsesWith(op.getOperand());

@@ -90,6 +90,12 @@ std::unique_ptr<GpuTransport> connectGpus(const std::vector<DeviceRef> &localDev
     own.gpus.push_back(gpu->getGpu().getUuid());
   }
   options.nccl = Nccl::load(&whyNot);
+  for (const DeviceRef &device : localDevices)
+    if (std::string name = dynamic_cast<CudaDevice &>(*device).getGpu().getName();
+        name.find("MIG") != std::string::npos) {
+      whyNot = "this process has only a part of a GPU (" + name + ")"; // NCCL takes parts of one card for one GPU.
+      options.nccl = nullptr;
+    }
   own.nccl = options.nccl ? options.nccl->getVersion() : "";
   std::vector<GpuInventory> places;
   for (const std::string &text : exchange(own.str()))

@@ -7,6 +7,14 @@
 #include <dlfcn.h>
 
 namespace spmd::cuda {
+namespace {
+
+std::string describeVersion(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+} // namespace
 
 std::shared_ptr<const Nccl> Nccl::load(std::string *whyNot) {
   // Never closed: the library has threads of its own.
@@ -35,8 +43,12 @@ std::shared_ptr<const Nccl> Nccl::load(std::string *whyNot) {
   find("ncclSend", nccl->Send);
   find("ncclRecv", nccl->Recv);
   find("ncclGetErrorString", nccl->GetErrorString);
+  constexpr const char *kNeeded = ": version 2.27 or newer is needed";
   if (!missing.empty())
-    return refuse("NCCL lacks the function " + missing + ": version 2.18 or newer is needed");
+    return refuse("NCCL lacks the function " + missing + kNeeded);
+  int version = 0;
+  if (nccl->GetVersion(&version) != kNcclSuccess || version < kNcclLeastVersion)
+    return refuse("NCCL is " + describeVersion(version) + kNeeded);
   return nccl;
 }
 
@@ -49,8 +61,7 @@ std::shared_ptr<const Nccl> Nccl::of(const NcclEntries &entries) {
 std::string Nccl::getVersion() const {
   int version = 0;
   check(GetVersion(&version), "ncclGetVersion");
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
+  return describeVersion(version);
 }
 
 void Nccl::check(NcclResult result, const char *what) const {

@@ -20,6 +20,9 @@ using NcclResult = int;                   ///< ncclResult_t; 0 is success.
 using NcclComm = struct NcclCommHandle *; ///< ncclComm_t.
 
 inline constexpr NcclResult kNcclSuccess = 0, kNcclInProgress = 7;
+/// 2.27. Earlier versions crash here: up to 2.22, sends write to the memory of another GPU in the same process, which
+/// pools do not allow; from 2.19 to 2.25, asking for errors leaves a finished group in the thread's state.
+inline constexpr int kNcclLeastVersion = 22700;
 /// ncclUint8: all data is sent as bytes.
 inline constexpr int kNcclBytes = 1;
 
@@ -28,15 +31,16 @@ struct NcclId {
   std::array<char, 128> bytes;
 };
 
-/// The first fields of ncclConfig_t as of version 2.18; the library uses its defaults for later fields.
+/// The first fields of ncclConfig_t; the library uses its defaults for later fields. It reads as many bytes as `size`
+/// says, whatever the version.
 struct NcclConfig {
   size_t size = sizeof(NcclConfig);
   unsigned magic = 0xcafebeef;
-  unsigned version = 21800;
+  unsigned version = kNcclLeastVersion;
   int blocking = 0; ///< Calls return at once, so that waits can have our own limits.
   int clusterSize = kUndefined, minBlocks = kUndefined, maxBlocks = kUndefined;
   const char *network = nullptr;
-  int splitShare = kUndefined;
+  int splitShare = kUndefined, trafficClass = kUndefined;
   static constexpr int kUndefined = -2147483647 - 1; ///< NCCL_CONFIG_UNDEF_INT.
 };
 

@@ -5,7 +5,10 @@
 #include "runtime/support/CountText.h"
 #include "runtime/support/Error.h"
 
+#include <future>
+#include <memory>
 #include <thread>
+#include <utility>
 
 namespace spmd::cuda {
 
@@ -15,9 +18,22 @@ NcclGroup::NcclGroup(std::shared_ptr<const Nccl> nccl, Health *health, const Ncc
 NcclComm NcclGroup::join(int64_t rank, std::chrono::milliseconds timeout) {
   {
     std::lock_guard lock(mutex);
+    if (isAborted.load(std::memory_order_relaxed))
+      throw Error(cause);
     if (NcclComm known = comms[static_cast<size_t>(rank)])
       return known;
   }
+  try {
+    NcclComm comm = connect(rank, timeout);
+    std::lock_guard lock(mutex);
+    return comms[static_cast<size_t>(rank)] = comm;
+  } catch (const std::exception &error) {
+    abort(error.what()); // This process's other devices wait for this one.
+    throw;
+  }
+}
+
+NcclComm NcclGroup::connect(int64_t rank, std::chrono::milliseconds timeout) const {
   NcclComm comm = nullptr;
   NcclConfig config;
   nccl->check(nccl->CommInitRankConfig(&comm, static_cast<int>(size), id, static_cast<int>(rank), &config),
@@ -27,42 +43,56 @@ NcclComm NcclGroup::join(int64_t rank, std::chrono::milliseconds timeout) {
     NcclResult state = kNcclSuccess;
     NcclResult asked = nccl->CommGetAsyncError(comm, &state);
     if (asked == kNcclSuccess && state == kNcclSuccess)
-      break;
+      return comm;
+    bool isGivenUp = isAborted.load(std::memory_order_acquire);
     bool isOver = health && health->isOver(), isLate = std::chrono::steady_clock::now() > deadline;
     bool goesOn = asked == kNcclSuccess && state == kNcclInProgress;
-    if (goesOn && !isOver && !isLate) {
+    if (goesOn && !isOver && !isLate && !isGivenUp) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1)); // Connecting takes about 100 ms.
       continue;
     }
-    nccl->CommAbort(comm);
+    end(comm);
     if (isOver)
       health->throwVerdict();
+    if (isGivenUp)
+      throw Error(cause);
     if (goesOn)
       throw Error("NCCL has not connected " + countText(size, "GPU") + " in " + std::to_string(timeout.count()) +
                   " ms; NCCL_DEBUG=INFO shows what it waits for");
     nccl->check(asked != kNcclSuccess ? asked : state, "connecting GPUs by NCCL (NCCL_DEBUG=INFO shows more)");
   }
-  std::lock_guard lock(mutex);
-  comms[static_cast<size_t>(rank)] = comm;
-  return comm;
 }
 
-void NcclGroup::check(NcclComm comm) const {
-  // Another thread may end the communicator.
+void NcclGroup::end(NcclComm comm) const noexcept {
+  constexpr std::chrono::seconds kLongest(2);
+  try {
+    auto promise = std::make_shared<std::promise<void>>();
+    std::future<void> isEnded = promise->get_future();
+    std::thread([nccl = nccl, comm, promise] {
+      nccl->CommAbort(comm);
+      promise->set_value();
+    }).detach();
+    isEnded.wait_for(kLongest);
+  } catch (const std::exception &) { // There is no further thread.
+    nccl->CommAbort(comm);
+  }
+}
+
+NcclResult NcclGroup::ask(NcclComm comm) const {
+  // Another thread may end the communicator, and NCCL completes a group when it is asked.
   std::lock_guard lock(mutex);
   if (isAborted.load(std::memory_order_relaxed))
     throw Error(cause);
   NcclResult state = kNcclSuccess;
   nccl->check(nccl->CommGetAsyncError(comm, &state), "NCCL");
-  nccl->check(state, "NCCL");
+  return state;
 }
+
+void NcclGroup::check(NcclComm comm) const { nccl->check(ask(comm), "NCCL"); }
 
 void NcclGroup::waitUntilQueued(NcclComm comm) const {
   for (;;) {
-    if (isAborted.load(std::memory_order_acquire))
-      check(comm);
-    NcclResult state = kNcclSuccess;
-    nccl->check(nccl->CommGetAsyncError(comm, &state), "NCCL");
+    NcclResult state = ask(comm);
     if (state == kNcclSuccess)
       return;
     nccl->check(state, "NCCL");
@@ -81,11 +111,13 @@ void NcclGroup::abort(const std::string &why) {
 }
 
 void NcclGroup::abortRank(int64_t rank) noexcept {
-  std::lock_guard lock(mutex);
-  NcclComm &comm = comms[static_cast<size_t>(rank)];
+  NcclComm comm = nullptr;
+  {
+    std::lock_guard lock(mutex);
+    comm = std::exchange(comms[static_cast<size_t>(rank)], nullptr);
+  }
   if (comm)
-    nccl->CommAbort(comm);
-  comm = nullptr;
+    end(comm);
 }
 
 } // namespace spmd::cuda

@@ -24,7 +24,8 @@ public:
   const Nccl &getNccl() const { return *nccl; }
 
   /// Returns the communicator of a rank. The first call of each rank waits for all other ranks; call it on that
-  /// device's thread, with its GPU current. Throws spmd::Error at the limit, or the verdict when the job is over.
+  /// device's thread, with its GPU current. Throws spmd::Error at the limit, or the verdict when the job is over; then
+  /// all local devices give up.
   NcclComm join(int64_t rank, std::chrono::milliseconds timeout);
 
   /// Returns when all calls so far are queued in their streams: work that the caller queues there next comes after
@@ -41,6 +42,13 @@ public:
   void abortRank(int64_t rank) noexcept;
 
 private:
+  NcclComm connect(int64_t rank, std::chrono::milliseconds timeout) const;
+  /// The state of a communicator. Throws if it has none any more.
+  NcclResult ask(NcclComm comm) const;
+  /// Ends a communicator. NCCL waits for what the GPU does, without a limit; this returns after two seconds, and leaves
+  /// the rest to a thread.
+  void end(NcclComm comm) const noexcept;
+
   std::shared_ptr<const Nccl> nccl;
   Health *const health;
   const NcclId id;

@@ -285,6 +285,12 @@ void CudaProgram::abandon(const std::string &cause) noexcept {
     return;
   group->abort(cause);
   group->abortRank(position);
+  // A transfer may still write to memory that a later program gets.
+  constexpr std::chrono::seconds kLongest(1);
+  auto began = std::chrono::steady_clock::now();
+  while (transfers && driver.StreamQuery(transfers) == cuda::kNotReady &&
+         std::chrono::steady_clock::now() - began < kLongest)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void CudaProgram::finishPreparation() {

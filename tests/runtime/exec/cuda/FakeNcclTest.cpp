@@ -134,6 +134,27 @@ TEST_F(FakeNcclTest, RanksAreUnique) {
   EXPECT_EQ(nccl.CommAbort(first), kNcclSuccess);
 }
 
+// A rank that cannot join ends the waiting of the others, and of those that come later.
+TEST_F(FakeNcclTest, ARankThatCannotJoin) {
+  static NcclEntries original;
+  NcclEntries entries = original = nccl;
+  entries.CommInitRankConfig = [](NcclComm *comm, int size, NcclId id, int rank, NcclConfig *config) {
+    return rank == 1 ? kNcclInternalError : original.CommInitRankConfig(comm, size, id, rank, config);
+  };
+  NcclGroup group(Nccl::of(entries), nullptr, makeId(nccl), 2);
+  auto began = std::chrono::steady_clock::now();
+  for (int round = 0; round < 2; ++round)
+    onBoth([&](int rank) {
+      try {
+        group.join(rank, kTimeout);
+        ADD_FAILURE() << rank;
+      } catch (const Error &error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("connecting GPUs by NCCL: ")) << rank;
+      }
+    });
+  EXPECT_LT(std::chrono::steady_clock::now() - began, kTimeout / 2);
+}
+
 // Calls that NCCL's manual forbids.
 TEST_F(FakeNcclTest, MistakesAreErrors) {
   NcclGroup group(fakeNccl.getNccl(), nullptr, makeId(nccl), 2);

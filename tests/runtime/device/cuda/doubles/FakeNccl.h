@@ -24,8 +24,8 @@ inline constexpr NcclResult kNcclInternalError = 3, kNcclInvalidArgument = 4, kN
 /// At most one exists in a process; `driver` outlives it. Thread-safe.
 class FakeNccl {
 public:
-  /// `version` as NCCL counts: 21800 is 2.18.0.
-  explicit FakeNccl(FakeDriver &driver, int version = 21800);
+  /// `version` as NCCL counts: 22700 is 2.27.0.
+  explicit FakeNccl(FakeDriver &driver, int version = 22700);
   ~FakeNccl();
   FakeNccl(const FakeNccl &) = delete;
   FakeNccl &operator=(const FakeNccl &) = delete;

@@ -44,7 +44,7 @@ int64_t readNumber(const char *variable, int64_t standard) {
 
 } // namespace
 
-int readNcclVersion() { return static_cast<int>(readNumber("SPMD_TEST_NCCL", 21800)); }
+int readNcclVersion() { return static_cast<int>(readNumber("SPMD_TEST_NCCL", 22700)); }
 
 FakeDriverOptions readGpuSettings() {
   constexpr const char *kGpus = "SPMD_TEST_GPUS", *kVisible = "CUDA_VISIBLE_DEVICES";

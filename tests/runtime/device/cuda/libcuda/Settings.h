@@ -7,7 +7,7 @@
 //   SPMD_TEST_GPU_SEED=7            order of the work of different streams
 //   SPMD_TEST_GPU_MEMORY=1000000    bytes of each card's memory
 //   SPMD_TEST_GPU_DRIVER=12020      version of CUDA that the driver is for
-//   SPMD_TEST_NCCL=21800            version of NCCL
+//   SPMD_TEST_NCCL=22700            version of NCCL
 //   SPMD_TEST_GPU_FAULTS=LaunchKernel:3:719,kernel:0:5,hang:0:9
 //                                   the third launch is refused with error 719; the fifth kernel that runs on GPU 0
 //                                   accesses an illegal address; the ninth never ends
