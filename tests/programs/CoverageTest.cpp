@@ -24,7 +24,7 @@ using namespace spmdc;
 namespace {
 
 /// Enough for the rarest pair of an operation and a type, `power` of u16.
-constexpr uint64_t kPrograms = 3200;
+constexpr uint64_t kPrograms = 3600;
 
 /// Operations that the language cannot express yet.
 const std::map<std::string, std::string> kElsewhere = {

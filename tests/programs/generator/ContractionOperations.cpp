@@ -355,7 +355,7 @@ std::vector<Operation> contractionOperations() {
       {"einsum", 10, makeEinsum},
       {"einsum of many", 5, makeEinsumOfMany},
       {"dot_general", 8, makeDotGeneral},
-      {"widened product", 8, makeWidenedProduct},
+      {"widened product", 5, makeWidenedProduct},
       {"sum of products", 4, makeSumOfProducts},
       {"square product", 4, makeSquareProduct},
   };
