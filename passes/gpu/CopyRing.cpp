@@ -23,25 +23,13 @@ std::pair<Value, Value> CopyRing::barrierOf(Kind kind, Value use) {
 void CopyRing::initialize(int64_t threads, int64_t warps) {
   for (int64_t stage = 0; stage < stages; ++stage)
     for (auto [kind, count] : {std::pair(Kind::Arrived, threads), {Kind::Free, warps}})
-      b.create<NVVM::MBarrierInitSharedOp>(
-          loc, addressOf(kind, emitter.emitConstant(stage)),
-          b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(static_cast<int32_t>(count))), Value());
-}
-
-void CopyRing::wait(Value barrier, Value parity) {
-  Value address = b.create<LLVM::PtrToIntOp>(loc, b.getI64Type(), barrier);
-  parity = b.create<arith::TruncIOp>(loc, b.getI32Type(), parity);
-  // Labels in braces are local to them, however often the code is copied.
-  const char *text = "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared.b64 done, [$0], $1;\n"
-                     "@!done bra again;\n}";
-  b.create<LLVM::InlineAsmOp>(loc, TypeRange(), ValueRange{address, parity}, text, "l,r,~{memory}",
-                              /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::AsmDialectAttr(), ArrayAttr());
+      Phases(b, loc).initialize(addressOf(kind, emitter.emitConstant(stage)), count);
 }
 
 void CopyRing::waitForFree(Value use) {
   // A barrier that has seen no round counts as one whose odd rounds are complete: the first use waits for nothing.
   auto [barrier, round] = barrierOf(Kind::Free, use);
-  wait(barrier, code.divRem(code.add(round, emitter.emitConstant(1)), 2, INT32_MAX).second);
+  Phases(b, loc).wait(barrier, code.divRem(code.add(round, emitter.emitConstant(1)), 2, INT32_MAX).second);
 }
 
 void CopyRing::announceCopies(Value use) {
@@ -50,11 +38,11 @@ void CopyRing::announceCopies(Value use) {
 
 void CopyRing::waitForCopies(Value use) {
   auto [barrier, round] = barrierOf(Kind::Arrived, use);
-  wait(barrier, code.divRem(round, 2, INT32_MAX).second);
+  Phases(b, loc).wait(barrier, code.divRem(round, 2, INT32_MAX).second);
 }
 
-void CopyRing::release(Value use) {
-  b.create<NVVM::MBarrierArriveSharedOp>(loc, b.getI64Type(), barrierOf(Kind::Free, use).first);
+void CopyRing::releaseIf(Value condition, Value use) {
+  Phases(b, loc).arriveIf(condition, barrierOf(Kind::Free, use).first);
 }
 
 } // namespace spmdc

@@ -1,7 +1,7 @@
 //===- CopyRing.h - copies and their readers, by mbarriers ------*- C++ -*-===//
 //
 // A ring of buffers in shared memory that all threads of a block fill by asynchronous copies, and all of its warpgroups
-// read (PTX ISA, "mbarrier"; sm_90). Use number n of the ring is of buffer n % stages. Each buffer has two barriers:
+// read. Use number n of the ring is of buffer n % stages. Each buffer has two barriers:
 // one for the arrival of all threads' copies, and one for the warps that do not read it any more. So a warpgroup waits
 // for data and for free buffers alone, not for the others to be as far as it is: while one computes a softmax, another
 // one multiplies.
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "passes/gpu/GpuCode.h"
+#include "passes/gpu/Phases.h"
 #include "passes/kernel/StreamTiles.h"
 
 namespace spmdc {
@@ -33,8 +34,8 @@ public:
   void announceCopies(mlir::Value use);
   /// Waits for all threads' copies of this use. Products of warpgroups may read them after `Warpgroups::publishCopies`.
   void waitForCopies(mlir::Value use);
-  /// Says that this warp does not read this use any more. One lane of each warp calls it once for each use.
-  void release(mlir::Value use);
+  /// Says that this warp does not read this use any more. The condition holds once for each use in one lane of each warp.
+  void releaseIf(mlir::Value condition, mlir::Value use);
 
 private:
   enum class Kind { Arrived, Free };
@@ -42,7 +43,6 @@ private:
   /// The barrier of a use's buffer, and the number of times that the ring has come round before.
   std::pair<mlir::Value, mlir::Value> barrierOf(Kind kind, mlir::Value use);
   mlir::Value addressOf(Kind kind, mlir::Value stage);
-  void wait(mlir::Value barrier, mlir::Value parity);
 
   mlir::OpBuilder &b;
   mlir::Location loc;

@@ -250,6 +250,11 @@ Value GpuCode::shuffle(Value value, gpu::ShuffleMode mode, int64_t offset) {
   return isa<FloatType>(type) ? b.create<arith::BitcastOp>(loc, type, bits).getResult() : bits;
 }
 
+Value GpuCode::readFirstLane(Value number) {
+  Value narrow = b.create<arith::TruncIOp>(loc, b.getI32Type(), number);
+  return b.create<arith::ExtUIOp>(loc, number.getType(), shuffle(narrow, gpu::ShuffleMode::IDX, 0));
+}
+
 Value GpuCode::reduceWarp(Type elementType, ReductionKind kind, Value value, int64_t lanes) {
   for (int64_t offset = lanes / 2; offset > 0; offset /= 2)
     value = combineElements(b, loc, elementType, kind, value, shuffle(value, gpu::ShuffleMode::XOR, offset),

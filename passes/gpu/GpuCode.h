@@ -95,6 +95,9 @@ public:
   mlir::Value addressInBlock(mlir::Value memory, mlir::Value block);
   /// Another lane's value of any register type: lane ^ offset, lane - offset, or lane number `offset`.
   mlir::Value shuffle(mlir::Value value, mlir::gpu::ShuffleMode mode, int64_t offset);
+  /// A number below 2^32 that is the same in all lanes of a warp: ptxas keeps what is read from one lane, and all that
+  /// follows from it, once for the warp.
+  mlir::Value readFirstLane(mlir::Value number);
   /// Combines the values of every `lanes` neighbours (a power of two) in a butterfly; all lanes get the same bits.
   mlir::Value reduceWarp(mlir::Type elementType, ReductionKind kind, mlir::Value value, int64_t lanes = kWarpThreads);
 

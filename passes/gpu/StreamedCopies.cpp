@@ -112,6 +112,8 @@ void StreamedKernel::startRings() {
   code.ifThen(isFirst, [&] {
     for (Stream &stream : streams)
       stream.ring.initialize(tiles.getBlockThreads(), tiles.warps);
+    if (turns)
+      turns->initialize();
   });
   code.barrier();
   // Without a tile to compute, the first one's copies begin nevertheless.
@@ -146,8 +148,6 @@ void StreamedKernel::waitForCopies(Stream &stream, Value tile, Stream *other, Va
   warpgroups.publishCopies();
 }
 
-void StreamedKernel::release(Stream &stream, Value tile) {
-  code.ifThen(isFirstLane, [&] { stream.ring.release(getUse(tile)); });
-}
+void StreamedKernel::release(Stream &stream, Value tile) { stream.ring.releaseIf(isFirstLane, getUse(tile)); }
 
 } // namespace spmdc

@@ -65,13 +65,20 @@ void StreamedKernel::emit() {
 
 void StreamedKernel::emitBlock(Value blockNumber) {
   auto [warp, lane] = code.divRem(thread, kWarpThreads, tiles.getBlockThreads());
+  if (tiles.unit == MatrixUnit::Warpgroup)
+    warp = code.readFirstLane(warp); // Descriptors of products have to be the same in all lanes.
   auto [laneRow, lanePair] = code.divRem(lane, 4, kWarpThreads);
   cores.emplace(b, loc, lane);
   warpRow = groupRow = code.mul(warp, tiles.getWarpRows());
-  if (tiles.unit == MatrixUnit::Warpgroup)
-    groupRow = code.mul(code.divRem(warp, kWarpgroupWarps, tiles.warps).first, tiles.getGroupRows());
+  Value group;
+  if (tiles.unit == MatrixUnit::Warpgroup) {
+    group = code.divRem(warp, kWarpgroupWarps, tiles.warps).first;
+    groupRow = code.mul(group, tiles.getGroupRows());
+  }
   pairColumn = code.mul(lanePair, 2);
   isFirstLane = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lane, emitter.emitConstant(0));
+  if (tiles.takesTurns())
+    turns.emplace(b, loc, emitter, code, tiles.turnsOffset, tiles.getGroups(), group, isFirstLane);
   auto [batch, rowBlock] = placeBlock(blockNumber);
   if (Value last = code.bindOuter(batch, products.batchVars, products.batchShape))
     emitter.bind(products.batchVars.back(), last);
@@ -172,9 +179,9 @@ PositionBounds::Bounds StreamedKernel::boundMask(Value firstRow, int64_t rows, V
 
 void StreamedKernel::findTiles(Value lane, Value firstRow) {
   int64_t count = llvm::divideCeil(products.columns, tiles.columns);
-  Type i64 = b.getI64Type();
-  Value zero = emitter.emitConstant(0), one = emitter.emitConstant(1), all = emitter.emitConstant(count);
-  // Beginnings and ends of both ranges, and the number of full tiles.
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Value zero = emitter.emitConstant(0), all = emitter.emitConstant(count);
+  // Beginnings and ends of both ranges, and the number of full tiles: the same in all lanes.
   enum { KeptBegin, KeptEnd, FullBegin, FullEnd, FullCount };
   auto load = [&](int64_t number) { return code.load(laneTiles, i64, emitter.emitConstant(number)); };
   auto store = [&](int64_t number, Value value) { code.store(laneTiles, i64, emitter.emitConstant(number), value); };
@@ -182,36 +189,39 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
     store(number, all);
   for (int64_t number : {KeptEnd, FullEnd, FullCount})
     store(number, zero);
-  // A lane tests every 32nd tile.
-  code.loop(lane, all, emitter.emitConstant(kWarpThreads), [&](Value tile) {
+  // Each lane tests one of 32 tiles.
+  code.loop(zero, all, emitter.emitConstant(kWarpThreads), [&](Value first) {
+    Value tile = code.add(first, lane), isTile = code.isLess(tile, count);
     PositionBounds::Bounds bounds = boundMask(firstRow, tiles.getBlockRows(), tile);
     auto extend = [&](int64_t begin, Value condition) {
-      code.ifThen(condition, [&] {
-        store(begin, b.create<arith::MinSIOp>(loc, load(begin), tile));
-        store(begin + 1, code.add(tile, one));
-        if (begin == FullBegin)
-          store(FullCount, code.add(load(FullCount), one));
-      });
+      Value lanes = cores->ballot(b.create<arith::AndIOp>(loc, condition, isTile));
+      auto wide = [&](Value number) -> Value { return b.create<arith::ExtUIOp>(loc, i64, number); };
+      Value isNone = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lanes,
+                                             b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0)));
+      Value lowest = code.add(first, wide(b.create<LLVM::CountTrailingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
+      Value behind = b.create<arith::SubIOp>(
+          loc, code.add(first, emitter.emitConstant(kWarpThreads)),
+          wide(b.create<LLVM::CountLeadingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
+      Value newBegin = b.create<arith::MinSIOp>(loc, load(begin), lowest);
+      store(begin, b.create<arith::SelectOp>(loc, isNone, load(begin), newBegin));
+      store(begin + 1, b.create<arith::SelectOp>(loc, isNone, load(begin + 1), behind));
+      if (begin == FullBegin)
+        store(FullCount, code.add(load(FullCount), wide(b.create<LLVM::CtPopOp>(loc, i32, lanes))));
     };
     extend(KeptBegin, bounds.high);
     extend(FullBegin, bounds.low);
   });
-  auto reduce = [&](ReductionKind kind, int64_t number) { return code.reduceWarp(i64, kind, load(number)); };
-  keptTiles = {reduce(ReductionKind::min, KeptBegin), reduce(ReductionKind::max, KeptEnd)};
-  fullTiles = {reduce(ReductionKind::min, FullBegin), reduce(ReductionKind::max, FullEnd)};
-  Value full = reduce(ReductionKind::sum, FullCount);
-  Value isRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, full,
+  keptTiles = {load(KeptBegin), load(KeptEnd)};
+  fullTiles = {load(FullBegin), load(FullEnd)};
+  Value isRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, load(FullCount),
                                           b.create<arith::SubIOp>(loc, fullTiles.end, fullTiles.begin));
   // Other full tiles are computed with the mask, too: the range is empty at the end of the kept ones.
   fullTiles.begin = b.create<arith::SelectOp>(loc, isRange, fullTiles.begin, keptTiles.end);
   fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
   // With no tile at all, the copy that begins before the loops still is one of the array.
   keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
-  // ptxas keeps what is read from one lane, and all that follows from it, once for the warp.
-  for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end}) {
-    Value narrow = b.create<arith::TruncIOp>(loc, b.getI32Type(), *position);
-    *position = b.create<arith::ExtUIOp>(loc, i64, code.shuffle(narrow, gpu::ShuffleMode::IDX, 0));
-  }
+  for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end})
+    *position = code.readFirstLane(*position);
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "passes/gpu/CopyRing.h"
+#include "passes/gpu/Turns.h"
 #include "passes/gpu/Warpgroups.h"
 #include "passes/kernel/PositionMask.h"
 #include "passes/kernel/StreamTiles.h"
@@ -86,9 +87,9 @@ private:
   /// Emits the code for all tiles, with products that run beside the softmax of the next tile.
   void emitOverlapped();
   void emitOverlappedTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
-  /// Releases the tile after its exponentials: the address depends on their sums, in a way that never changes it. ptxas
-  /// moves a wait for products over arithmetic, but not over this instruction, so the products run beside the softmax.
-  void releaseBehindSums(Stream &stream, mlir::Value tile);
+  /// Keeps the waits that follow behind the code of these values, which are not negative: a release that would happen
+  /// if one was. ptxas moves a wait for products over arithmetic, but not over this instruction.
+  void keepBehind(llvm::ArrayRef<mlir::Value> values, Stream &stream, mlir::Value tile);
   /// Loads the left factors of scores into registers.
   void loadHeld();
   /// Keeps a tile's weights for its products, which the next tile starts.
@@ -173,13 +174,14 @@ private:
   /// From the first to the last tile of which the mask keeps something; those of which it keeps all, if no other ones
   /// are between them.
   TileRange keptTiles, fullTiles;
-  mlir::Value laneTiles; ///< Local memory: both ranges as far as a lane has found them, and the number of full tiles.
+  mlir::Value laneTiles; ///< Local memory: both ranges as far as they are found, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.
   /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
   llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;
   mlir::Value keptWeights;
   /// Of warpgroups: if products are overlapped, the scores' factors and those of the products, else all.
   llvm::SmallVector<Stream> streams;
+  std::optional<Turns> turns; ///< Of several warpgroups with overlapped products.
   mlir::Value isFirstLane;
   int64_t element = 0; ///< Whose code is emitted.
 };

@@ -4,12 +4,15 @@
 //
 //   start   scores of this tile
 //   start   products of the weights of the tile before
-//   finish  the scores; their softmax, while the products run
+//   finish  the scores; their softmax, while these products, and those of other warpgroups, run
 //   finish  the products; scale them to the new maximum
+//
+// Two warpgroups take turns to start (Turns.h). Copies of later tiles begin while a warpgroup waits for its scores: by
+// then, the other one has its scores of the tile before, whose buffer is filled again.
 //
 // Tiles of 128 columns read the left factors of scores from shared memory. For narrower ones, that would take as long
 // as the products themselves, so the factors are in registers. The first wait is for scores alone and the second one
-// for products, so the softmax must stay between them, which `releaseBehindSums` ensures.
+// for products, so the softmax must stay between them, which `keepBehind` ensures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +62,8 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
     isKept = keepsAll;
     Value before = b.create<arith::SubIOp>(loc, tile, one);
     waitForCopies(ofScores, tile, &ofProducts, before);
+    if (turns)
+      turns->take(b.create<arith::SubIOp>(loc, before, keptTiles.begin));
     SmallVector<Elements> startedScores, startedProducts;
     for (const StreamedProducts::Score &score : products.scores)
       startedScores.push_back(warpgroups.start(describeScore(score, tile), {}, tiles.columns));
@@ -68,15 +73,18 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
         startedProducts.push_back(warpgroups.start(describeProduct(result, getKeptWeights(), before), sums,
                                                    static_cast<int64_t>(sums.size()) * 2));
       }
+    if (turns)
+      turns->pass();
     fillAhead(ofScores, tile);
     fillAhead(ofProducts, before);
     auto running = static_cast<int64_t>(startedScores.size() + startedProducts.size());
     scores.clear();
     for (const Elements &started : startedScores)
       scores.push_back(warpgroups.finish(started, --running));
+    release(ofScores, tile);
     SmallVector<Value> scales;
     Elements exponentials = emitSoftmax(code.mul(tile, tiles.columns), scales);
-    releaseBehindSums(ofScores, tile);
+    keepBehind(getAll(sums, getThreadRows()), ofScores, tile);
     auto next = startedProducts.begin();
     for (auto [number, result] : llvm::enumerate(products.results))
       if (result.streamed)
@@ -87,12 +95,11 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
   });
 }
 
-void StreamedKernel::releaseBehindSums(Stream &stream, Value tile) {
-  Value sum = get(sums, 0);
-  for (int64_t row = 1; row < getThreadRows(); ++row)
-    sum = b.create<arith::MinNumFOp>(loc, sum, get(sums, row));
-  Value never = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, sum, f32(0));
-  release(stream, code.add(tile, b.create<arith::ExtUIOp>(loc, b.getI64Type(), never)));
+void StreamedKernel::keepBehind(ArrayRef<Value> values, Stream &stream, Value tile) {
+  Value least = values.front();
+  for (Value value : values.drop_front())
+    least = b.create<arith::MinNumFOp>(loc, least, value);
+  stream.ring.releaseIf(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, least, f32(0)), getUse(tile));
 }
 
 void StreamedKernel::loadHeld() {

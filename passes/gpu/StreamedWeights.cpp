@@ -114,37 +114,48 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
   // is a part of the exponentials' multiplication.
   auto [exponent, factor] = findFactor(products.softmax->exponent);
   Elements values = emitElements(exponent, firstColumn, -infinity);
-  for (int64_t row = 0; row < getThreadRows(); ++row) {
-    SmallVector<int64_t> mine;
-    for (int64_t g = 0; g < getGroups(); ++g)
-      for (int64_t e = 0; e < 2; ++e)
-        mine.push_back(at(row / 2, g, (row % 2) * 2 + e));
-    // A NaN is no maximum here, but its exponential is NaN, and so is the row.
-    Value max = values[mine[0]];
-    for (int64_t i : ArrayRef<int64_t>(mine).drop_front())
-      max = b.create<arith::MaxNumFOp>(loc, max, values[i]);
-    for (int64_t offset : {2, 1})
-      max = b.create<arith::MaxNumFOp>(loc, max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
+  int64_t rows = getThreadRows(), rowElements = 2 * getGroups();
+  auto atRow = [&](int64_t row, int64_t i) { return at(row / 2, i / 2, (row % 2) * 2 + i % 2); };
+  auto maximum = [&](Value x, Value y) -> Value { return b.create<arith::MaxNumFOp>(loc, x, y); };
+  // Code for all rows is interleaved, and each has two maxima of half of its elements: a warp alone does not wait for
+  // each instruction before the next one. A NaN is no maximum here, but its exponential is NaN, and so is the row.
+  SmallVector<std::array<Value, 2>> halves(rows);
+  for (int64_t i = 0; i < rowElements; ++i)
+    for (int64_t row = 0; row < rows; ++row) {
+      Value &max = halves[row][i % 2], value = values[atRow(row, i)];
+      max = max ? maximum(max, value) : value;
+    }
+  SmallVector<Value> tileMaxima;
+  for (auto [even, odd] : halves)
+    tileMaxima.push_back(maximum(even, odd));
+  for (int64_t offset : {2, 1})
+    for (Value &max : tileMaxima)
+      max = maximum(max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
+  SmallVector<Value> offsets, newSums;
+  auto exponential = [&](int64_t row, Value exponent, double multiple) {
+    return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offsets[row]));
+  };
+  for (int64_t row = 0; row < rows; ++row) {
+    Value max = tileMaxima[row];
     if (factor != 1)
       max = b.create<arith::MulFOp>(loc, max, f32(factor));
-    Value before = get(maxima, row);
-    Value after = b.create<arith::MaxNumFOp>(loc, before, max);
+    Value before = get(maxima, row), after = maximum(before, max);
     set(maxima, row, after);
     // Rows that have seen only -inf: every exponential is 0, not NaN.
     Value isEmpty = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, after, f32(-infinity));
     Value base = b.create<arith::SelectOp>(loc, isEmpty, f32(0), after);
-    Value offset = b.create<arith::MulFOp>(loc, base, f32(-kLog2E));
-    auto exponential = [&](Value exponent, double multiple) {
-      return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offset));
-    };
-    Value scale = exponential(before, 1), sum = b.create<arith::MulFOp>(loc, get(sums, row), scale);
-    for (int64_t i : mine) {
-      values[i] = exponential(values[i], factor);
-      sum = b.create<arith::AddFOp>(loc, sum, values[i]);
-    }
-    set(sums, row, sum);
-    scales.push_back(scale);
+    offsets.push_back(b.create<arith::MulFOp>(loc, base, f32(-kLog2E)));
+    scales.push_back(exponential(row, before, 1));
+    newSums.push_back(b.create<arith::MulFOp>(loc, get(sums, row), scales.back()));
   }
+  for (int64_t i = 0; i < rowElements; ++i)
+    for (int64_t row = 0; row < rows; ++row) {
+      Value &value = values[atRow(row, i)];
+      value = exponential(row, value, factor);
+      newSums[row] = b.create<arith::AddFOp>(loc, newSums[row], value);
+    }
+  for (int64_t row = 0; row < rows; ++row)
+    set(sums, row, newSums[row]);
   return values;
 }
 

@@ -117,6 +117,11 @@ Value TensorCores::isAny(Value condition) {
       .getResult(0);
 }
 
+Value TensorCores::ballot(Value condition) {
+  Value all = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(-1));
+  return b.create<NVVM::VoteBallotOp>(loc, b.getI32Type(), all, condition);
+}
+
 Value TensorCores::exp2(Value x) {
   return b.create<LLVM::CallIntrinsicOp>(loc, TypeRange(b.getF32Type()), "llvm.nvvm.ex2.approx.ftz.f", ValueRange(x))
       .getResult(0);

@@ -54,6 +54,8 @@ public:
   mlir::Value invert(mlir::Value x);
   /// Whether the condition holds in any lane of the warp.
   mlir::Value isAny(mlir::Value condition);
+  /// The lanes of the warp for which the condition holds, one bit (of i32) for each.
+  mlir::Value ballot(mlir::Value condition);
 
 private:
   std::array<mlir::Value, 4> loadMatrices(mlir::Value pointer, bool isTransposed);

@@ -141,6 +141,9 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
     tiles.barrierOffset = tiles.sharedBytes;
     if (unit == MatrixUnit::Warpgroup)
       tiles.sharedBytes += tiles.getRingCount() * kBarriersOfStage * kBarrierBytes * tiles.stages;
+    tiles.turnsOffset = tiles.sharedBytes;
+    if (tiles.takesTurns())
+      tiles.sharedBytes += tiles.getGroups() * kBarrierBytes;
     // A thread may have all registers that it can have; their number decides how many blocks are resident.
     tiles.residentBlocks =
         std::max<int64_t>(1, kRegistersOfMultiprocessor / ((kMaxRegisters + 1) * tiles.getBlockThreads()));

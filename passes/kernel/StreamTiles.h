@@ -53,7 +53,8 @@ struct StreamTiles {
   bool keepsHeld = false; ///< Overlapped products have the left factors of scores in registers.
   int64_t stages = 2;     ///< Buffers of a streamed factor: some are filled while another one is read.
   int64_t sharedBytes = 0;
-  int64_t barrierOffset = 0; ///< In shared memory: of the barriers of all rings of buffers (CopyRing.h).
+  /// In shared memory: of the barriers of all rings of buffers (CopyRing.h), and of the warpgroups' turns (Turns.h).
+  int64_t barrierOffset = 0, turnsOffset = 0;
   int64_t rowBlocks = 0, gridBlocks = 0;
   int64_t batchesTogether = 1; ///< Their blocks run by turns, where a mask makes some of them longer than others.
   int64_t residentBlocks = 1;  ///< For which a multiprocessor has registers and shared memory.
@@ -63,9 +64,13 @@ struct StreamTiles {
   /// Rows of the warps that execute a product together.
   int64_t getGroupRows() const { return unit == MatrixUnit::Warpgroup ? kWarpgroupWarps * kMmaRows : getWarpRows(); }
   int64_t getBlockRows() const { return warps * getWarpRows(); }
+  int64_t getGroups() const { return warps / kWarpgroupWarps; }
+  /// Warpgroups that compute a softmax by turns.
+  bool takesTurns() const { return overlaps && getGroups() > 1; }
   /// Rings of buffers: overlapped products read theirs later than their scores.
   int64_t getRingCount() const { return overlaps ? 2 : 1; }
-  /// How many tiles before it is read a tile of this ring is copied.
+  /// How many tiles before it is read a tile of this ring is copied. That of a ring of products is read behind the next
+  /// tile's scores, when another warpgroup may still multiply with the one before it.
   int64_t getAhead(int64_t ring) const { return std::max<int64_t>(1, stages - (overlaps && ring == 0 ? 1 : 2)); }
   const Tile &findHeld(const StreamedProducts::Factor &factor) const;
   const Tile &findStreamed(const StreamedProducts::Factor &factor) const;
