@@ -103,8 +103,13 @@ void StreamedKernel::emitBlock(Value blockNumber) {
       set(maxima, i, f32(-std::numeric_limits<double>::infinity()));
       set(sums, i, f32(0));
     }
-  if (tiles.unit == MatrixUnit::Warpgroup)
+  if (tiles.unit == MatrixUnit::Warpgroup) {
+    if (!products.softmax) {
+      orderScores();
+      findEarlyValues();
+    }
     startRings();
+  }
   if (tiles.overlaps) {
     emitOverlapped();
     return storeResults();

@@ -96,6 +96,33 @@ private:
   void keepWeights(const Elements &weights);
   llvm::SmallVector<TensorCores::Left> getKeptWeights();
 
+  //===--- Weights that need several scores (StreamedWaits.cpp) ------------===//
+
+  /// A value of which weights are computed, at an index.
+  struct EarlyValue {
+    mlir::Value value;
+    Index index;
+    /// Of an exponential: the last score that it needs. Nullopt: the value is one of a row, of an input.
+    std::optional<unsigned> lastScore;
+    /// Once it is computed: by element of the thread, in the current tile; or by row of the thread.
+    Elements values;
+  };
+  /// Lets the scores that exponentials need be first.
+  void orderScores();
+  std::optional<unsigned> findLastScore(mlir::Value value) const;
+  /// Whether an input at this index is the same for all columns.
+  bool isOfRow(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
+  /// Finds all early values, and loads those of rows.
+  void findEarlyValues();
+  void noteEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  const EarlyValue *findEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
+  /// The value for the element whose code is emitted; null if it has not been computed before.
+  mlir::Value readEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
+  /// Computes the exponentials that need this score, and none behind it; returns them.
+  Elements computeEarlyValues(unsigned lastScore, mlir::Value firstColumn);
+  /// A warpgroup's tile without a softmax.
+  void emitBesideProducts(mlir::Value tile);
+
   //===--- A tile of columns (StreamedTiles.cpp) ---------------------------===//
 
   void emitTile(mlir::Value tile);
@@ -116,8 +143,11 @@ private:
 
   //===--- Weights (StreamedWeights.cpp) -----------------------------------===//
 
-  /// The value of an array of weights at each of the thread's elements. Behind the last column: `padding`.
-  Elements emitElements(mlir::Value value, mlir::Value firstColumn, double padding);
+  /// The value of an array at each of the thread's elements. Behind the last column: `padding`, if it is given.
+  Elements emitElements(mlir::Value value, llvm::ArrayRef<IndexExpr> index, mlir::Value firstColumn,
+                        std::optional<double> padding = std::nullopt);
+  /// The weights of a result that are no softmax.
+  Elements emitWeights(const StreamedProducts::Result &result, mlir::Value firstColumn);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   /// The operand that a selection by the mask's condition takes in a tile that the mask keeps; null if it may be
   /// either.
@@ -176,6 +206,9 @@ private:
   TileRange keptTiles, fullTiles;
   mlir::Value laneTiles; ///< Local memory: both ranges as far as they are found, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.
+  llvm::SmallVector<EarlyValue> earlyValues;
+  llvm::DenseMap<mlir::Value, unsigned> lastScores; ///< By value that needs a score.
+  bool findsEarlyValues = false; ///< Elements' code is emitted only to find them.
   /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
   llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;
   mlir::Value keptWeights;

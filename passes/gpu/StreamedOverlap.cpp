@@ -96,10 +96,14 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
 }
 
 void StreamedKernel::keepBehind(ArrayRef<Value> values, Stream &stream, Value tile) {
-  Value least = values.front();
-  for (Value value : values.drop_front())
-    least = b.create<arith::MinNumFOp>(loc, least, value);
-  stream.ring.releaseIf(b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, least, f32(0)), getUse(tile));
+  // The sign of any, by one instruction for two values. ptxas knows that a minimum of exponentials is not negative.
+  Value bits;
+  for (Value value : values) {
+    Value own = b.create<arith::BitcastOp>(loc, b.getI32Type(), value);
+    bits = bits ? b.create<arith::OrIOp>(loc, bits, own).getResult() : own;
+  }
+  Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
+  stream.ring.releaseIf(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, bits, zero), getUse(tile));
 }
 
 void StreamedKernel::loadHeld() {

@@ -9,6 +9,8 @@ using namespace mlir;
 namespace spmdc {
 
 void StreamedKernel::emitTile(Value tile) {
+  if (tiles.unit == MatrixUnit::Warpgroup && !products.softmax)
+    return emitBesideProducts(tile);
   multiplyScores(tile);
   Value firstColumn = code.mul(tile, tiles.columns);
   std::optional<Elements> exponentials;
@@ -17,16 +19,12 @@ void StreamedKernel::emitTile(Value tile) {
     exponentials = emitSoftmax(firstColumn, scales);
     scaleProducts(scales);
   }
-  // Results with the same weights, such as two gradients, compute them once: LLVM joins equal code. A warpgroup
-  // computes those of a result while the products of the result before run.
+  // Results with the same weights, such as two gradients, compute them once: LLVM joins equal code.
   SmallVector<std::pair<Value, Elements>> started;
   for (auto [number, result] : llvm::enumerate(products.results)) {
     if (products.softmax && !result.streamed)
       continue; // A maximum or a sum of the softmax itself.
-    bool isMax = !result.streamed && cast<ReduceOp>(result.op).getKind() == ReductionKind::max;
-    Elements weights =
-        exponentials ? *exponentials
-                     : emitElements(result.weight, firstColumn, isMax ? -std::numeric_limits<double>::infinity() : 0);
+    Elements weights = exponentials ? *exponentials : emitWeights(result, firstColumn);
     if (!result.streamed)
       addToRows(result, number, weights);
     else if (tiles.unit == MatrixUnit::Warp)

@@ -21,9 +21,13 @@ constexpr double kLeastFactor = 0x1p-100;
 } // namespace
 
 std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, ArrayRef<IndexExpr> index) {
+  if (findsEarlyValues)
+    noteEarlyValue(value, index);
+  else if (Value early = readEarlyValue(value, index))
+    return Emitted{early, emitter.getDepth()};
   for (auto [number, score] : llvm::enumerate(products.scores))
     if (score.op.getResult() == value && ArrayRef<IndexExpr>(score.index) == index)
-      return Emitted{scores[number][element], emitter.getDepth()};
+      return Emitted{findsEarlyValues ? f32(0) : scores[number][element], emitter.getDepth()};
   if (Value kept = findKept(value))
     return Emitted{emitter.emit(kept, index), emitter.getDepth()};
   // Values stay in f32, which is more precise than their types ask for, so these may be approximate in its last bits.
@@ -59,7 +63,14 @@ Value StreamedKernel::findKept(Value value) const {
   return select->getOperand(mask->keeps ? 1 : 2);
 }
 
-StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstColumn, double padding) {
+StreamedKernel::Elements StreamedKernel::emitWeights(const StreamedProducts::Result &result, Value firstColumn) {
+  bool isMax = !result.streamed && cast<ReduceOp>(result.op).getKind() == ReductionKind::max;
+  return emitElements(result.weight, products.weightIndex, firstColumn,
+                      isMax ? -std::numeric_limits<double>::infinity() : 0);
+}
+
+StreamedKernel::Elements StreamedKernel::emitElements(Value value, ArrayRef<IndexExpr> index, Value firstColumn,
+                                                      std::optional<double> padding) {
   Elements values(scores.front().size());
   bool hasTail = products.columns % tiles.columns != 0, hasRowTail = products.rows % tiles.getBlockRows() != 0;
   for (int64_t r = 0; r < tiles.rowTiles; ++r)
@@ -75,9 +86,9 @@ StreamedKernel::Elements StreamedKernel::emitElements(Value value, Value firstCo
           };
           emitter.bind(products.rowVar, hasRowTail ? clamp(row, products.rows) : row);
           emitter.bind(products.columnVar, hasTail ? clamp(column, products.columns) : column);
-          Value result = emitter.emit(value, products.weightIndex);
-          if (hasTail)
-            result = b.create<arith::SelectOp>(loc, code.isLess(column, products.columns), result, f32(padding));
+          Value result = emitter.emit(value, index);
+          if (hasTail && padding)
+            result = b.create<arith::SelectOp>(loc, code.isLess(column, products.columns), result, f32(*padding));
           values[element] = result;
         });
   return values;
@@ -113,7 +124,7 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
   // The largest product is the product of the largest, so one multiplication a row gives the maximum, and the factor
   // is a part of the exponentials' multiplication.
   auto [exponent, factor] = findFactor(products.softmax->exponent);
-  Elements values = emitElements(exponent, firstColumn, -infinity);
+  Elements values = emitElements(exponent, products.weightIndex, firstColumn, -infinity);
   int64_t rows = getThreadRows(), rowElements = 2 * getGroups();
   auto atRow = [&](int64_t row, int64_t i) { return at(row / 2, i / 2, (row % 2) * 2 + i % 2); };
   auto maximum = [&](Value x, Value y) -> Value { return b.create<arith::MaxNumFOp>(loc, x, y); };
