@@ -257,6 +257,8 @@ void StreamedKernel::storeProduct(const StreamedProducts::Result &result, unsign
   int64_t groups = llvm::alignTo(result.width, kMmaDepth) / kMmaColumns;
   for (int64_t row = 0; row < getThreadRows(); ++row) {
     Value scale = products.softmax ? b.create<arith::DivFOp>(loc, f32(1), get(sums, row)).getResult() : Value();
+    if (double factor = findResultFactor(result).second; factor != 1)
+      scale = f32(factor);
     atRow(row, [&] {
       for (int64_t g = 0; g * kMmaColumns < result.width; ++g)
         code.inScope([&] {

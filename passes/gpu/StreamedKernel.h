@@ -98,28 +98,34 @@ private:
 
   //===--- Weights that need several scores (StreamedWaits.cpp) ------------===//
 
-  /// A value of which weights are computed, at an index.
+  /// A value of which weights are computed, at an index: an input that is the same for all columns, or for all rows, or
+  /// an exponential that does not need all scores.
   struct EarlyValue {
+    enum Kind { OfRow, OfColumn, Exponential };
     mlir::Value value;
     Index index;
-    /// Of an exponential: the last score that it needs. Nullopt: the value is one of a row, of an input.
-    std::optional<unsigned> lastScore;
-    /// Once it is computed: by element of the thread, in the current tile; or by row of the thread.
-    Elements values;
+    Kind kind = Exponential;
+    unsigned score = 0; ///< An input is loaded before the wait for this score, an exponential computed behind it.
+    Elements values;    ///< By row, column or element of the thread, once they are computed; of columns in a tile.
   };
+  /// Adds the value, and all of which it is computed, to those that are needed behind the first score.
+  void addNeeded(mlir::Value value);
   /// Lets the scores that exponentials need be first.
   void orderScores();
   std::optional<unsigned> findLastScore(mlir::Value value) const;
-  /// Whether an input at this index is the same for all columns.
-  bool isOfRow(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
   /// Finds all early values, and loads those of rows.
   void findEarlyValues();
+  std::optional<EarlyValue> describeEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
   void noteEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   const EarlyValue *findEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
   /// The value for the element whose code is emitted; null if it has not been computed before.
   mlir::Value readEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
+  /// Loads the value at positions of the variable, in tiles of which the last one may end behind `size`.
+  void load(EarlyValue &early, const IndexExpr &variable, llvm::ArrayRef<mlir::Value> positions, int64_t size,
+            int64_t tileSize);
+  void loadColumns(unsigned score, mlir::Value firstColumn);
   /// Computes the exponentials that need this score, and none behind it; returns them.
-  Elements computeEarlyValues(unsigned lastScore, mlir::Value firstColumn);
+  Elements computeExponentials(unsigned score, mlir::Value firstColumn);
   /// A warpgroup's tile without a softmax.
   void emitBesideProducts(mlir::Value tile);
 
@@ -146,7 +152,9 @@ private:
   /// The value of an array at each of the thread's elements. Behind the last column: `padding`, if it is given.
   Elements emitElements(mlir::Value value, llvm::ArrayRef<IndexExpr> index, mlir::Value firstColumn,
                         std::optional<double> padding = std::nullopt);
-  /// The weights of a result that are no softmax.
+  /// Weights of a result, and a positive number by which it is multiplied behind their product.
+  std::pair<mlir::Value, double> findResultFactor(const StreamedProducts::Result &result);
+  /// These weights; they are no softmax.
   Elements emitWeights(const StreamedProducts::Result &result, mlir::Value firstColumn);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
   /// The operand that a selection by the mask's condition takes in a tile that the mask keeps; null if it may be
@@ -208,6 +216,7 @@ private:
   llvm::SmallVector<Elements> scores; ///< By score.
   llvm::SmallVector<EarlyValue> earlyValues;
   llvm::DenseMap<mlir::Value, unsigned> lastScores; ///< By value that needs a score.
+  llvm::DenseSet<mlir::Value> neededFirst;          ///< For exponentials, and for weights without the last score.
   bool findsEarlyValues = false; ///< Elements' code is emitted only to find them.
   /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
   llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;

@@ -4,7 +4,8 @@
 // result's gradient, too. The products of both scores run at the same time. Exponentials are computed while the second
 // one runs, and weights that need no more begin their own product then.
 //
-// What a row alone decides, such as the maximum and the sum of its softmax, is loaded once, before all tiles.
+// What a row alone decides, such as the maximum and the sum of its softmax, is loaded once, before all tiles; what a
+// column decides, before the wait behind which it is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +17,22 @@ using namespace mlir;
 
 namespace spmdc {
 
-void StreamedKernel::orderScores() {
-  DenseSet<Value> needed;
-  SmallVector<Value> pending;
-  kernel.getBlock().walk([&](ExpOp op) { pending.push_back(op.getOperand()); });
+void StreamedKernel::addNeeded(Value value) {
+  SmallVector<Value> pending = {value};
   while (!pending.empty()) {
-    Value value = pending.pop_back_val();
-    if (Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr; op && needed.insert(value).second)
+    value = pending.pop_back_val();
+    Operation *op = body.contains(value) ? value.getDefiningOp() : nullptr;
+    if (neededFirst.insert(value).second && op && !isa<DotGeneralOp>(op))
       llvm::append_range(pending, op->getOperands());
   }
+}
+
+void StreamedKernel::orderScores() {
+  kernel.getBlock().walk([&](ExpOp op) { addNeeded(op.getOperand()); });
   SmallVector<StreamedProducts::Score> ordered;
   for (bool isFirst : {true, false})
     llvm::copy_if(products.scores, std::back_inserter(ordered), [&](const StreamedProducts::Score &score) {
-      return needed.contains(score.op->getResult(0)) == isFirst;
+      return neededFirst.contains(score.op->getResult(0)) == isFirst;
     });
   products.scores = std::move(ordered);
   // Without a score, a value has none here.
@@ -36,10 +40,13 @@ void StreamedKernel::orderScores() {
     lastScores[score.op->getResult(0)] = number;
   for (Operation &op : kernel.getBlock())
     for (Value operand : op.getOperands())
-      if (auto last = lastScores.find(operand); last != lastScores.end() && !isa<DotGeneralOp>(op)) {
-        unsigned &ofResult = lastScores.try_emplace(op.getResult(0), last->second).first->second;
-        ofResult = std::max(ofResult, last->second);
+      if (std::optional<unsigned> last = findLastScore(operand); last && !isa<DotGeneralOp>(op)) {
+        unsigned &ofResult = lastScores[op.getResult(0)];
+        ofResult = std::max(ofResult, *last);
       }
+  for (const StreamedProducts::Result &result : products.results)
+    if (findLastScore(result.weight) < products.scores.size() - 1)
+      addNeeded(result.weight);
 }
 
 std::optional<unsigned> StreamedKernel::findLastScore(Value value) const {
@@ -47,15 +54,62 @@ std::optional<unsigned> StreamedKernel::findLastScore(Value value) const {
   return last == lastScores.end() ? std::nullopt : std::optional<unsigned>(last->second);
 }
 
-bool StreamedKernel::isOfRow(Value value, ArrayRef<IndexExpr> index) const {
+std::optional<StreamedKernel::EarlyValue> StreamedKernel::describeEarlyValue(Value value,
+                                                                             ArrayRef<IndexExpr> index) const {
+  EarlyValue early;
+  early.value = value;
+  early.index.assign(index.begin(), index.end());
+  if (!registerType(elementTypeOf(value)).isF32())
+    return std::nullopt;
+  unsigned lastScore = products.scores.size() - 1;
+  if (body.contains(value)) {
+    std::optional<unsigned> last = findLastScore(value);
+    early.score = last.value_or(lastScore);
+    return value.getDefiningOp<ExpOp>() && early.score < lastScore ? std::optional(early) : std::nullopt;
+  }
   const IndexSpace &space = products.indexing->space;
-  auto isFixed = [&](const IndexExpr &position, int64_t size) {
-    // Other positions are read under conditions.
-    IndexRange range = space.rangeOf(position);
-    return !space.dependsOn(position, products.columnVar.terms[0].first) && range.low >= 0 && range.high < size;
+  auto dependsOn = [&](const IndexExpr &variable) {
+    return llvm::any_of(
+        index, [&](const IndexExpr &position) { return space.dependsOn(position, variable.terms[0].first); });
   };
-  return !body.contains(value) && llvm::all_of(llvm::zip(index, cast<ArrayType>(value.getType()).getShape()),
-                                               [&](auto pair) { return std::apply(isFixed, pair); });
+  bool isInside = llvm::all_of(llvm::zip(index, cast<ArrayType>(value.getType()).getShape()), [&](auto pair) {
+    IndexRange range = space.rangeOf(std::get<0>(pair));
+    return range.low >= 0 && range.high < std::get<1>(pair);
+  });
+  bool isOfRow = !dependsOn(products.columnVar), isOfColumn = !dependsOn(products.rowVar);
+  if (!isInside || !(isOfRow || isOfColumn)) // What is read under a condition may be outside of the array elsewhere.
+    return std::nullopt;
+  early.kind = isOfRow ? EarlyValue::OfRow : EarlyValue::OfColumn;
+  early.score = neededFirst.contains(value) ? 0 : lastScore;
+  return early;
+}
+
+void StreamedKernel::noteEarlyValue(Value value, ArrayRef<IndexExpr> index) {
+  if (std::optional<EarlyValue> early = describeEarlyValue(value, index); early && !findEarlyValue(value, index))
+    earlyValues.push_back(std::move(*early));
+}
+
+const StreamedKernel::EarlyValue *StreamedKernel::findEarlyValue(Value value, ArrayRef<IndexExpr> index) const {
+  const auto *found = llvm::find_if(earlyValues, [&](const EarlyValue &early) {
+    return early.value == value && ArrayRef<IndexExpr>(early.index) == index;
+  });
+  return found == earlyValues.end() ? nullptr : found;
+}
+
+Value StreamedKernel::readEarlyValue(Value value, ArrayRef<IndexExpr> index) const {
+  const EarlyValue *early = findEarlyValue(value, index);
+  if (!early || early->values.empty())
+    return {};
+  // Elements have the order of `at`.
+  int64_t tile = element / 4 / getGroups(), group = element / 4 % getGroups(), inGroup = element % 4;
+  switch (early->kind) {
+  case EarlyValue::OfRow:
+    return early->values[2 * tile + inGroup / 2];
+  case EarlyValue::OfColumn:
+    return early->values[2 * group + inGroup % 2];
+  case EarlyValue::Exponential:
+    return early->values[element];
+  }
 }
 
 void StreamedKernel::findEarlyValues() {
@@ -69,43 +123,39 @@ void StreamedKernel::findEarlyValues() {
   });
   findsEarlyValues = false;
   for (EarlyValue &early : earlyValues)
-    for (int64_t row = 0; !early.lastScore && row < getThreadRows(); ++row)
-      code.inScope([&] {
-        emitter.bind(products.rowVar, b.create<arith::MinSIOp>(loc, threadRows[row],
-                                                               emitter.emitConstant(products.rows - 1)));
-        early.values.push_back(emitter.emit(early.value, early.index));
-      });
+    if (early.kind == EarlyValue::OfRow)
+      load(early, products.rowVar, threadRows, products.rows, tiles.getBlockRows());
 }
 
-void StreamedKernel::noteEarlyValue(Value value, ArrayRef<IndexExpr> index) {
-  EarlyValue early{value, {index.begin(), index.end()}, findLastScore(value), {}};
-  bool isEarly = early.lastScore ? value.getDefiningOp<ExpOp>() && *early.lastScore + 1 < products.scores.size()
-                                 : isOfRow(value, index);
-  if (isEarly && registerType(elementTypeOf(value)).isF32() && !findEarlyValue(value, index))
-    earlyValues.push_back(std::move(early));
+void StreamedKernel::load(EarlyValue &early, const IndexExpr &variable, ArrayRef<Value> positions, int64_t size,
+                          int64_t tileSize) {
+  Elements values; // Not those of `early`, which must not find itself.
+  for (Value position : positions)
+    code.inScope([&] {
+      // Arrays are read inside their bounds.
+      if (size % tileSize != 0)
+        position = b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(size - 1));
+      emitter.bind(variable, position);
+      values.push_back(emitter.emit(early.value, early.index));
+    });
+  early.values = std::move(values);
 }
 
-const StreamedKernel::EarlyValue *StreamedKernel::findEarlyValue(Value value, ArrayRef<IndexExpr> index) const {
-  auto *found = llvm::find_if(earlyValues, [&](const EarlyValue &early) {
-    return early.value == value && ArrayRef<IndexExpr>(early.index) == index;
-  });
-  return found == earlyValues.end() ? nullptr : found;
+void StreamedKernel::loadColumns(unsigned score, Value firstColumn) {
+  SmallVector<Value> columns;
+  for (int64_t g = 0; g < getGroups(); ++g)
+    for (int64_t e = 0; e < 2; ++e)
+      columns.push_back(code.add(code.add(firstColumn, pairColumn), emitter.emitConstant(g * kMmaColumns + e)));
+  for (EarlyValue &early : earlyValues)
+    if (early.kind == EarlyValue::OfColumn && early.score == score)
+      load(early, products.columnVar, columns, products.columns, tiles.columns);
 }
 
-Value StreamedKernel::readEarlyValue(Value value, ArrayRef<IndexExpr> index) const {
-  const EarlyValue *early = findEarlyValue(value, index);
-  if (!early || early->values.empty())
-    return {};
-  // Elements have the order of `at`.
-  int64_t row = 2 * (element / (4 * getGroups())) + element % 4 / 2;
-  return early->values[early->lastScore ? element : row];
-}
-
-StreamedKernel::Elements StreamedKernel::computeEarlyValues(unsigned lastScore, Value firstColumn) {
+StreamedKernel::Elements StreamedKernel::computeExponentials(unsigned score, Value firstColumn) {
   Elements all;
   for (EarlyValue &early : earlyValues)
-    if (early.lastScore == lastScore) {
-      Elements values = emitElements(early.value, early.index, firstColumn); // Must not find itself.
+    if (early.kind == EarlyValue::Exponential && early.score == score) {
+      Elements values = emitElements(early.value, early.index, firstColumn);
       llvm::append_range(all, values);
       early.values = std::move(values);
     }
@@ -123,8 +173,9 @@ void StreamedKernel::emitBesideProducts(Value tile) {
   for (auto [position, score] : llvm::enumerate(startedScores)) {
     unsigned number = position;
     size_t later = startedScores.size() - number - 1;
+    loadColumns(number, firstColumn);
     scores.push_back(warpgroups.finish(score, static_cast<int64_t>(later + started.size())));
-    Elements early = computeEarlyValues(number, firstColumn);
+    Elements exponentials = computeExponentials(number, firstColumn);
     bool hasStarted = false;
     for (auto [resultNumber, result] : llvm::enumerate(products.results)) {
       // Tiles with a mask have too few registers to hold what their products read and other weights at the same time.
@@ -140,15 +191,15 @@ void StreamedKernel::emitBesideProducts(Value tile) {
       started.emplace_back(accumulators[resultNumber], startProduct(result, resultNumber, weights, tile));
       hasStarted = true;
     }
-    if (later > 0 && !hasStarted && !early.empty())
-      keepBehind(early, streams.front(), tile);
+    if (later > 0 && !hasStarted && !exponentials.empty())
+      keepBehind(exponentials, streams.front(), tile);
   }
   auto running = static_cast<int64_t>(started.size());
   for (const auto &[sums, product] : started)
     setAll(sums, warpgroups.finish(product, --running));
-  for (EarlyValue &value : earlyValues)
-    if (value.lastScore)
-      value.values.clear();
+  for (EarlyValue &early : earlyValues)
+    if (early.kind != EarlyValue::OfRow)
+      early.values.clear();
 }
 
 } // namespace spmdc

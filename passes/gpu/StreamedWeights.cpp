@@ -17,6 +17,8 @@ namespace {
 
 /// Far from the ends of f32's exponents, also with a power of two for log2(e).
 constexpr double kLeastFactor = 0x1p-100;
+/// A product is scaled behind its sums by factors between this and its inverse: they hardly change which sums overflow.
+constexpr double kLeastResultFactor = 0x1p-16;
 
 } // namespace
 
@@ -63,9 +65,20 @@ Value StreamedKernel::findKept(Value value) const {
   return select->getOperand(mask->keeps ? 1 : 2);
 }
 
+std::pair<Value, double> StreamedKernel::findResultFactor(const StreamedProducts::Result &result) {
+  // Weights of f16 could overflow without a factor below 1.
+  if (!result.streamed || products.softmax || !elementTypeOf(result.streamed->array).isBF16())
+    return {result.weight, 1};
+  bool wasKept = std::exchange(isKept, false); // The factor is one for all tiles.
+  auto [weight, factor] = findFactor(result.weight);
+  isKept = wasKept;
+  bool isModest = factor >= kLeastResultFactor && factor <= 1 / kLeastResultFactor;
+  return isModest ? std::pair(weight, factor) : std::pair(result.weight, 1.0);
+}
+
 StreamedKernel::Elements StreamedKernel::emitWeights(const StreamedProducts::Result &result, Value firstColumn) {
   bool isMax = !result.streamed && cast<ReduceOp>(result.op).getKind() == ReductionKind::max;
-  return emitElements(result.weight, products.weightIndex, firstColumn,
+  return emitElements(findResultFactor(result).first, products.weightIndex, firstColumn,
                       isMax ? -std::numeric_limits<double>::infinity() : 0);
 }
 
