@@ -47,11 +47,26 @@ private:
   void findTiles(mlir::Value lane, mlir::Value firstRow);
   /// Emits the loop over the tiles from `begin` to `end`, of which the mask keeps all weights if `keepsAll`.
   void emitTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
+
+  //===--- Results (StreamedResults.cpp) -----------------------------------===//
+
+  /// Words of 32 bits in a unit of 16 bytes.
+  static constexpr int64_t kUnitWords = 4;
+
   void storeResults();
   void storeProduct(const StreamedProducts::Result &result, unsigned number);
   void storeRows(const StreamedProducts::Result &result, unsigned number);
   /// Runs the code with a row of this thread bound, where the array has one.
   void atRow(int64_t rowNumber, llvm::function_ref<void()> emitBody);
+  /// Exchanges the words of four lanes: word number i of lane l becomes word l of lane i.
+  std::array<mlir::Value, kUnitWords> transposeQuads(std::array<mlir::Value, kUnitWords> words);
+  /// Stores 8 features of a row: those of one of four groups, by the position of the lane in its four.
+  void storeUnit(const StreamedProducts::Result &result, unsigned number, int64_t firstGroup,
+                 llvm::ArrayRef<mlir::Value> words);
+  /// Stores the thread's two features of a group, as f32.
+  void storePair(const StreamedProducts::Result &result, unsigned number, int64_t group,
+                 std::array<mlir::Value, 2> pair);
+  mlir::Value addressOf(const StreamedProducts::Result &result, unsigned number);
 
   //===--- Copies (StreamedCopies.cpp) -------------------------------------===//
 

@@ -208,8 +208,29 @@ TEST_F(Streamed, GradientsOfTransposedResult) {
   check(attentionGradientProgram, shape, 3, 4, "sm_90a");
 }
 
-// ptxas may move the wait for a tile's products before the softmax that is to run beside them: it did, until the
-// release of the scores' buffer depended on the exponentials (StreamedOverlap.cpp).
+// While a warpgroup computes its softmax, the products of the other one run: each starts the products of a tile, and
+// then lets the other one do so before it waits.
+TEST_F(Streamed, WarpgroupsTakeTurns) {
+  AttentionShape shape = {66, 256, 256, 128, 128};
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(attentionProgram(shape), context.get());
+  ASSERT_TRUE(module);
+  GpuProgram compiled(*module, "sm_90a");
+  ASSERT_TRUE(compiled.isGood());
+  ASSERT_EQ(compiled.artifact.plan.kernels.size(), 1u);
+  ASSERT_EQ(compiled.artifact.plan.kernels[0].blockThreads, 256);
+  auto [start, rest] = StringRef(compiled.artifact.code).split("wgmma.wait_group.sync.aligned 1");
+  ASSERT_FALSE(rest.empty());
+  auto [before, products] = start.rsplit("wgmma.mma_async");
+  size_t passes = products.find("mbarrier.arrive.shared.b64"), copies = products.find("cp.async.cg");
+  EXPECT_LT(passes, copies) << products.str();
+  EXPECT_NE(copies, StringRef::npos) << products.str(); // Begin while the warpgroup waits.
+  // The buffer of the scores is free as soon as they are there.
+  size_t release = rest.find("mbarrier.arrive.shared.b64"), softmax = rest.find("ex2.approx");
+  EXPECT_LT(release, softmax) << rest.str();
+}
+
+// ptxas may move the wait for a tile's products before the softmax that is to run beside them: it did, until an
+// instruction before it depended on the exponentials (StreamedOverlap.cpp).
 TEST_F(Streamed, ExponentialsAreComputedWhileProductsRun) {
   for (Mask mask : {Mask::None, Mask::Causal}) {
     AttentionShape shape = {16, 2048, 2048, 128, 128};
@@ -253,4 +274,39 @@ TEST(RunningProducts, AreNotTouched) {
   std::string both = product + second + "wgmma.wait_group.sync.aligned 1;\n";
   EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f1;"), "");
   EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f3;"), "mov.f32 \t%f9, %f3;");
+}
+
+// A gradient's exponentials need one of two scores, and are computed while the product of the other one runs.
+TEST_F(Streamed, ExponentialsOfGradientsAreComputedWhileProductsRun) {
+  for (Mask mask : {Mask::None, Mask::Causal}) {
+    AttentionShape shape = {16, 2048, 2048, 128, 128};
+    shape.mask = mask;
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(attentionGradientProgram(shape), context.get());
+    ASSERT_TRUE(module);
+    GpuProgram compiled(*module, "sm_90a");
+    ASSERT_TRUE(compiled.isGood());
+    std::optional<std::string> code = GpuProgram::disassemble(compiled.artifact.code);
+    if (!code)
+      GTEST_SKIP() << "no nvdisasm or no ptxas, which the CUDA toolkit has";
+    size_t gradients = 0;
+    SmallVector<StringRef> functions, waits;
+    StringRef(*code).split(functions, "\n.text.");
+    for (StringRef function : functions) {
+      if (!function.starts_with("streamed") || !function.contains("HGMMA"))
+        continue;
+      ++gradients;
+      waits.clear();
+      function.split(waits, "WARPGROUP.DEPBAR.LE gsb0, ");
+      size_t besideProducts = 0;
+      for (StringRef wait : ArrayRef<StringRef>(waits).drop_front()) {
+        if (wait.starts_with("0x0")) // Nothing runs.
+          EXPECT_EQ(wait.count("MUFU.EX2"), 0u) << function.substr(0, 20).str();
+        else
+          besideProducts += wait.count("MUFU.EX2");
+      }
+      // A thread's share of a warpgroup's 64 x 64 scores, in each loop.
+      EXPECT_GE(besideProducts, mask == Mask::None ? 32u : 96u) << function.substr(0, 20).str();
+    }
+    EXPECT_EQ(gradients, 2u);
+  }
 }
