@@ -117,6 +117,10 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   if (tiles.unit == MatrixUnit::Warp)
     for (const StreamTiles::Tile &streamed : tiles.streamed)
       copyStreamed(streamed, keptTiles.begin);
+  if (tiles.keepsHeld) {
+    waitForCopies(streams.front(), keptTiles.begin);
+    loadHeld();
+  }
   // Separate loops: branches around products in one loop would move accumulators between registers.
   if (mask) {
     emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);

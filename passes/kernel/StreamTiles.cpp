@@ -128,7 +128,8 @@ std::optional<StreamTiles> StreamTiles::choose(const StreamedProducts &products,
         registers += countAddressRegisters(tile, tiles.getBlockThreads());
       return registers <= kMaxRegisters;
     };
-    tiles.overlaps = tiles.keepsHeld = canOverlap(products, unit);
+    tiles.overlaps = canOverlap(products, unit);
+    tiles.keepsHeld = tiles.overlaps || (unit == MatrixUnit::Warpgroup && !products.softmax);
     if (!fits())
       tiles.keepsHeld = false;
     if (!fits())

@@ -50,7 +50,7 @@ struct StreamTiles {
   /// The products of a tile run beside the softmax of the next one. Warpgroups alone, if there is a softmax, and no
   /// factor is one of scores and of products.
   bool overlaps = false;
-  bool keepsHeld = false; ///< Overlapped products have the left factors of scores in registers.
+  bool keepsHeld = false; ///< Warpgroups have the left factors of scores in registers.
   int64_t stages = 2;     ///< Buffers of a streamed factor: some are filled while another one is read.
   int64_t sharedBytes = 0;
   /// In shared memory: of the barriers of all rings of buffers (CopyRing.h), and of the warpgroups' turns (Turns.h).
