@@ -34,7 +34,8 @@ public:
   void announceCopies(mlir::Value use);
   /// Waits for all threads' copies of this use. Products of warpgroups may read them after `Warpgroups::publishCopies`.
   void waitForCopies(mlir::Value use);
-  /// Says that this warp does not read this use any more. The condition holds once for each use in one lane of each warp.
+  /// Says that this warp does not read this use any more. The condition holds once for each use in one lane of each
+  /// warp.
   void releaseIf(mlir::Value condition, mlir::Value use);
 
 private:

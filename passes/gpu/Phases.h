@@ -1,7 +1,7 @@
 //===- Phases.h - barriers with phases, in shared memory --------*- C++ -*-===//
 //
-// An mbarrier (PTX ISA, "mbarrier"; sm_90) counts arrivals. As many as it was prepared for complete a phase, and the next
-// one begins. Phases have numbers from 0 on; a wait names the parity of one, so it must not be two phases behind.
+// An mbarrier (PTX ISA, "mbarrier"; sm_90) counts arrivals. As many as it was prepared for complete a phase, and the
+// next one begins. Phases have numbers from 0 on; a wait names the parity of one, so it must not be two phases behind.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

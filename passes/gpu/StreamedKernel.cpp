@@ -207,10 +207,11 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
       auto wide = [&](Value number) -> Value { return b.create<arith::ExtUIOp>(loc, i64, number); };
       Value isNone = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, lanes,
                                              b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0)));
-      Value lowest = code.add(first, wide(b.create<LLVM::CountTrailingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
-      Value behind = b.create<arith::SubIOp>(
-          loc, code.add(first, emitter.emitConstant(kWarpThreads)),
-          wide(b.create<LLVM::CountLeadingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
+      Value lowest =
+          code.add(first, wide(b.create<LLVM::CountTrailingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
+      Value behind =
+          b.create<arith::SubIOp>(loc, code.add(first, emitter.emitConstant(kWarpThreads)),
+                                  wide(b.create<LLVM::CountLeadingZerosOp>(loc, i32, lanes, /*is_zero_poison=*/false)));
       Value newBegin = b.create<arith::MinSIOp>(loc, load(begin), lowest);
       store(begin, b.create<arith::SelectOp>(loc, isNone, load(begin), newBegin));
       store(begin + 1, b.create<arith::SelectOp>(loc, isNone, load(begin + 1), behind));

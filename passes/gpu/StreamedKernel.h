@@ -232,7 +232,7 @@ private:
   llvm::SmallVector<EarlyValue> earlyValues;
   llvm::DenseMap<mlir::Value, unsigned> lastScores; ///< By value that needs a score.
   llvm::DenseSet<mlir::Value> neededFirst;          ///< For exponentials, and for weights without the last score.
-  bool findsEarlyValues = false; ///< Elements' code is emitted only to find them.
+  bool findsEarlyValues = false;                    ///< Elements' code is emitted only to find them.
   /// Of overlapped products: the left factors of scores by held tile, and local memory with the weights.
   llvm::SmallVector<llvm::SmallVector<TensorCores::Left>> heldRows;
   mlir::Value keptWeights;

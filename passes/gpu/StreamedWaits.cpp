@@ -4,7 +4,7 @@
 // result's gradient, too. The products of both scores run at the same time. Exponentials are computed while the second
 // one runs, and weights that need no more begin their own product then.
 //
-// What a row alone decides, such as the maximum and the sum of its softmax, is loaded once, before all tiles; what a
+// The maximum, the sum and all else that a row alone decides are loaded once, before all tiles; that which a
 // column decides, before the wait behind which it is needed.
 //
 //===----------------------------------------------------------------------===//
@@ -69,15 +69,16 @@ std::optional<StreamedKernel::EarlyValue> StreamedKernel::describeEarlyValue(Val
   }
   const IndexSpace &space = products.indexing->space;
   auto dependsOn = [&](const IndexExpr &variable) {
-    return llvm::any_of(
-        index, [&](const IndexExpr &position) { return space.dependsOn(position, variable.terms[0].first); });
+    return llvm::any_of(index,
+                        [&](const IndexExpr &position) { return space.dependsOn(position, variable.terms[0].first); });
   };
   bool isInside = llvm::all_of(llvm::zip(index, cast<ArrayType>(value.getType()).getShape()), [&](auto pair) {
     IndexRange range = space.rangeOf(std::get<0>(pair));
     return range.low >= 0 && range.high < std::get<1>(pair);
   });
   bool isOfRow = !dependsOn(products.columnVar), isOfColumn = !dependsOn(products.rowVar);
-  if (!isInside || !(isOfRow || isOfColumn)) // What is read under a condition may be outside of the array elsewhere.
+  if (!isInside ||
+      !(isOfRow || isOfColumn)) // Positions that are read under a condition may be outside of the array elsewhere.
     return std::nullopt;
   early.kind = isOfRow ? EarlyValue::OfRow : EarlyValue::OfColumn;
   early.score = neededFirst.contains(value) ? 0 : lastScore;
