@@ -96,14 +96,16 @@ void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) 
 }
 
 void StreamedKernel::keepBehind(ArrayRef<Value> values, Stream &stream, Value tile) {
-  // The sign of any, by one instruction for two values. ptxas knows that a minimum of exponentials is not negative.
+  // Together, their bits are negative as soon as one value is, by one instruction for two of them, and a NaN if one is.
+  // ptxas would know of a minimum of exponentials that it is not negative.
   Value bits;
   for (Value value : values) {
     Value own = b.create<arith::BitcastOp>(loc, b.getI32Type(), value);
     bits = bits ? b.create<arith::OrIOp>(loc, bits, own).getResult() : own;
   }
-  Value zero = b.create<arith::ConstantOp>(loc, b.getI32IntegerAttr(0));
-  stream.ring.releaseIf(b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, bits, zero), getUse(tile));
+  Value together = b.create<arith::BitcastOp>(loc, b.getF32Type(), bits);
+  Value isNegative = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, together, f32(0));
+  stream.ring.releaseIf(isNegative, getUse(tile));
 }
 
 void StreamedKernel::loadHeld() {

@@ -69,16 +69,17 @@ std::optional<StreamedKernel::EarlyValue> StreamedKernel::describeEarlyValue(Val
   }
   const IndexSpace &space = products.indexing->space;
   auto dependsOn = [&](const IndexExpr &variable) {
-    return llvm::any_of(index,
-                        [&](const IndexExpr &position) { return space.dependsOn(position, variable.terms[0].first); });
+    return !variable.isConstant() && llvm::any_of(index, [&](const IndexExpr &position) {
+      return space.dependsOn(position, variable.terms[0].first);
+    });
   };
+  // Positions that are read under a condition may be outside of the array elsewhere.
   bool isInside = llvm::all_of(llvm::zip(index, cast<ArrayType>(value.getType()).getShape()), [&](auto pair) {
     IndexRange range = space.rangeOf(std::get<0>(pair));
     return range.low >= 0 && range.high < std::get<1>(pair);
   });
   bool isOfRow = !dependsOn(products.columnVar), isOfColumn = !dependsOn(products.rowVar);
-  if (!isInside ||
-      !(isOfRow || isOfColumn)) // Positions that are read under a condition may be outside of the array elsewhere.
+  if (!isInside || !(isOfRow || isOfColumn))
     return std::nullopt;
   early.kind = isOfRow ? EarlyValue::OfRow : EarlyValue::OfColumn;
   early.score = neededFirst.contains(value) ? 0 : lastScore;

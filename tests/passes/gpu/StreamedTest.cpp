@@ -48,6 +48,8 @@ protected:
       arguments.push_back(makeValues(array.getShape(), array.getElementType(), arguments.size() + 1,
                                      arguments.empty() ? largestQuery : 1));
     }
+    if (hasNan)
+      arguments[0].elements[0].f = std::numeric_limits<double>::quiet_NaN();
     return arguments;
   }
 
@@ -93,6 +95,7 @@ protected:
 
   std::unique_ptr<MLIRContext> context;
   double largestQuery = 1;
+  bool hasNan = false; ///< The first element of the queries is NaN.
 };
 
 /// Full tiles, and remainders in each direction; several tiles of columns; factors that are padded to 16 elements.
@@ -183,6 +186,16 @@ TEST_F(Streamed, LargeMaxima) {
   largestQuery = 8;
   for (const char *chip : {"sm_90", "sm_90a"})
     check(attentionGradientProgram, {1, 64, 64, 64, 64}, 3, 4, chip);
+}
+
+// A row with a NaN is NaN, of either sign; others are not.
+TEST_F(Streamed, NotANumber) {
+  hasNan = true;
+  for (const char *chip : {"sm_90", "sm_90a"}) {
+    check(attentionProgram, {1, 64, 150, 64, 64}, 1, 1, chip);
+    check(attentionGradientProgram, {1, 64, 150, 64, 64}, 3, 4, chip);
+  }
+  check(attentionProgram, {66, 140, 130, 16, 16}, 1, 1, "sm_90a");
 }
 
 // Tiles that a mask removes at either end; tiles that it keeps entirely between others; a mask that says what is
