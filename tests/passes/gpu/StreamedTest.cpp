@@ -195,7 +195,7 @@ TEST_F(Streamed, NotANumber) {
     check(attentionProgram, {1, 64, 150, 64, 64}, 1, 1, chip);
     check(attentionGradientProgram, {1, 64, 150, 64, 64}, 3, 4, chip);
   }
-  check(attentionProgram, {66, 140, 130, 16, 16}, 1, 1, "sm_90a");
+  check(attentionProgram, {66, 140, 260, 16, 24}, 1, 1, "sm_90a");
 }
 
 // Tiles that a mask removes at either end; tiles that it keeps entirely between others; a mask that says what is
