@@ -53,6 +53,18 @@ const llvm::Target &getTarget() {
   return *llvm::TargetRegistry::lookupTarget(kTriple.str(), error);
 }
 
+/// Instructions that all lanes of a warp execute together (`.sync.aligned`) are inline assembly with side effects: LLVM
+/// must make no copies of it on branches that some lanes take.
+void keepTogether(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+          if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+              assembly && assembly->hasSideEffects())
+            call->setConvergent();
+}
+
 /// One module with all kernels, from the gpu dialect to optimised LLVM IR.
 class Code {
 public:
@@ -80,6 +92,7 @@ public:
       return failure();
     if (failed(linkLibdevice(code.getModule(), target.toolkit, UnknownLoc::get(module.getContext()))))
       return failure();
+    keepTogether(code.getModule());
     llvm::PipelineTuningOptions tuning;
     tuning.SLPVectorization = true; // Pairs of 16-bit values.
     code.optimize(/*level=*/3, tuning);
