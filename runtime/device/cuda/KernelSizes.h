@@ -12,6 +12,9 @@ namespace spmd::cuda {
 /// Threads of a block of every kernel; also the number of values of a digit, so that each thread has one value.
 inline constexpr uint32_t kBlockThreads = 256;
 
+/// update_slice of a range: units that a thread loads before it stores any.
+inline constexpr uint32_t kRangeUnits = 4;
+
 /// Bits of a radix sort's digit.
 inline constexpr uint32_t kDigitBits = 8, kDigitValues = 1 << kDigitBits;
 

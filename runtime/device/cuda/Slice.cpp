@@ -8,6 +8,14 @@
 #include <utility>
 
 namespace spmd::cuda {
+namespace {
+
+/// Of a window that is less than this part of the array, the elements are written twice: a copy is faster than a kernel
+/// that divides for each element. Half of an array took 172 us so, and the kernel alone would take as long (an H200,
+/// [8192, 8192] of f32).
+constexpr int64_t kSmallWindow = 4;
+
+} // namespace
 
 Slice::Slice(const LibraryCall &call) {
   size_t rank = call.sizes.size() / 2;
@@ -45,6 +53,7 @@ Slice::Slice(const LibraryCall &call) {
     factor *= 2;
   unitBytes *= factor;
   units /= factor;
+  isRange = merged.size() == (hasRows ? 2 : 1) && merged.back().start >= 0;
   for (size_t d = 0; d < merged.size(); ++d) {
     Dimension &dimension = dimensions[kSliceRank - 1 - d];
     dimension = merged[d];
@@ -53,6 +62,10 @@ Slice::Slice(const LibraryCall &call) {
     else
       dimension.stride /= factor;
   }
+}
+
+std::string Slice::nameKernel(bool copies) const {
+  return std::string(isRange ? "spmd_range_" : "spmd_slice_") + (copies ? "copy_" : "") + std::to_string(unitBytes);
 }
 
 void Slice::prepare(const LibraryKernels &kernels) const {
@@ -64,13 +77,28 @@ void Slice::prepare(const LibraryKernels &kernels) const {
 
 void Slice::run(const LibraryLauncher &launcher, DevicePointer operand, DevicePointer update,
                 const DevicePointer *starts, DevicePointer result) const {
+  int64_t all = operandBytes / unitBytes;
   bool copies = operand != result;
-  if (units == 0) {
+  if (copies && (units == 0 || (!isRange && units < all / kSmallWindow))) {
+    launcher.copy(result, operand, operandBytes);
+    copies = false;
+  }
+  if (units == 0)
+    return;
+  auto startOf = [&](const Dimension &d) { return d.start < 0 ? 0 : starts[d.start]; };
+  if (isRange) {
+    const Dimension *rows = std::find_if(std::begin(dimensions), std::end(dimensions),
+                                         [](const Dimension &dimension) { return dimension.start >= 0; });
+    auto launch = [&](int64_t written, auto... arguments) {
+      launcher.launchOver(written, int64_t(kBlockThreads) * kRangeUnits, "Slice", nameKernel(copies), update, result,
+                          arguments...);
+    };
     if (copies)
-      launcher.copy(result, operand, operandBytes);
+      launch(all, operand, rows->shape, rows->window, rows->stride, startOf(*rows), rows->startBytes, units, all);
+    else
+      launch(units, rows->shape, rows->window, rows->stride, startOf(*rows), rows->startBytes, units);
     return;
   }
-  auto startOf = [&](const Dimension &d) { return d.start < 0 ? 0 : starts[d.start]; };
   auto launch = [&]<size_t... word>(std::index_sequence<word...>) {
     // Five words per dimension.
     auto read = [&](size_t i) -> uint64_t {

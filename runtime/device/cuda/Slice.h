@@ -23,12 +23,12 @@ private:
     int64_t start = -1; ///< Index of the start; -1: the start is 0.
     int64_t startBytes = 0;
   };
-  std::string nameKernel(bool copies) const {
-    return (copies ? "spmd_slice_copy_" : "spmd_slice_") + std::to_string(unitBytes);
-  }
+  std::string nameKernel(bool copies) const;
 
   Dimension dimensions[kSliceRank];
   int64_t units = 1, unitBytes = 1; ///< Units of the update.
+  /// The window is one range of the array: it has one start, and full size in all dimensions behind.
+  bool isRange = false;
   int64_t operandBytes;
 };
 

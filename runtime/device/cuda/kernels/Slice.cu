@@ -73,9 +73,33 @@ SPMD_DEVICE void copyWithWindow(const Unit *operand, const Unit *update, Unit *r
   }
 }
 
-struct Unit128 {
-  alignas(16) uint64_t words[2];
-};
+/// The same of a window that is one range of the array: `units` units from the start of its rows on, no divisions.
+/// `all`: the units of the array. `copies`: all of it is written, else the window alone.
+template <bool copies, typename Unit>
+SPMD_DEVICE void writeRange(const Unit *operand, const Unit *update, Unit *result, const Dimension &rows, int64_t units,
+                            int64_t all, int64_t blocks) {
+  int64_t origin = rows.readStart() * rows.stride, total = copies ? all : units;
+  constexpr int64_t kBlockUnits = static_cast<int64_t>(kBlockThreads) * kRangeUnits;
+  for (int64_t first = static_cast<int64_t>(blockIndex()) * kBlockUnits + threadIndex(); first < total;
+       first += blocks * kBlockUnits) {
+    Unit values[kRangeUnits];
+#pragma unroll
+    for (uint32_t j = 0; j < kRangeUnits; ++j) {
+      int64_t unit = first + j * kBlockThreads, inWindow = copies ? unit - origin : unit;
+      if (unit < total)
+        values[j] = static_cast<uint64_t>(inWindow) < static_cast<uint64_t>(units) ? update[inWindow] : operand[unit];
+    }
+#pragma unroll
+    for (uint32_t j = 0; j < kRangeUnits; ++j) {
+      int64_t unit = first + j * kBlockThreads;
+      if (unit < total)
+        result[copies ? unit : origin + unit] = values[j];
+    }
+  }
+}
+
+/// One access of 16 bytes.
+using Unit128 = uint32_t __attribute__((ext_vector_type(4)));
 
 } // namespace
 
@@ -100,6 +124,15 @@ struct Unit128 {
   spmd_slice_copy_##name(const Unit *update, Unit *result, const Unit *operand, SPMD_ALL_DIMENSION_PARAMETERS) {       \
     const Dimension dimensions[kSliceRank] = SPMD_ALL_DIMENSIONS;                                                      \
     copyWithWindow<Unit>(operand, update, result, dimensions, blocks);                                                 \
+  }                                                                                                                    \
+  SPMD_KERNEL(1)                                                                                                       \
+  spmd_range_##name(const Unit *update, Unit *result, SPMD_DIMENSION_PARAMETERS(0), int64_t units, int64_t blocks) {   \
+    writeRange<false, Unit>(nullptr, update, result, SPMD_DIMENSION(0), units, units, blocks);                         \
+  }                                                                                                                    \
+  SPMD_KERNEL(1)                                                                                                       \
+  spmd_range_copy_##name(const Unit *update, Unit *result, const Unit *operand, SPMD_DIMENSION_PARAMETERS(0),          \
+                         int64_t units, int64_t all, int64_t blocks) {                                                 \
+    writeRange<true, Unit>(operand, update, result, SPMD_DIMENSION(0), units, all, blocks);                            \
   }
 SPMD_SLICE(1, uint8_t)
 SPMD_SLICE(2, uint16_t)

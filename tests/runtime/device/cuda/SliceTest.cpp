@@ -58,6 +58,24 @@ TEST_F(SliceTest, WindowsAtAllPlaces) {
   }
 }
 
+// Rows from one start on: a range, without divisions. Of small windows elsewhere, the array is copied first.
+TEST_F(SliceTest, Ranges) {
+  using Names = std::vector<std::string>;
+  for (DType dtype : allTypes)
+    for (int64_t start : {-3, 0, 4, 90, 1000}) {
+      check(dtype, {100, 7}, {33, 7}, {start, 0});
+      check(dtype, {3000}, {1100}, {start});
+      check(dtype, {130, 4, 8}, {129, 4, 8}, {start, 0, 0});
+    }
+  check(DType::F32, {100, 8}, {33, 8}, {5, 0});
+  EXPECT_EQ(tester.getLaunches(), Names{"spmd_range_16"});
+  EXPECT_EQ(tester.getCopyingLaunches(), Names{"spmd_range_copy_16"});
+  check(DType::F32, {100, 8}, {99, 7}, {1, 1});
+  EXPECT_EQ(tester.getCopyingLaunches(), Names{"spmd_slice_copy_4"});
+  check(DType::F32, {100, 8}, {2, 7}, {50, 1});
+  EXPECT_EQ(tester.getCopyingLaunches(), Names{"spmd_slice_4"});
+}
+
 TEST_F(SliceTest, NothingToWrite) {
   check(DType::F32, {5, 7}, {0, 2}, {1, 1});
   check(DType::F32, {0, 7}, {0, 7}, {0, 0});
@@ -68,7 +86,7 @@ TEST_F(SliceTest, NothingToWrite) {
 TEST_F(SliceTest, MovesTheLargestContiguousUnit) {
   check(DType::BF16, {3, 20, 4, 8}, {3, 1, 4, 8}, {0, 11, 0, 0});
   EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_slice_16"});
-  EXPECT_EQ(tester.getCopyingLaunches(), std::vector<std::string>{"spmd_slice_copy_16"});
+  EXPECT_EQ(tester.getCopyingLaunches(), std::vector<std::string>{"spmd_slice_16"}); // Behind a copy.
   check(DType::BF16, {3, 20, 6}, {3, 1, 6}, {0, 11, 0});
   EXPECT_EQ(tester.getLaunches(), std::vector<std::string>{"spmd_slice_4"});
   check(DType::F32, {8, 64}, {8, 32}, {0, 5});
