@@ -153,11 +153,16 @@ int64_t MappingChooser::chooseClusterBlocks() const {
   return blocks;
 }
 
-/// Three blocks of 512 threads leave a thread 40 registers, which suffice for a softmax or an RMS norm; a layer norm,
-/// with three inputs, spills with 40 and does not with 64 (GpuBudget.Registers). ptxas uses 48 for the former by
-/// itself, so that only two blocks would fit.
+/// ptxas takes up to 64 registers for a thread that keeps 16 elements of a row, and then a multiprocessor has room for
+/// one or two blocks, of which none loads while the others compute or wait. Told how many threads there have to be, it
+/// takes fewer, and spills none (GpuBudget.Registers): 32 for 2,048 threads with a softmax, 40 for 1,536 with a norm,
+/// except for a layer norm in a cluster, whose three inputs need 64.
 int64_t MappingChooser::chooseResidentBlocks() const {
-  if (mapping.clusterBlocks == 1 || !isSimpleBody || mapping.blockThreads > kMaxClusterThreads)
+  constexpr int64_t kSoftmaxThreads = 2048, kNormThreads = 1536, kClusterThreads = 1024, kScanThreads = 1280;
+  bool hasCluster = mapping.clusterBlocks > 1;
+  if (ContinuedScans::isIn(schedule)) // With 48 registers; at 1,536 threads some are spilled.
+    return kScanThreads / mapping.blockThreads;
+  if (!isSimpleBody || hasScans() || (hasCluster && mapping.blockThreads > kMaxClusterThreads))
     return 0;
   llvm::DenseSet<Value> inputs;
   for (const KernelSchedule::Load &load : schedule.loads)
@@ -165,9 +170,18 @@ int64_t MappingChooser::chooseResidentBlocks() const {
   size_t kept = 0;
   for (const KernelSchedule::Stage &stage : schedule.stages)
     kept += stage.stageCaches.size();
-  bool isLean = weight < kHalfHeavy && inputs.size() <= 2 && kept <= 1 && body.outputs.size() == 1;
-  int64_t withMemory = mapping.sharedBytes ? ScheduleTraits::forGpu(limits).loadedBytes / mapping.sharedBytes : 3;
-  return std::min<int64_t>(isLean ? 3 : 2, withMemory);
+  bool isUnrolled = llvm::all_of(mapping.domains, [](auto &inner) { return inner.isUnrolled; });
+  bool isLight = weight < kHalfHeavy && body.outputs.size() == 1;
+  bool isLean = isLight && inputs.size() <= 2 && kept <= 1;
+  bool isNorm = isLight && inputs.size() <= 3 && kept > 0 && kept <= 2 && isUnrolled;
+  if (!hasCluster && !isNorm)
+    return 0;
+  int64_t threads = isNorm && inputs.size() == 1        ? kSoftmaxThreads
+                    : isLean || (isNorm && !hasCluster) ? kNormThreads
+                                                        : kClusterThreads;
+  int64_t withMemory =
+      mapping.sharedBytes ? ScheduleTraits::forGpu(limits).loadedBytes / mapping.sharedBytes : kSoftmaxThreads;
+  return std::min(threads / mapping.blockThreads, withMemory);
 }
 
 int64_t MappingChooser::chooseThreadsThatKeep(int64_t wanted) const {

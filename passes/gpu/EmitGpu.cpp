@@ -20,7 +20,8 @@ namespace {
 
 constexpr llvm::StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-/// The oldest version of PTX that supports the chip (and `shfl.sync`), so that drivers from then on accept the code;
+/// The oldest version of PTX that supports the chip and what kernels need on it (`shfl.sync`; on sm_90
+/// `barrier.cluster.arrive.relaxed`), so that drivers from then on accept the code;
 /// the KiB of shared memory that a block may have (CUDA Programming Guide, "Technical Specifications per Compute
 /// Capability"); and the blocks of a cluster that every device of the chip can run (the same, "Thread Block Clusters").
 struct Chip {
@@ -34,7 +35,7 @@ struct Chip {
 constexpr Chip kChips[] = {
     {"sm_70", "ptx63", 96},        {"sm_72", "ptx63", 96},           {"sm_75", "ptx63", 64},
     {"sm_80", "ptx70", 163, true}, {"sm_86", "ptx71", 99, true},     {"sm_87", "ptx74", 163, true},
-    {"sm_89", "ptx78", 99, true},  {"sm_90", "ptx78", 227, true, 8}, {"sm_90a", "ptx80", 227, true, 8}};
+    {"sm_89", "ptx78", 99, true},  {"sm_90", "ptx80", 227, true, 8}, {"sm_90a", "ptx80", 227, true, 8}};
 
 const Chip *findChip(StringRef name) {
   const Chip *chip = llvm::find_if(kChips, [&](const Chip &known) { return known.name == name; });

@@ -216,6 +216,8 @@ void GpuCode::rowBarrier(int64_t threads) {
 
 void GpuCode::arriveAtCluster() { b.create<NVVM::ClusterArriveOp>(loc, b.getUnitAttr()); }
 
+void GpuCode::announceToCluster() { b.create<NVVM::ClusterArriveRelaxedOp>(loc, b.getUnitAttr()); }
+
 void GpuCode::waitForCluster() { b.create<NVVM::ClusterWaitOp>(loc, b.getUnitAttr()); }
 
 Value GpuCode::addressInBlock(Value memory, Value block) {

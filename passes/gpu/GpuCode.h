@@ -90,6 +90,8 @@ public:
   /// they have waited. All threads of the cluster must call them in turn.
   void arriveAtCluster();
   void waitForCluster();
+  /// Arrives as well, but shows other blocks nothing that was written; so it waits for no write.
+  void announceToCluster();
   /// The address at which a block of the cluster has what this block has at `memory`, which is shared. The block must
   /// have begun, and may not end before the access.
   mlir::Value addressInBlock(mlir::Value memory, mlir::Value block);

@@ -27,7 +27,7 @@ void GpuKernel::emitGroupPerRow(Value blockNumber) {
     std::tie(row, clusterRank) = code.divRem(blockNumber, mapping.clusterBlocks, mapping.gridBlocks);
     lane = code.add(code.mul(clusterRank, mapping.blockThreads), thread);
     // The first exchange waits for it: until then all blocks of the cluster have begun, and their memory exists.
-    code.arriveAtCluster();
+    code.announceToCluster();
     hasArrived = true;
   }
   auto emitRow = [&] {

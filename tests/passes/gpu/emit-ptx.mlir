@@ -7,7 +7,7 @@
 // RUN: spmdc compile %s --target=cuda:sm_70 --emit=ptx | FileCheck %s --check-prefix=OLD
 // RUN: not spmdc compile %s --target=cuda:sm_10 --emit=ptx 2>&1 | FileCheck %s --check-prefix=CHIP
 
-// CHECK: .version 7.8
+// CHECK: .version 8.0
 // CHECK: .target sm_90
 // CHECK: .entry
 // CHECK: .maxntid 256

@@ -53,11 +53,11 @@ void GpuInstructions::publish() {
     races->publish();
 }
 
-void GpuInstructions::arriveAtCluster() {
+void GpuInstructions::arriveAtCluster(uint32_t isRelaxed) {
   if (fiber().hasArrived)
     block().report("arrives at the barrier of the cluster twice");
   fiber().hasArrived = true;
-  if (GpuRaces *races = block().races())
+  if (GpuRaces *races = block().races(); races && !isRelaxed)
     races->arriveAtCluster();
 }
 

@@ -24,7 +24,7 @@ struct GpuInstructions {
   static void waitForWarp(uint32_t mask);
   static void fence(uint32_t isOfBlock);
   static void publish();
-  static void arriveAtCluster();
+  static void arriveAtCluster(uint32_t isRelaxed);
   static void waitForCluster();
   static void *mapAddress(void *address, int32_t rank);
 

@@ -4,7 +4,7 @@
 // which one writes and which are not both atomic, are an error unless the first one comes before the second one. That
 // is so in program order, and across
 //   bar.sync, bar.warp.sync   for the threads that wait there together
-//   barrier.cluster           from arrive to wait, for the threads of a cluster
+//   barrier.cluster           from arrive (not .relaxed) to wait, for the threads of a cluster
 //   mbarrier                  from each arrival of a phase to the waits for it
 //   fences and atomics        from a fence or release before an atomic write to a fence or acquire after an atomic read
 //                             that finds its value; only in a block if a scope is .cta

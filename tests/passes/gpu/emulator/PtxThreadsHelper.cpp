@@ -23,7 +23,7 @@ bool trap(PtxCode &code) {
   return code.operandCount() == 0;
 }
 
-/// bar.sync 0, bar.warp.sync MASK, barrier.cluster.arrive and wait.
+/// bar.sync 0, bar.warp.sync MASK, barrier.cluster.arrive, also .relaxed, and wait.
 bool synchronize(PtxCode &code) {
   llvm::IRBuilder<> &b = code.b;
   if (code.take("warp") && code.take("sync")) {
@@ -33,10 +33,13 @@ bool synchronize(PtxCode &code) {
   code.take("aligned");
   code.takeOf({"acquire", "release"});
   if (code.take("cluster")) {
-    bool isArrival = code.take("arrive");
+    bool isArrival = code.take("arrive"), isRelaxed = isArrival && code.take("relaxed");
     if (code.operandCount() != 0 || (!isArrival && !code.take("wait")))
       return false;
-    code.call(isArrival ? &Threads::arriveAtCluster : &Threads::waitForCluster, b.getVoidTy(), {});
+    if (isArrival)
+      code.call(&Threads::arriveAtCluster, b.getVoidTy(), {b.getInt32(isRelaxed)});
+    else
+      code.call(&Threads::waitForCluster, b.getVoidTy(), {});
     return true;
   }
   // All threads of a block have one barrier.
