@@ -181,7 +181,9 @@ int64_t MappingChooser::chooseResidentBlocks() const {
                                                         : kClusterThreads;
   int64_t withMemory =
       mapping.sharedBytes ? ScheduleTraits::forGpu(limits).loadedBytes / mapping.sharedBytes : kSoftmaxThreads;
-  return std::min(threads / mapping.blockThreads, withMemory);
+  // A loop over rounds needs more registers, with two inputs of 16 bits too many for six blocks of 256 threads.
+  int64_t most = isLean && !isUnrolled && inputs.size() > 1 ? 3 : kSoftmaxThreads;
+  return std::min({threads / mapping.blockThreads, withMemory, most});
 }
 
 int64_t MappingChooser::chooseThreadsThatKeep(int64_t wanted) const {

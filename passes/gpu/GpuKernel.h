@@ -56,6 +56,11 @@ private:
   /// thread runs along their dimension.
   void emitElements(const KernelSchedule::Stage &stage, int64_t count, int64_t vector,
                     llvm::function_ref<mlir::Value(int64_t)> bind, llvm::ArrayRef<KernelSchedule::Scan> scans = {});
+  /// Whether each `vector` adjacent elements of the store are adjacent in memory, at a multiple of their size.
+  bool isAligned(const KernelSchedule::Stage &stage, const KernelSchedule::Store &store, int64_t vector) const;
+  /// Stores adjacent elements, of which the first is bound, at once. LLVM does not merge all stores of 16 bits that it
+  /// could: it had paired some elements with the second of a pair of others.
+  void storeVector(const KernelSchedule::Store &store, llvm::ArrayRef<mlir::Value> values);
   /// Emits code for threads that have a row.
   void whereRow(llvm::function_ref<void()> emit);
   void clear(mlir::Operation *op, int64_t count);

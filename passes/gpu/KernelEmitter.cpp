@@ -207,15 +207,22 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
   // One output after the other: LLVM does not merge stores to one output across stores to another, since for all it
   // knows they may alias.
   auto writeAll = [&](bool isBound) {
-    for (size_t output = 0; output < outputCount; ++output)
-      for (int64_t e = 0; e < count; ++e)
+    for (size_t output = 0; output < outputCount; ++output) {
+      bool isVector = vector > 1 && output < stage.stores.size() && isAligned(stage, stage.stores[output], vector);
+      for (int64_t e = 0; e < count; e += isVector ? vector : 1)
         if (isBound)
           write(e, output);
         else
           code.inScope([&] {
             bind(e);
-            write(e, output);
+            if (!isVector)
+              return write(e, output);
+            SmallVector<Value> values;
+            for (int64_t i = e; i < e + vector; ++i)
+              values.push_back(stored[i][output]);
+            storeVector(stage.stores[output], values);
           });
+    }
   };
   if (count == 1) {
     code.inScope([&] {
@@ -235,6 +242,36 @@ void GpuKernel::emitElements(const KernelSchedule::Stage &stage, int64_t count, 
     });
   if (isStored)
     writeAll(/*isBound=*/false);
+}
+
+bool GpuKernel::isAligned(const KernelSchedule::Stage &stage, const KernelSchedule::Store &store,
+                          int64_t vector) const {
+  const KernelSchedule::Domain &domain = schedule.domains[stage.domain];
+  Value output = body.outputs[store.output];
+  if (mapping.kind != GpuMapping::Kind::GroupPerRow || domain.vars.empty() || domain.vars.back().isConstant() ||
+      vector * byteSizeOf(elementTypeOf(output)) > 16) // The widest access.
+    return false;
+  IndexSpace &space = schedule.indexing->space;
+  IndexExpr position = space.linearize(store.index, cast<ArrayType>(output.getType()).getShape());
+  unsigned variable = domain.vars.back().terms[0].first;
+  return position.coefficientOf(variable) == 1 && position.constant % vector == 0 &&
+         llvm::all_of(position.terms, [&](auto term) {
+           bool isVariable = space.getAtom(term.first).kind == IndexSpace::Atom::Variable;
+           return isVariable && (term.first == variable || term.second % vector == 0);
+         });
+}
+
+void GpuKernel::storeVector(const KernelSchedule::Store &store, ArrayRef<Value> values) {
+  auto type = cast<ArrayType>(body.outputs[store.output].getType());
+  Type element = type.getElementType(), memory = memoryType(element);
+  Value all = b.create<LLVM::UndefOp>(loc, VectorType::get(static_cast<int64_t>(values.size()), memory));
+  for (auto [i, value] : llvm::enumerate(values))
+    all = b.create<LLVM::InsertElementOp>(loc, all, toMemory(b, loc, element, value),
+                                          emitter.emitConstant(static_cast<int64_t>(i)));
+  Value position = emitter.emitIndex(schedule.indexing->space.linearize(store.index, type.getShape()));
+  Value address = b.create<LLVM::GEPOp>(loc, outputs[store.output].getType(), memory, outputs[store.output],
+                                        ArrayRef<LLVM::GEPArg>{position}, /*inbounds=*/true);
+  b.create<LLVM::StoreOp>(loc, all, address, values.size() * byteSizeOf(element));
 }
 
 void GpuKernel::whereRow(llvm::function_ref<void()> emit) {

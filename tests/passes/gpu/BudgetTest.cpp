@@ -39,6 +39,20 @@ std::string fill(std::string text, const std::string &type, const std::string &s
   return text;
 }
 
+/// x / sqrt(sum of squares) * scale, along rows.
+std::string rowNorm(const std::string &type, const std::string &rows, const std::string &size) {
+  std::string row = type + "[" + rows + "]", line = type + "[" + size + "]",
+              all = type + "[" + rows + ", " + size + "]";
+  std::string one = type + "[" + rows + ", 1]";
+  return "func.func @main(%x: !spmd.array<" + all + ">, %s: !spmd.array<" + line + ">) -> !spmd.array<" + all +
+         "> {\n" + "%0 = array.multiply %x, %x : <" + all + ">\n" + "%1 = array.reduce sum %0 dims [1] : <" + all +
+         "> -> <" + row + ">\n" + "%2 = array.rsqrt %1 : <" + row + ">\n" + "%3 = array.reshape %2 : <" + row +
+         "> -> <" + one + ">\n" + "%4 = array.broadcast_in_dim %3 dims [0, 1] : <" + one + "> -> <" + all + ">\n" +
+         "%5 = array.broadcast_in_dim %s dims [1] : <" + line + "> -> <" + all + ">\n" +
+         "%6 = array.multiply %x, %4 : <" + all + ">\n" + "%7 = array.multiply %6, %5 : <" + all +
+         ">\nreturn %7 : !spmd.array<" + all + ">\n}";
+}
+
 std::string softmax(const std::string &type, const std::string &rows, const std::string &size) {
   std::string text = softmaxProgram(rows, size);
   for (size_t at = text.find("f32["); type != "f32" && at != std::string::npos; at = text.find("f32[", at + 5))
@@ -168,6 +182,26 @@ TEST(GpuBudget, HotKernels) {
     EXPECT_EQ(wide, loads) << entry;
     EXPECT_GT(loads, 0u) << entry;
     EXPECT_LE(loads, budget.maxLoads) << entry;
+  }
+}
+
+/// Stores of rows of 16-bit elements, of which a thread has several rounds: LLVM alone left single elements.
+TEST(GpuBudget, StoresOfVeryLongRows) {
+  SKIP_WITHOUT_LIBDEVICE();
+  std::unique_ptr<MLIRContext> context = makeTestContext();
+  for (const std::string &text : {softmax("bf16", "256", "131072"), rowNorm("bf16", "256", "131072")}) {
+    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
+    ASSERT_TRUE(module) << text;
+    GpuProgram program(*module);
+    ASSERT_TRUE(program.isGood());
+    ASSERT_EQ(program.artifact.plan.kernels.size(), 1u);
+    EXPECT_EQ(program.findFault(), "");
+    std::string entry = entryOf(program.artifact.code, program.artifact.plan.kernels[0].symbol);
+    std::regex access("st\\.global(?:\\.v(\\d))?\\.[a-z](\\d+)\\b");
+    size_t stores = 0;
+    for (std::sregex_iterator it(entry.begin(), entry.end(), access), end; it != end; ++it, ++stores)
+      EXPECT_EQ(bytesOf(*it), 16) << entry;
+    EXPECT_GT(stores, 0u) << entry;
   }
 }
 
