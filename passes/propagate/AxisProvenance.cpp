@@ -134,7 +134,8 @@ void ProvenanceRecorder::finish() {
       std::string role = tensor < numOperands ? (numOperands == 1 ? "the operand" : "operand " + std::to_string(tensor))
                                               : "the result";
       ArrayType type = cast<ArrayType>(value.getType());
-      op.arrays.push_back({slot, role, type.withSharding(state.getFinalSharding(value)).str()});
+      op.arrays.push_back(
+          {slot, role, type.withSharding(state.getFinalSharding(value)).str(), placeOf(value.getLoc())});
       std::vector<std::vector<int64_t>> &factors = op.factors.emplace_back();
       for (const DimFactors &dim : getFactors(entry.rule, tensor))
         factors.emplace_back(dim.begin(), dim.end());

@@ -37,8 +37,9 @@ struct PropagationLog {
   };
   struct Operand {
     unsigned array = 0;
-    std::string role; ///< `operand 1`, `the result`.
-    std::string type; ///< With the sharding after propagation.
+    std::string role;  ///< `operand 1`, `the result`.
+    std::string type;  ///< With the sharding after propagation.
+    std::string place; ///< The source position of the value's definition: of a parameter, that of its name.
   };
   struct Op {
     std::string place; ///< `mlp.spmd:5:7`.

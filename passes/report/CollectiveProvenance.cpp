@@ -26,12 +26,21 @@ template <typename Predicate> void narrow(std::vector<const PropagationLog::Op *
     std::erase_if(ops, [&](const PropagationLog::Op *op) { return !holds(op); });
 }
 
-/// The operations that need the collective: those of its source expression, narrowed to those that its `why` names.
+/// The operations that need the collective: those of its source expression, narrowed to those that its `why` names. No
+/// operation has the place of a parameter, of which a collective may reshard the value: then those that use it.
 std::vector<const PropagationLog::Op *> findSites(const PropagationLog &log, const CollectiveReport &collective) {
   std::vector<const PropagationLog::Op *> sites;
+  auto isAtPlace = [&](const std::string &place) {
+    return std::find(collective.places.begin(), collective.places.end(), place) != collective.places.end();
+  };
   for (const PropagationLog::Op &op : log.ops)
-    if (std::find(collective.places.begin(), collective.places.end(), op.place) != collective.places.end())
+    if (isAtPlace(op.place))
       sites.push_back(&op);
+  if (sites.empty())
+    for (const PropagationLog::Op &op : log.ops)
+      if (std::any_of(op.arrays.begin(), op.arrays.end(),
+                      [&](const PropagationLog::Operand &operand) { return isAtPlace(operand.place); }))
+        sites.push_back(&op);
   narrow(sites, [&](const PropagationLog::Op *op) {
     return std::find(collective.callPaths.begin(), collective.callPaths.end(), op->callPath) !=
            collective.callPaths.end();
