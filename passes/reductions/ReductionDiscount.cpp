@@ -73,9 +73,16 @@ Value getCarry(Operation *loop, unsigned result) {
   return loop->getRegions().back().getArgument(result + (isa<ForOp>(loop) ? 1 : 0));
 }
 
+/// The most linear operations that one search follows. Each reduction of the program starts some searches, so without a
+/// limit the sums of a chain (a loss that adds a thousand terms) take quadratic time; a step takes about a microsecond.
+/// A reduction farther away than this is priced as if it could not sink there.
+constexpr unsigned kMaxSteps = 256;
+
 /// The carry of a loop from which linear operations compute this value, if it has no other use; else null.
 Value findCarry(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
+  for (unsigned step = 0; Operation *op = value.getDefiningOp(); ++step) {
+    if (step == kMaxSteps)
+      return {};
     SmallVector<unsigned> terms = isa<ReshardOp>(op) ? SmallVector<unsigned>{0} : listTerms(op);
     if (terms.size() != 1 || !value.hasOneUse())
       return {};
@@ -106,7 +113,7 @@ public:
     auto shareOf = [](const ReductionDiscount &each) {
       return each.share / static_cast<double>(1 + each.sharers.size());
     };
-    while (value.hasOneUse() && step(*value.use_begin()))
+    for (unsigned steps = 0; steps < kMaxSteps && value.hasOneUse() && step(*value.use_begin()); ++steps)
       if (shareOf(result) <= shareOf(least))
         least = result;
     // Operations that are not linear run on a slice alone, if only that is used.
@@ -182,7 +189,7 @@ private:
 
   /// The carry that the value becomes in the next iteration of the loop; null if it is not only added to.
   Value findNextCarry(Operation *loop) {
-    while (value.hasOneUse()) {
+    for (unsigned steps = 0; steps < kMaxSteps && value.hasOneUse(); ++steps) {
       OpOperand &use = *value.use_begin();
       if (isa<YieldOp>(use.getOwner()) && use.getOwner()->getParentOp() == loop)
         return getCarry(loop, use.getOperandNumber());
@@ -214,9 +221,7 @@ private:
         if (typeOf(op->getOperand(number)).getNumElements() == typeOf(term).getNumElements())
           collectSharers(op->getOperand(number), depth + 1);
     } else if (auto sum = dyn_cast<ShardingRuleOpInterface>(op);
-               sum && sum.getReductionKind() == ReductionKind::sum &&
-               llvm::any_of(sum.getShardingRule().factors,
-                            [](const Factor &factor) { return factor.kind == FactorKind::Reduction; })) {
+               sum && mayLeavePartialSums(sum, sum.getShardingRule())) {
       result.sharers.push_back(sum);
     }
   }
@@ -284,7 +289,14 @@ AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op
   return summed;
 }
 
-ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op) { return Follower(op).run(); }
+bool mayLeavePartialSums(ShardingRuleOpInterface op, const ShardingRule &rule) {
+  return op.getReductionKind() == ReductionKind::sum &&
+         llvm::any_of(rule.factors, [](const Factor &factor) { return factor.kind == FactorKind::Reduction; });
+}
+
+ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op, const ShardingRule &rule) {
+  return mayLeavePartialSums(op, rule) ? Follower(op).run() : ReductionDiscount();
+}
 
 ReductionDiscount getReductionDiscount(Operation *loop, unsigned result) {
   return Follower(loop->getResult(result), findCarry(loop->getOperand(result))).run();

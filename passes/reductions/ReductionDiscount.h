@@ -26,7 +26,12 @@ struct ReductionDiscount {
 /// The axes over which an operation's result is unreduced if its operands keep their shardings.
 AxisRefs findPartialAxes(const spmd::MeshShape &mesh, ShardingRuleOpInterface op, const ShardingRule &rule);
 
-ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op);
+/// Whether a strategy of the operation, which has this rule, may leave partial sums to reduce.
+bool mayLeavePartialSums(ShardingRuleOpInterface op, const ShardingRule &rule);
+
+/// The discount of the reduction of the operation's result; 1 if no strategy leaves partial sums. Follows a bounded
+/// number of operations.
+ReductionDiscount getReductionDiscount(ShardingRuleOpInterface op, const ShardingRule &rule);
 /// The same for the result of a loop, if it is unreduced: the reduction moves after loops around this one.
 ReductionDiscount getReductionDiscount(mlir::Operation *loop, unsigned result);
 

@@ -61,7 +61,7 @@ struct StrategyEntry {
 /// The properties of an operation of one result that do not depend on the shardings around it.
 struct OperationRule {
   explicit OperationRule(ShardingRuleOpInterface op)
-      : rule(op.getShardingRule()), reductionDiscount(getReductionDiscount(op)) {}
+      : rule(op.getShardingRule()), reductionDiscount(getReductionDiscount(op, rule)) {}
 
   ShardingRule rule;
   ReductionDiscount reductionDiscount;

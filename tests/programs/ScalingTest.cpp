@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 #include <ctime>
+#include <functional>
 
 using namespace spmdc;
 
@@ -53,6 +54,28 @@ TEST(Scaling, CompileTimeIsLinear) {
   secondsToPlan(programOf(50)); // The first compile also does work that is done once.
   double small = secondsToPlan(programOf(500)), large = secondsToPlan(programOf(2000));
   EXPECT_LT(large, 8 * small) << small << " s for 500 statements, " << large << " s for 2000";
+}
+
+/// A chain of linear operations without a sum, on one device, and sums that are added to one value: for each sum, the
+/// compiler follows the operations that partial sums may pass.
+TEST(Scaling, ChainsOfLinearOperations) {
+  auto chain = [](int statements) {
+    std::string text = "fn main(x: f32[4]) {\n";
+    for (int i = 0; i < statements; ++i)
+      text += "  let x = x * 1.0001 + 0.5;\n";
+    return text + "  return x;\n}\n";
+  };
+  auto sums = [](int statements) {
+    std::string text = "mesh m(a=4)\nfn main(x: f32[64@a, 8]) {\n  let t = sum(x, axis=0);\n";
+    for (int i = 0; i < statements; ++i)
+      text += "  let t = -(-(t + sum(x * " + std::to_string(i) + ".5, axis=0)) * 0.5) * 1.5;\n";
+    return text + "  return t;\n}\n";
+  };
+  for (const auto &programOfLength : {std::function<std::string(int)>(chain), std::function<std::string(int)>(sums)}) {
+    secondsToPlan(programOfLength(50)); // The first compile also does work that is done once.
+    double small = secondsToPlan(programOfLength(300)), large = secondsToPlan(programOfLength(1200));
+    EXPECT_LT(large, 8 * small) << small << " s for 300 statements, " << large << " s for 1200";
+  }
 }
 
 /// A convolution reads as many windows of a sharded array as its kernel has elements.

@@ -11,9 +11,11 @@ namespace {
 
 class ReductionDiscountTest : public ParsedFunction {
 protected:
-  ReductionDiscount discountOf(unsigned index = 0) {
-    return getReductionDiscount(cast<ShardingRuleOpInterface>(get<ReduceOp>(index).getOperation()));
+  static ReductionDiscount discountOfOp(Operation *op) {
+    auto ruled = cast<ShardingRuleOpInterface>(op);
+    return getReductionDiscount(ruled, ruled.getShardingRule());
   }
+  ReductionDiscount discountOf(unsigned index = 0) { return discountOfOp(get<ReduceOp>(index)); }
 };
 
 const std::string kSum = "%s = array.reduce sum %x0 dims [1] : <f32[8, 16@a]> -> <f32[8]>\n";
@@ -67,13 +69,37 @@ TEST_F(ReductionDiscountTest, SumsThatShareAReduction) {
   parse("a=4, b=2", {"f32[8, 16@a]", "f32[16@a, 4]"},
         "%s = array.dot_general %x0, %x1" + dot + "%t = array.dot_general %x0, %x1" + dot +
             "%n = array.add %s, %t : <f32[8, 4]>\n%e = array.exp %n : <f32[8, 4]>");
-  ReductionDiscount discount = getReductionDiscount(get<DotGeneralOp>(0));
+  ReductionDiscount discount = discountOfOp(get<DotGeneralOp>(0));
   ASSERT_EQ(discount.sharers.size(), 1u);
   EXPECT_EQ(discount.sharers[0].getOperation(), get<DotGeneralOp>(1));
   AxisRefs a = {{"a"}}, b = {{"b"}};
   EXPECT_EQ(discount.of(type("f32[8@_, 4@_] unreduced(a)"), {a}), 1.0 / 2);
   EXPECT_EQ(discount.of(type("f32[8@_, 4@_] unreduced(a)"), {b}), 1);
   EXPECT_EQ(discount.of(type("f32[8@_, 4@_] unreduced(a)"), {AxisRefs()}), 1);
+}
+
+// Only sums along a dimension leave partial sums: the results of other operations are not followed.
+TEST_F(ReductionDiscountTest, OperationsWithoutPartialSums) {
+  parse("a=4", {"f32[8, 16@a]"},
+        "%d = array.negate %x0 : <f32[8, 16@a]>\n"
+        "%m = array.reduce max %d dims [1] : <f32[8, 16@a]> -> <f32[8]>\n"
+        "%l = array.slice %m [3] to [5] step [1] : <f32[8]> -> <f32[2]>");
+  EXPECT_EQ(discountOfOp(get<NegateOp>()).share, 1);
+  EXPECT_EQ(discountOf().share, 1);
+}
+
+// The search for the place of the reduction ends after some hundred operations.
+TEST_F(ReductionDiscountTest, LongChains) {
+  auto shareBehind = [&](int operations) {
+    std::string body = kSum + "%v0 = array.negate %s : <f32[8]>\n";
+    for (int i = 1; i <= operations; ++i)
+      body += "%v" + std::to_string(i) + " = array.negate %v" + std::to_string(i - 1) + " : <f32[8]>\n";
+    body += "%l = array.slice %v" + std::to_string(operations) + " [3] to [5] step [1] : <f32[8]> -> <f32[2]>";
+    parse("a=4", {"f32[8, 16@a]"}, body);
+    return discountOf().share;
+  };
+  EXPECT_EQ(shareBehind(200), 2.0 / 8);
+  EXPECT_EQ(shareBehind(1000), 1);
 }
 
 TEST_F(ReductionDiscountTest, AxesOfPartialSums) {
