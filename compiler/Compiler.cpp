@@ -419,8 +419,8 @@ bool Compiler::checkBudget() {
   if (!bytes)
     return false;
   for (const BudgetExcess &excess : spmdc::checkBudget(limits, *program, state->plan->plan, *bytes)) {
-    spmdc::Diagnostic &error =
-        state->diagnostics.error(state->placeOf(excess.lines.front().place), excess.lines.front().message);
+    Diagnostics &list = excess.isWarning ? state->warnings : state->diagnostics;
+    spmdc::Diagnostic &error = list.error(state->placeOf(excess.lines.front().place), excess.lines.front().message);
     for (const BudgetExcess::Line &line : llvm::drop_begin(excess.lines))
       error.note(state->placeOf(line.place), line.message);
   }

@@ -89,7 +89,8 @@ std::vector<Total> totalsOf(const Inspection &inspection) {
 
 std::string sideText(const CollectiveReport &collective) {
   return bytesText(collective.wireBytesPerDevice) +
-         (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") + ", " +
+         (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") +
+         (collective.whileLoops.empty() ? "" : " in each iteration of a 'while'") + ", " +
          timeText(collective.totalSeconds());
 }
 

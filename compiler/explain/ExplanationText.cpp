@@ -97,6 +97,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   " + collectiveMatmulText(collective) + "\n";
   if (!collective.isCounted)
     text += "   " + std::string(kUncountedText) + "\n";
+  if (std::string remark = whileText(collective); !remark.empty())
+    text += "   " + remark + "\n";
   if (entry.causes.empty())
     text += "   no annotation forces it: the program itself calls for it\n";
   else
@@ -182,6 +184,9 @@ Json entryJson(const CollectiveExplanation &entry, const ProgramTotals &totals) 
 
 std::string explanationText(const Explanation &explanation) {
   std::string text = meshTitle(explanation.inspection.report.mesh) + "\n" + totalsText(explanation.totals) + "\n";
+  for (const FunctionReport &function : explanation.inspection.report.functions)
+    for (const std::string &line : whileTexts(explanation.inspection, function))
+      text += line + "\n";
   std::vector<const CollectiveExplanation *> byCost;
   for (const CollectiveExplanation &entry : explanation.collectives)
     byCost.push_back(&entry);
@@ -213,6 +218,8 @@ std::string explanationJson(const Explanation &explanation) {
     Json entry = {{"name", function.name}, {"collectives", Json::array()}};
     for (size_t i = 0; i < function.collectives.size(); ++i)
       entry["collectives"].push_back(entryJson(explanation.collectives[next++], explanation.totals));
+    if (!function.whileLoops.empty())
+      entry["while_loops"] = whileLoopsJson(explanation.inspection, function);
     json["functions"].push_back(std::move(entry));
   }
   json["totals"] = totalsJson(explanation.totals);

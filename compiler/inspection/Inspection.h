@@ -22,6 +22,8 @@ struct Inspection {
 
   /// The predicted seconds of all work that counts (WorkReport::isCounted), loop iterations included.
   double computeSeconds() const;
+  /// The predicted seconds of the work of one iteration of a `while`; of loops at the same position the sum.
+  double computeSecondsOf(const WhileReport &loop) const;
 };
 
 /// Compiles the program up to the plan and reports on it. Returns nullopt if the program has errors.

@@ -120,6 +120,8 @@ private:
            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory; predicted " +
            timeText(function.communicationSeconds) + " of communication, " + timeText(inspection.computeSeconds()) +
            " of computation</p>\n";
+    for (const std::string &line : whileTexts(inspection, function))
+      out += "<p>" + escaped(line) + "</p>\n";
   }
 
   void writeCollectives(const FunctionReport &function) {
@@ -132,7 +134,8 @@ private:
              bytesText(collective.wireBytesPerDevice) + "</td><td class=\"n\">" + std::to_string(collective.tripCount) +
              "</td><td class=\"n\">" + timeText(collective.totalSeconds()) + "</td><td>" + linkTo(collective.location) +
              "</td><td>" + escaped(collective.why) +
-             (collective.isCounted ? "" : "; " + escaped(std::string(kUncountedText))) + "</td></tr>\n";
+             (collective.isCounted ? "" : "; " + escaped(std::string(kUncountedText))) +
+             (collective.whileLoops.empty() ? "" : "; " + escaped(whileText(collective))) + "</td></tr>\n";
     out += "</tbody>\n</table>\n";
   }
 

@@ -57,6 +57,18 @@ Json valuesJson(const std::vector<ValueReport> &values, bool withLocation) {
   return list;
 }
 
+Json whileLoopsJson(const Inspection &inspection, const FunctionReport &function) {
+  Json list = Json::array();
+  for (const WhileReport &loop : function.whileLoops)
+    list.push_back({{"loc", loop.location},
+                    {"copies", loop.copies},
+                    {"flops_per_device", number(loop.flopsPerDevice)},
+                    {"wire_bytes_per_device", number(loop.wireBytesPerDevice)},
+                    {"predicted_communication_us", microseconds(loop.communicationSeconds)},
+                    {"predicted_compute_us", microseconds(inspection.computeSecondsOf(loop))}});
+  return list;
+}
+
 Json collectiveJson(const CollectiveReport &collective) {
   Json json;
   json["op"] = collective.op;
@@ -78,6 +90,8 @@ Json collectiveJson(const CollectiveReport &collective) {
   }
   if (!collective.isCounted)
     json["counted"] = false;
+  if (!collective.whileLoops.empty())
+    json["while_loops"] = collective.whileLoops;
   json["loc"] = collective.location;
   if (collective.isBackward)
     json["backward"] = true;
@@ -102,6 +116,8 @@ Json workJson(const WorkReport &work) {
   json["predicted_us"] = microseconds(work.predictedSeconds);
   if (!work.isCounted)
     json["counted"] = false;
+  for (const WhileAround &loop : llvm::reverse(work.whileLoops))
+    json["while_loops"].push_back(loop.location);
   json["loc"] = work.location;
   return json;
 }
@@ -123,13 +139,17 @@ std::string inspectionJson(const Inspection &inspection, const std::optional<Mea
     for (const CollectiveReport &collective : function.collectives)
       entry["collectives"].push_back(collectiveJson(collective));
     if (measured)
-      for (auto [index, collective] : llvm::enumerate(function.collectives))
-        entry["collectives"][index]["measured_us"] =
-            microseconds(measured->secondsOf(collective) / static_cast<double>(collective.tripCount));
+      for (auto [index, collective] : llvm::enumerate(function.collectives)) {
+        double runs = measured->runsOf(collective);
+        entry["collectives"][index]["measured_us"] = microseconds(measured->secondsOf(collective) / runs);
+        entry["collectives"][index]["measured_runs"] = number(runs);
+      }
     entry["flops_per_device"] = number(function.flopsPerDevice);
     entry["peak_bytes_per_device"] = inspection.peakBytesPerDevice;
     entry["argument_bytes_per_device"] = function.argumentBytesPerDevice;
     entry["wire_bytes_per_device"] = number(function.wireBytesPerDevice);
+    if (!function.whileLoops.empty())
+      entry["while_loops"] = whileLoopsJson(inspection, function);
     entry["work"] = Json::array();
     for (const WorkReport &work : inspection.work)
       entry["work"].push_back(workJson(work));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace spmdc {
@@ -31,11 +32,27 @@ std::string axesText(const CollectiveReport &collective) {
   return text;
 }
 
+/// `37`, or `37.5` for a mean of several calls.
+std::string runsText(double runs) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, runs == std::floor(runs) ? "%.0f" : "%.1f", runs);
+  return std::string(buffer) + (runs == 1 ? " run" : " runs");
+}
+
 /// Empty without a measurement. Collectives of one kind at one place, and combined ones, are measured together; each of
 /// them shows the sum.
 std::string measuredText(const std::optional<MeasuredTimes> &measured, const CollectiveReport &collective) {
   double seconds = measured ? measured->secondsOf(collective) : 0;
-  return seconds > 0 ? ", measured " + timeText(seconds) : "";
+  if (seconds <= 0)
+    return "";
+  std::string text = ", measured " + timeText(seconds);
+  if (!collective.whileLoops.empty()) // The prediction is that of one iteration.
+    text += " in " + runsText(measured->runsOf(collective));
+  return text;
+}
+
+std::string whilePlace(const std::string &location) {
+  return location.empty() ? "a 'while'" : "the 'while' at " + location;
 }
 
 } // namespace
@@ -113,6 +130,26 @@ std::string collectiveTitle(const CollectiveReport &collective) {
          axesText(collective);
 }
 
+std::string whileText(const CollectiveReport &collective) {
+  std::string text;
+  for (const std::string &location : collective.whileLoops)
+    text += (text.empty() ? "counts for one iteration of " : ", in ") + whilePlace(location);
+  return text;
+}
+
+std::vector<std::string> whileTexts(const Inspection &inspection, const FunctionReport &function) {
+  std::vector<std::string> texts;
+  for (const WhileReport &loop : function.whileLoops) {
+    std::string each = loop.copies == 1 ? "each further one adds "
+                                        : "one more in each of its " + std::to_string(loop.copies) + " copies adds ";
+    texts.push_back(whilePlace(loop.location) + " counts as one iteration, as their number is unknown; " + each +
+                    operationsText(loop.flopsPerDevice) + ", " + bytesText(loop.wireBytesPerDevice) + " sent, " +
+                    timeText(loop.communicationSeconds) + " of communication, " +
+                    timeText(inspection.computeSecondsOf(loop)) + " of computation");
+  }
+  return texts;
+}
+
 std::string collectiveMatmulText(const CollectiveReport &collective) {
   return "collective matmul around a ring, " + std::string(ringDirectionsName(collective.ring)) + ": " +
          timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) +
@@ -154,6 +191,8 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
         text += "    " + collectiveMatmulText(collective) + "\n";
       if (!collective.isCounted)
         text += "    " + std::string(kUncountedText) + "\n";
+      if (std::string remark = whileText(collective); !remark.empty())
+        text += "    " + remark + "\n";
     }
     text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
             " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
@@ -161,6 +200,8 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them overlapped" : "") + "\n";
+    for (const std::string &line : whileTexts(inspection, function))
+      text += "while:     " + line + "\n";
     if (size_t products = llvm::count_if(inspection.work, [](const WorkReport &work) { return work.allowsTf32; }))
       text += "TF32:      " + spmd::countText(products, "matrix product") +
               " of f32 may round factors to TF32 (--allow-tf32)\n";

@@ -20,6 +20,11 @@ std::string collectiveMatmulText(const CollectiveReport &collective);
 /// The remark on a collective with CollectiveReport::isCounted false.
 inline constexpr const char *kUncountedText = "not counted: the other branch of this conditional sends more";
 
+/// The remark on a collective in a `while`; empty for any other.
+std::string whileText(const CollectiveReport &collective);
+/// For each `while`, a line that says that the sums count one of its iterations, and the amounts of each further one.
+std::vector<std::string> whileTexts(const Inspection &inspection, const FunctionReport &function);
+
 /// `f32[8, 4]`.
 std::string shapeText(spmd::DType dtype, const std::vector<int64_t> &shape);
 /// The same for a value's shape or local shape; `c64[8]` for complex numbers, `f8E5M2[8]` for narrow ones.

@@ -21,6 +21,9 @@ Json meshJson(const spmd::MeshShape &mesh);
 /// The lists `params`, `results` and `values`.
 Json valuesJson(const std::vector<ValueReport> &values, bool withLocation);
 
+/// The list `while_loops` of a function.
+Json whileLoopsJson(const Inspection &inspection, const FunctionReport &function);
+
 /// One entry of the list `collectives`.
 Json collectiveJson(const CollectiveReport &collective);
 

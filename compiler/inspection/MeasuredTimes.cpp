@@ -4,6 +4,7 @@
 
 #include "runtime/support/Error.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -57,7 +58,8 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
     if (launches.size() > 1)
       launches.erase(launches.begin());
     times.calls = static_cast<int64_t>(launches.size());
-    double share = 1 / static_cast<double>(launches.size() * devices.size());
+    times.deviceCalls = static_cast<int64_t>(launches.size() * devices.size());
+    double share = 1 / static_cast<double>(times.deviceCalls);
     forEachSpan(
         [&](const Json &event, const std::string &name, const std::string &category, double seconds, int64_t launch) {
           if (!launches.count(launch))
@@ -69,7 +71,9 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
             const Json &args = event.at("args");
             std::string place = placeOf(args.value("source", ""));
             auto axes = args.value("axes", std::vector<std::string>());
-            times.collectives[{name.substr(0, name.find(' ')), place, axes}] += share * seconds;
+            Times &own = times.collectives[{name.substr(0, name.find(' ')), place, axes}];
+            own.seconds += share * seconds;
+            ++own.runs[args.value("step", int64_t(-1))];
           } else if (category == "step" && !isContainer(name)) {
             times.computeSeconds += share * seconds;
           }
@@ -80,9 +84,22 @@ MeasuredTimes MeasuredTimes::read(const std::string &fileName) {
   return times;
 }
 
+MeasuredTimes::Key MeasuredTimes::keyOf(const CollectiveReport &collective) {
+  return {collective.op, placeOf(collective.location), collective.axes};
+}
+
 double MeasuredTimes::secondsOf(const CollectiveReport &collective) const {
-  auto known = collectives.find({collective.op, placeOf(collective.location), collective.axes});
-  return known == collectives.end() ? 0 : known->second;
+  auto known = collectives.find(keyOf(collective));
+  return known == collectives.end() ? 0 : known->second.seconds;
+}
+
+double MeasuredTimes::runsOf(const CollectiveReport &collective) const {
+  int64_t runs = 0;
+  if (auto known = collectives.find(keyOf(collective)); known != collectives.end() && !collective.whileLoops.empty())
+    for (const auto &[step, count] : known->second.runs)
+      runs = std::max(runs, count);
+  return runs > 0 ? static_cast<double>(runs) / static_cast<double>(deviceCalls)
+                  : static_cast<double>(std::max<int64_t>(1, collective.tripCount));
 }
 
 } // namespace spmdc

@@ -27,9 +27,19 @@ public:
   /// included; 0 if the trace has none.
   double secondsOf(const CollectiveReport &collective) const;
 
+  /// How often the collective ran in a call, on average. Its trip count, except in a `while`: then the number that the
+  /// trace has of the step that ran most often, among the same collectives (a ring has several steps).
+  double runsOf(const CollectiveReport &collective) const;
+
 private:
   using Key = std::tuple<std::string, std::string, std::vector<std::string>>;
-  std::map<Key, double> collectives; ///< Seconds, by operation, source position and axes.
+  struct Times {
+    double seconds = 0;
+    std::map<int64_t, int64_t> runs; ///< On all devices and in all calls, by the number of the step.
+  };
+  int64_t deviceCalls = 1; ///< The calls, times the devices.
+  static Key keyOf(const CollectiveReport &collective);
+  std::map<Key, Times> collectives; ///< By operation, source position and axes.
 };
 
 } // namespace spmdc

@@ -128,6 +128,31 @@ BudgetExcess describe(const BudgetLimit &limit, std::string message, const std::
   return excess;
 }
 
+std::vector<WhileReport> listSendingLoops(const ProgramReport &report) {
+  std::vector<WhileReport> loops;
+  for (const FunctionReport &function : report.functions)
+    for (const WhileReport &loop : function.whileLoops)
+      if (loop.wireBytesPerDevice > 0)
+        loops.push_back(loop);
+  return loops;
+}
+
+/// A warning for a limit that the program keeps if the `while` has few iterations.
+BudgetExcess warnOf(const WhileReport &loop, const BudgetLimit &limit, double wireBytes) {
+  auto allowed = static_cast<double>(limit.limit);
+  auto most = 1 + static_cast<int64_t>((allowed - wireBytes) / loop.wireBytesPerDevice);
+  BudgetExcess excess;
+  excess.isWarning = true;
+  excess.lines.push_back(
+      {loop.location,
+       "each device sends " + spmd::bytesText(loop.wireBytesPerDevice) +
+           " in each iteration of this 'while', and the number of iterations is unknown: the budget of " +
+           spmd::bytesText(allowed) + " counts one, and more than " + std::to_string(most) + " exceed it"});
+  if (!limit.place.empty())
+    excess.lines.push_back({limit.place, "the budget is set here"});
+  return excess;
+}
+
 } // namespace
 
 std::optional<std::vector<BudgetLimit>> parseBudget(std::string_view text, std::string &error) {
@@ -191,9 +216,16 @@ std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, co
       auto [needed, most] = spmd::comparedBytesTexts(bytes, allowed);
       return needed + behind + ", and the budget is " + most;
     };
-    if (limit.what == "wire" && wireBytes > allowed)
+    if (limit.what == "wire" && wireBytes > allowed) {
       add("each device sends " + exceeds(wireBytes, ""), collectives);
-    else if (limit.what == "collectives" && collectives.size() > static_cast<size_t>(limit.limit))
+      for (const WhileReport &loop : listSendingLoops(report))
+        excesses.back().lines.push_back({loop.location, "this 'while' counts as one iteration, as their number is "
+                                                        "unknown; each further one sends " +
+                                                            spmd::bytesText(loop.wireBytesPerDevice)});
+    } else if (limit.what == "wire") {
+      for (const WhileReport &loop : listSendingLoops(report))
+        excesses.push_back(warnOf(loop, limit, wireBytes));
+    } else if (limit.what == "collectives" && collectives.size() > static_cast<size_t>(limit.limit))
       add("the program has " + spmd::countText(static_cast<int64_t>(collectives.size()), "collective") +
               ", and the budget is " + std::to_string(limit.limit),
           collectives);

@@ -29,15 +29,17 @@ std::optional<std::vector<BudgetLimit>> parseBudget(std::string_view text, std::
 /// The limits in force: `overrides`, and those limits of the program that `overrides` does not name.
 std::vector<BudgetLimit> getBudget(mlir::ModuleOp module, const std::vector<BudgetLimit> &overrides);
 
-/// An exceeded limit: an error, and notes on the largest contributors. Source positions are `mlp.spmd:5:7`, or empty.
+/// An exceeded limit: an error, and notes on the largest contributors. Or a limit that more than some number of
+/// iterations of a `while` exceed, since one is counted: a warning. Source positions are `mlp.spmd:5:7`, or empty.
 struct BudgetExcess {
   struct Line {
     std::string place, message;
   };
-  std::vector<Line> lines; ///< The error first.
+  std::vector<Line> lines; ///< The error or warning first.
+  bool isWarning = false;
 };
 
-/// The limits that the program exceeds. `bytesPerDevice`: the memory of one device.
+/// The limits that the program exceeds or may exceed. `bytesPerDevice`: the memory of one device.
 std::vector<BudgetExcess> checkBudget(const std::vector<BudgetLimit> &limits, const ProgramReport &report,
                                       const spmd::Plan &plan, int64_t bytesPerDevice);
 

@@ -113,6 +113,45 @@ void reportGlobalView(func::FuncOp func, MeshAttr mesh, FunctionReport &report) 
   });
 }
 
+SmallVector<WhileOp> listWhileLoops(Operation *op) {
+  SmallVector<WhileOp> loops;
+  for (Operation *around = op->getParentOp(); around; around = around->getParentOp())
+    if (auto loop = dyn_cast<WhileOp>(around))
+      loops.push_back(loop);
+  return loops;
+}
+
+/// Adds up the amounts of one iteration of each `while`.
+class WhileLoops {
+public:
+  WhileLoops(CountedBranches &branches, std::vector<WhileReport> &reports) : branches(branches), reports(reports) {}
+
+  void addLoop(WhileOp loop) {
+    std::string location = locationText(loop.getLoc());
+    auto known = llvm::find_if(reports, [&](const WhileReport &report) { return report.location == location; });
+    if (known != reports.end())
+      ++known->copies;
+    else
+      reports.push_back({location, 1, 0, 0, 0});
+  }
+
+  /// Adds the amounts of all executions of a counted operation to the loops around it, which `addLoop` knows.
+  void add(Operation *op, double flops, double wireBytes, double seconds) {
+    for (WhileOp loop : listWhileLoops(op)) {
+      auto runs = static_cast<double>(std::max<int64_t>(1, branches.countRuns(loop)));
+      std::string location = locationText(loop.getLoc());
+      auto report = llvm::find_if(reports, [&](const WhileReport &one) { return one.location == location; });
+      report->flopsPerDevice += flops / runs;
+      report->wireBytesPerDevice += wireBytes / runs;
+      report->communicationSeconds += seconds / runs;
+    }
+  }
+
+private:
+  CountedBranches &branches;
+  std::vector<WhileReport> &reports;
+};
+
 double communicationSeconds(func::FuncOp func, MeshAttr mesh, const CostModel &model) {
   double seconds = 0;
   CountedBranches branches(func, mesh);
@@ -134,10 +173,14 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   for (const ChosenCollectiveMatmul &chosen : chooseCollectiveMatmuls(func, mesh, model))
     rings.try_emplace(chosen.ring.collective, chosen);
   CountedBranches branches(func, mesh);
+  WhileLoops loops(branches, report.whileLoops);
+  func.walk<WalkOrder::PreOrder>([&](WhileOp loop) { loops.addLoop(loop); });
   func.walk([&](Operation *op) {
     bool isCounted = branches.counts(op);
-    if (isCounted)
-      report.flopsPerDevice += countFlops(op) * static_cast<double>(branches.countRuns(op));
+    if (double flops = isCounted ? countFlops(op) * static_cast<double>(branches.countRuns(op)) : 0; flops > 0) {
+      report.flopsPerDevice += flops;
+      loops.add(op, flops, 0, 0);
+    }
     auto collective = dyn_cast<CollectiveOpInterface>(op);
     if (!collective || isa<AllSliceOp>(op))
       return;
@@ -145,6 +188,8 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
     CollectiveReport &last = report.collectives.back();
     last.tripCount = branches.countRuns(op);
     last.isCounted = isCounted;
+    for (WhileOp loop : listWhileLoops(op))
+      last.whileLoops.push_back(locationText(loop.getLoc()));
     if (auto ring = rings.find(op); ring != rings.end()) {
       last.ring = ring->second.way;
       last.hiddenSeconds = last.predictedSeconds - collectiveMatmulTime(ring->second.ring.work, last.ring).exposed;
@@ -155,6 +200,7 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
       return;
     report.wireBytesPerDevice += last.totalWireBytes();
     report.communicationSeconds += last.totalSeconds();
+    loops.add(op, 0, last.totalWireBytes(), last.totalSeconds());
   });
 }
 

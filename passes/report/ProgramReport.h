@@ -46,6 +46,8 @@ struct CollectiveReport {
   double hiddenSeconds = 0;                   ///< The part of `predictedSeconds` that then overlaps with the product.
   /// False in the branch of a conditional that does not count (CountedBranches.h).
   bool isCounted = true;
+  /// The source positions of the `while` loops around it, innermost first; `tripCount` counts one iteration of each.
+  std::vector<std::string> whileLoops;
   std::string location, why;
   bool isBackward = false;         ///< Whether it belongs to the derivative of the expression at `location`.
   std::vector<std::string> places; ///< The source positions of all operations that it serves, `location` first.
@@ -57,11 +59,21 @@ struct CollectiveReport {
   double countedSeconds() const { return isCounted ? totalSeconds() : 0; }
 };
 
+/// A `while`, whose number of iterations is unknown. All sums of a report count one iteration; each further one adds
+/// these amounts. An example: a loop that sends 48 KiB in each iteration and runs 1000 times sends 999 * 48 KiB more
+/// than the report's sum.
+struct WhileReport {
+  std::string location; ///< Empty if unknown.
+  int64_t copies = 1;   ///< The loops at this position, which add up: one for each call of their function.
+  double flopsPerDevice = 0, wireBytesPerDevice = 0, communicationSeconds = 0;
+};
+
 struct FunctionReport {
   std::string name;
   std::vector<ValueReport> params, results, values;
   std::vector<CollectiveReport> collectives;
-  double flopsPerDevice = 0; ///< Of a conditional one branch counts, here and in all sums below.
+  std::vector<WhileReport> whileLoops; ///< By position, in the order of the program; an outer loop before those in it.
+  double flopsPerDevice = 0;           ///< Of a conditional one branch counts, here and in all sums below.
   int64_t argumentBytesPerDevice = 0, resultBytesPerDevice = 0;
   double wireBytesPerDevice = 0;   ///< Of all collectives, loop iterations included.
   double communicationSeconds = 0; ///< Predicted for all collectives, each alone, loop iterations included.

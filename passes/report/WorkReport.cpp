@@ -67,6 +67,7 @@ private:
     std::string location = step.location.line ? step.location.str() : "";
     reports.push_back(
         {kind, std::move(name), std::move(location), flops, bytes, trips, model.computeSeconds(flops, bytes)});
+    reports.back().whileLoops = whileLoops;
   }
 
   void visit(const spmd::LaunchStep &op, const spmd::Step &step, int64_t trips) {
@@ -107,9 +108,11 @@ private:
     for (WorkReport &report : secondsOf(first) < secondsOf(second) ? first : second)
       report.isCounted = false;
   }
-  void visit(const spmd::WhileStep &op, const spmd::Step &, int64_t trips) {
+  void visit(const spmd::WhileStep &op, const spmd::Step &step, int64_t trips) {
+    whileLoops.push_back({step.location.line ? step.location.str() : "", trips});
     walk(op.condition, trips);
     walk(op.body, trips);
+    whileLoops.pop_back();
   }
   void visit(const spmd::ForStep &op, const spmd::Step &, int64_t trips) {
     int64_t inner = 0;
@@ -123,6 +126,7 @@ private:
   const spmd::Plan &plan;
   const std::vector<KernelWork> &kernels;
   const CostModel &model;
+  std::vector<WhileAround> whileLoops; ///< Around the present steps.
 };
 
 } // namespace

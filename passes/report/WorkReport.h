@@ -14,6 +14,12 @@
 
 namespace spmdc {
 
+/// A `while` around some work.
+struct WhileAround {
+  std::string location; ///< Empty if unknown.
+  int64_t runs = 1;     ///< How often the loop starts, as far as known.
+};
+
 struct WorkReport {
   std::string kind;            ///< `matmul`, `kernel`, `library`, `copy`.
   std::string name;            ///< The kernel's name, or the library function's.
@@ -23,7 +29,8 @@ struct WorkReport {
   int64_t tripCount = 1;       ///< Number of executions. The body of a `while` counts once: its iterations are unknown.
   double predictedSeconds = 0; ///< Of one execution.
   bool allowsTf32 = false;     ///< Of a matrix product of f32: its factors may be rounded to TF32.
-  bool isCounted = true;       ///< False in the branch of a conditional that takes less time than the other.
+  std::vector<WhileAround> whileLoops = {}; ///< From the outermost to the innermost.
+  bool isCounted = true; ///< False in the branch of a conditional that takes less time than the other.
 
   double totalSeconds() const { return predictedSeconds * static_cast<double>(tripCount); }
 };

@@ -29,10 +29,10 @@ struct ExplainCommand {
     options->pipeline.propagationLog = &log;
     Compiler compiler(flags.file, *text, *options);
     std::optional<Explanation> explanation = explainProgram(compiler, flags.file, *text, *options, log, limits);
+    bool isWithinBudget = compiler.checkBudget(); // Adds warnings.
     flags.printExtras(compiler);
     if (explanation)
       std::cout << (json ? explanationJson(*explanation) : explanationText(*explanation));
-    bool isWithinBudget = compiler.checkBudget();
     return CompileFlags::finish(compiler, explanation && isWithinBudget);
   }
 
@@ -52,8 +52,8 @@ struct ExplainCommand {
         return kFailed;
       Compiler compiler(file, *text, *options);
       std::optional<Inspection> inspection = inspectProgram(compiler);
-      own.printExtras(compiler);
       isWithinBudget &= compiler.checkBudget();
+      own.printExtras(compiler);
       if (int status = CompileFlags::finish(compiler, inspection.has_value()); !inspection)
         return status;
       programs.push_back({Source(file, std::move(*text)), std::move(*inspection)});

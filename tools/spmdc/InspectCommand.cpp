@@ -39,12 +39,12 @@ struct InspectCommand {
       options->pipeline.dumps = &dumps;
     Compiler compiler(flags.file, text, *options);
     std::optional<Inspection> inspection = inspectProgram(compiler);
+    bool isWithinBudget = compiler.checkBudget(); // Adds warnings.
     flags.printExtras(compiler);
     std::optional<MeasuredTimes> times;
     if (inspection && !measured.empty())
       times = readMeasured(*inspection);
     int status = inspection ? show(*inspection, times) : kFailed;
-    bool isWithinBudget = compiler.checkBudget();
     return CompileFlags::finish(compiler, status == kOk && isWithinBudget);
   }
 

@@ -23,7 +23,7 @@ sums = {
 }
 for name, said in (("communication", "communication"), ("compute", "computation"), ("call", "call")):
     print(said, abs(function[f"measured_{name}_us"] - sums[name]) < 0.01, end=" ")
-trips = sum(c["measured_us"] * c["trip_count"] for c in function["collectives"])
+trips = sum(c["measured_us"] * c["measured_runs"] for c in function["collectives"])
 if abs(trips - sums["communication"]) > 0.01:
     print("collectives add up to", trips, "of", sums["communication"], end="")
 print()
