@@ -28,9 +28,9 @@ const char *reductionName(ReductionKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize)
+TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize, std::shared_ptr<Scratch> shared)
     : dtype(dtype), isHalf(dtype == DType::BF16 || dtype == DType::F16), groupSize(groupSize),
-      combine(SPMD_VARIANT(find)(dtype, kind)) {
+      combine(SPMD_VARIANT(find)(dtype, kind)), scratch(shared ? std::move(shared) : std::make_shared<Scratch>()) {
   if (!combine)
     throw Error(std::string("a collective cannot reduce ") + std::string(dtypeName(dtype)) + " by " +
                 reductionName(kind));
@@ -40,7 +40,9 @@ TreeReducer::TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize)
   setThreads(1);
 }
 
-void TreeReducer::setThreads(int threads) { scratch.resize(threads * scratchPerThread + 64); }
+void TreeReducer::setThreads(int threads) {
+  scratch->resize(std::max<size_t>(scratch->size(), threads * scratchPerThread + 64));
+}
 
 const void *TreeReducer::evaluate(const Inputs &inputs, int64_t offset, int64_t first, int64_t size, int level,
                                   int64_t count, void *target, char *local) const {
@@ -62,7 +64,7 @@ const void *TreeReducer::evaluate(const Inputs &inputs, int64_t offset, int64_t 
 }
 
 char *TreeReducer::scratchOf(int thread) {
-  return scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64 + thread * scratchPerThread;
+  return scratch->data() + (64 - reinterpret_cast<uintptr_t>(scratch->data()) % 64) % 64 + thread * scratchPerThread;
 }
 
 int64_t TreeReducer::accumulatedBytes() const { return isHalf ? 4 : byteSize(dtype); }

@@ -11,6 +11,7 @@
 #include "runtime/artifact/Plan.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace spmd {
@@ -23,8 +24,12 @@ struct Subtree {
 
 class TreeReducer {
 public:
-  /// Throws spmd::Error for reductions that are undefined for the type (`and` of floats, keys).
-  TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize);
+  /// Memory for inner nodes. Reducers that never run at once may share it.
+  using Scratch = std::vector<char>;
+
+  /// Throws spmd::Error for reductions that are undefined for the type (`and` of floats, keys). `shared`: memory to use
+  /// instead of its own; the constructor and setThreads enlarge it.
+  TreeReducer(DType dtype, ReductionKind kind, int64_t groupSize, std::shared_ptr<Scratch> shared = nullptr);
 
   /// Computes target[i] = tree over p of sources[p][i]. `target` may be one of the sources, and must not overlap one
   /// otherwise. Allocates nothing; `thread` is below the number given to setThreads and selects its scratch memory.
@@ -57,7 +62,7 @@ private:
   int levels = 0;
   Combine combine = nullptr;
   int64_t scratchPerThread = 0;
-  std::vector<char> scratch;
+  std::shared_ptr<Scratch> scratch;
 };
 
 /// `sum`, `max`, ...

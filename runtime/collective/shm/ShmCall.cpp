@@ -15,22 +15,30 @@ constexpr int64_t parallelBytes = 256 << 10;
 constexpr int64_t shortRun = 64;
 constexpr int64_t packedElements = 1024;
 
+/// Enlarges a vector that several calls use.
+template <typename Element> void enlarge(std::vector<Element> &vector, int64_t size) {
+  vector.resize(std::max(vector.size(), static_cast<size_t>(size)));
+}
+
 } // namespace
 
 ShmCall::ShmCall(ShmEndpoint &endpoint, GroupState &group, const MeshShape &mesh, const CollectiveDesc &desc,
                  Movement given, const CallSite &site)
     : endpoint(endpoint), group(group), movement(std::move(given)), isAllReduce(desc.kind == CollectiveKind::AllReduce),
       isReduction(isAllReduce || desc.kind == CollectiveKind::ReduceScatter),
-      isStaged(movement.operandBytes <= stagedBytes), elementBytes(byteSize(desc.dtype)) {
-  auto members = static_cast<int64_t>(group.members.size());
+      isStaged(movement.operandBytes <= stagedBytes), elementBytes(byteSize(desc.dtype)),
+      members(static_cast<int64_t>(group.members.size())), scratch(endpoint.getScratch()) {
   int threads = endpoint.getDevice().getThreadCount();
   if (isReduction) {
-    reducer.emplace(desc.dtype, desc.reduction, members);
+    reducer.emplace(desc.dtype, desc.reduction, members, scratch.reduction);
     reducer->setThreads(threads);
-    packed.resize(threads * (members + 1) * packedElements * elementBytes);
-    pointers.resize(threads * members);
+    for (const Box &box : movement.boxes)
+      if (box.runBytes < shortRun * elementBytes)
+        packedBytes = std::max(packedBytes, std::min(packedElements * elementBytes, box.runCount() * box.runBytes));
+    enlarge(scratch.packed, threads * (members + 1) * packedBytes);
+    enlarge(scratch.pointers, threads * members);
   }
-  sources.resize(members);
+  enlarge(scratch.sources, members);
   // Each device begins with another peer, so that they do not all read the same memory at a time.
   std::sort(movement.boxes.begin(), movement.boxes.end(), [&](const Box &a, const Box &b) {
     auto turn = [&](const Box &box) { return (box.source - movement.self + members) % members; };
@@ -60,7 +68,6 @@ MemoryLocation ShmCall::locate(const void *data, int64_t bytes, DeviceBufferRef 
 
 int64_t ShmCall::sliceStart(int64_t member) const {
   // Slices begin on cache lines of the operand, relative to its start.
-  auto members = static_cast<int64_t>(group.members.size());
   int64_t lines = (movement.operandBytes + 63) / 64, perMember = (lines + members - 1) / members;
   return std::min(member * perMember * 64, movement.operandBytes);
 }
@@ -92,13 +99,14 @@ void ShmCall::start(const void *operandData, void *resultData) {
 void ShmCall::done() { finish(); }
 
 void ShmCall::readSources() {
+  std::vector<const char *> &sources = scratch.sources;
   if (isAlone()) {
     sources[0] = operand;
     return;
   }
   endpoint.wait(group, readyBarrier, *this, sequence);
   endpoint.checkMembers(group, *this, sequence);
-  for (size_t p = 0; p < sources.size(); ++p) {
+  for (int64_t p = 0; p < members; ++p) {
     int64_t member = group.members[p];
     Record &record = endpoint.recordOf(member, sequence);
     if (isStaged)
@@ -152,6 +160,7 @@ void ShmCall::copyInParallel(const Box &box, const char *source, char *target) {
 }
 
 void ShmCall::copyAll() {
+  const std::vector<const char *> &sources = scratch.sources;
   for (const Box &box : movement.boxes) {
     // A group of one may have the same buffer on both sides.
     if (sources[box.source] + box.sourceOffset == result + box.targetOffset && box.counts.empty())
@@ -161,30 +170,29 @@ void ShmCall::copyAll() {
 }
 
 void ShmCall::reduceRuns(const Box &box, const char *const *from, int64_t begin, int64_t end, int thread) {
-  size_t members = sources.size();
   int64_t runElements = box.runBytes / elementBytes;
-  const void **inputs = pointers.data() + thread * members;
+  const void **inputs = scratch.pointers.data() + thread * members;
   if (runElements >= shortRun) {
     forEachRun(box, begin, end, [&](int64_t source, int64_t target) {
-      for (size_t p = 0; p < members; ++p)
+      for (int64_t p = 0; p < members; ++p)
         inputs[p] = from[p] + source;
       reducer->reduce(inputs, result + target, runElements, thread);
     });
     return;
   }
-  int64_t partBytes = packedElements * elementBytes, runsAtOnce = packedElements / runElements;
-  char *scratch = packed.data() + thread * (members + 1) * partBytes;
+  int64_t runsAtOnce = packedElements / runElements;
+  char *own = scratch.packed.data() + thread * (members + 1) * packedBytes;
   for (int64_t first = begin; first < end; first += runsAtOnce) {
     int64_t last = std::min(first + runsAtOnce, end);
-    for (size_t p = 0; p < members; ++p) {
-      char *part = scratch + p * partBytes;
+    for (int64_t p = 0; p < members; ++p) {
+      char *part = own + p * packedBytes;
       inputs[p] = part;
       forEachRun(box, first, last, [&](int64_t source, int64_t) {
         std::memcpy(part, from[p] + source, box.runBytes);
         part += box.runBytes;
       });
     }
-    char *reduced = scratch + members * partBytes;
+    char *reduced = own + members * packedBytes;
     reducer->reduce(inputs, reduced, (last - first) * runElements, thread);
     forEachRun(box, first, last, [&](int64_t, int64_t target) {
       std::memcpy(result + target, reduced, box.runBytes);
@@ -195,19 +203,19 @@ void ShmCall::reduceRuns(const Box &box, const char *const *from, int64_t begin,
 
 void ShmCall::reduceAll() {
   ParallelFor &loop = endpoint.getDevice().getParallelFor();
+  const char *const *sources = scratch.sources.data();
   for (const Box &box : movement.boxes) {
     int64_t runs = box.runCount();
     if (loop.getThreadCount() == 1 || runs * box.runBytes < parallelBytes) {
-      reduceRuns(box, sources.data(), 0, runs, 0);
+      reduceRuns(box, sources, 0, runs, 0);
     } else if (runs >= 4 * loop.getThreadCount()) {
       loop.run(runs, std::max<int64_t>(1, (16 << 10) / box.runBytes),
-               [&](int64_t begin, int64_t end, int thread) { reduceRuns(box, sources.data(), begin, end, thread); });
+               [&](int64_t begin, int64_t end, int thread) { reduceRuns(box, sources, begin, end, thread); });
     } else {
-      size_t members = sources.size();
       forEachRun(box, 0, runs, [&](int64_t source, int64_t target) {
         loop.run(box.runBytes / elementBytes, 4096, [&](int64_t begin, int64_t end, int thread) {
-          const void **inputs = pointers.data() + thread * members;
-          for (size_t p = 0; p < members; ++p)
+          const void **inputs = scratch.pointers.data() + thread * members;
+          for (int64_t p = 0; p < members; ++p)
             inputs[p] = sources[p] + source + begin * elementBytes;
           reducer->reduce(inputs, result + target + begin * elementBytes, end - begin, thread);
         });
@@ -217,13 +225,13 @@ void ShmCall::reduceAll() {
 }
 
 void ShmCall::allReduceBySlices() {
-  auto members = static_cast<int64_t>(sources.size());
+  const std::vector<const char *> &sources = scratch.sources;
   int64_t begin = sliceStart(movement.self), bytes = sliceStart(movement.self + 1) - begin;
   char *slice = sliceStaging ? static_cast<char *>(sliceStaging->data()) : result + begin;
   ParallelFor &loop = endpoint.getDevice().getParallelFor();
   loop.run(bytes / elementBytes, std::max<int64_t>(4096, 64 / elementBytes),
            [&](int64_t first, int64_t last, int thread) {
-             const void **inputs = pointers.data() + thread * members;
+             const void **inputs = scratch.pointers.data() + thread * members;
              for (int64_t p = 0; p < members; ++p)
                inputs[p] = sources[p] + begin + first * elementBytes;
              reducer->reduce(inputs, slice + first * elementBytes, last - first, thread);

@@ -51,9 +51,9 @@ private:
   uint64_t fingerprint = 0;
   std::string text;
   std::optional<TreeReducer> reducer;
-  std::vector<const char *> sources; ///< The members' operands, in group order.
-  std::vector<char> packed;          ///< Scratch of reduceRuns, per thread.
-  std::vector<const void *> pointers;
+  const int64_t members;
+  int64_t packedBytes = 0; ///< Of one member in CallScratch::packed; 0 if all runs are long.
+  CallScratch &scratch;
   DeviceBufferRef operandStaging, sliceStaging;
 
   // State of the call in flight.

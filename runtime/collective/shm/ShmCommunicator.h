@@ -39,6 +39,16 @@ struct GroupState {
 /// The users of the barriers of a set of devices. Each has its own barrier counter, because each may be another thread.
 enum class BarrierUse : uint64_t { Calls, NetReady, NetMeet };
 
+/// Memory that the calls of one device share, because they are completed one after the other. Preparing a call enlarges
+/// it. Calls with memory of their own would need more of it with each call and device, and some for each pair of
+/// devices.
+struct CallScratch {
+  std::vector<const char *> sources;  ///< The members' operands, in group order.
+  std::vector<const void *> pointers; ///< For each thread of the device, the inputs of a reduction.
+  std::vector<char> packed;           ///< For each thread, short runs beside one another.
+  std::shared_ptr<std::vector<char>> reduction = std::make_shared<std::vector<char>>();
+};
+
 /// Maps the memory of other devices of this host; for one thread at a time.
 class PeerMemory {
 public:
@@ -93,6 +103,7 @@ public:
   std::string nameOf(int64_t member) const;
   Record &recordOf(int64_t member, uint64_t sequence);
   const char *addressOf(int64_t member, const MemoryLocation &location) { return memory.addressOf(member, location); }
+  CallScratch &getScratch() { return scratch; }
 
 private:
   struct InFlight {
@@ -119,6 +130,7 @@ private:
   std::map<std::pair<BarrierUse, std::vector<int64_t>>, GroupState> groups;
   InFlight inFlight[ringSize];
   PeerMemory memory;
+  CallScratch scratch;
 };
 
 class ShmCommunicator final : public Communicator {
