@@ -284,11 +284,14 @@ std::string visualize_array_sharding(const Array &array) { return visualize_shar
 namespace detail {
 
 void checkElementCount(size_t elements, const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  bool valid = true;
+  std::string problem = shapeProblem(DType::I8, shape); // With one byte for each element, the smallest type.
+  std::string text;
   for (int64_t size : shape)
-    valid = valid && size >= 0 && !__builtin_mul_overflow(count, size, &count);
-  if (!valid || static_cast<size_t>(count) != elements)
+    text += (text.empty() ? "" : ", ") + std::to_string(size);
+  if (!problem.empty())
+    throw Error("a view has the shape [" + text + "]; " + problem, Error::Kind::Usage);
+  int64_t count = elementCount(shape);
+  if (static_cast<size_t>(count) != elements)
     throw Error("a view has " + std::to_string(elements) + " elements where its shape has " + std::to_string(count),
                 Error::Kind::Usage);
 }

@@ -103,6 +103,10 @@ private:
   mutable std::atomic<bool> deleted{false};
 };
 
+/// Returns the reason why there is no array of this type, to follow the type in a message: negative sizes, or more
+/// bytes than kMaxArrayBytes. Returns "" if there is none.
+std::string shapeProblem(DType dtype, const std::vector<int64_t> &shape);
+
 /// Returns an array without buffers: all fields of each part but `buffer` are set. Checks the shape and the sharding.
 std::shared_ptr<ArrayImpl> planArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape,
                                      const NamedSharding &sharding, const std::string &name = "");
@@ -117,7 +121,7 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
                 const FillFunction &fill, const std::string &name = "");
 
 /// Returns the value with another sharding; runs collectives.
-Array reshard(const Array &array, const NamedSharding &target);
+Array reshard(const Array &array, const NamedSharding &target, const std::source_location &where);
 
 /// Returns the same value on other devices, without communication. Assumes that one device of this process holds all of
 /// the value, and that every process of the target has the same value.

@@ -69,11 +69,8 @@ std::vector<int64_t> shapeOf(const DLTensor &tensor, DType dtype) {
     throw refused("of " + std::to_string(tensor.ndim) + " dimensions without a shape",
                   "give one that its library created");
   std::vector<int64_t> shape(tensor.shape, tensor.shape + tensor.ndim);
-  for (int64_t size : shape)
-    if (size < 0)
-      throw refused("of type " + typeText(dtype, shape), "sizes are not negative");
-  if (!isAllowedSize(shape, byteSize(dtype)))
-    throw refused("of type " + typeText(dtype, shape), "that is more than any memory holds");
+  if (std::string problem = shapeProblem(dtype, shape); !problem.empty())
+    throw refused("of type " + typeText(dtype, shape), problem);
   return shape;
 }
 

@@ -48,6 +48,10 @@ Mesh meshForProgram(const MeshShape &shape, const std::optional<Mesh> &given, st
       throw usage("the program is for Mesh(" + axes + ") and is given " + given->str());
     return *given;
   }
+  if (names.empty()) { // A program without a mesh runs on one device: as arrays without a sharding, on the first here.
+    std::shared_ptr<Job> job = currentJob(where);
+    return Mesh({}, {}, {job->getDevice(job->getLocalDevices().front()->getId())});
+  }
   return make_mesh(std::move(sizes), std::move(names), where);
 }
 

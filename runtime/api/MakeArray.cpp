@@ -6,6 +6,7 @@
 #include "runtime/artifact/Sha256.h"
 #include "runtime/device/Allocation.h"
 #include "runtime/io/BoxCopy.h"
+#include "runtime/support/ArraySize.h"
 #include "runtime/support/CountText.h"
 
 #include <algorithm>
@@ -29,6 +30,15 @@ std::vector<int32_t> processesOf(const Job &job, const Mesh &mesh) {
   for (int64_t id : mesh.device_ids())
     processes.insert(job.getDevice(id).process_index);
   return {processes.begin(), processes.end()};
+}
+
+/// Checks host values before they are read.
+void checkView(const ArrayView &value, const std::string &function) {
+  std::string given = function + " is given a view of type " + typeText(value.dtype, value.shape);
+  if (std::string problem = shapeProblem(value.dtype, value.shape); !problem.empty())
+    throw usage(given + "; " + problem);
+  if (!value.data && elementCount(value.shape) > 0)
+    throw usage(given + " whose data is null; give the address of its first element");
 }
 
 /// Compares, by its hash, a host value that should be the same on all processes.
@@ -79,11 +89,16 @@ LocalDim localDim(const MeshShape &mesh, const Sharding &sharding, size_t dim, i
 
 } // namespace
 
+std::string shapeProblem(DType dtype, const std::vector<int64_t> &shape) {
+  if (std::any_of(shape.begin(), shape.end(), [](int64_t size) { return size < 0; }))
+    return "sizes are not negative";
+  return isAllowedSize(shape, byteSize(dtype)) ? "" : "that is more than any memory holds";
+}
+
 std::shared_ptr<ArrayImpl> planArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_t> shape,
                                      const NamedSharding &sharding, const std::string &name) {
-  for (int64_t size : shape)
-    if (size < 0)
-      throw usage("an array has the shape " + shapeText(shape) + "; sizes are not negative");
+  if (std::string problem = shapeProblem(dtype, shape); !problem.empty())
+    throw usage("an array has the type " + typeText(dtype, shape) + "; " + problem);
   auto impl = std::make_shared<ArrayImpl>();
   impl->job = job;
   impl->dtype = dtype;
@@ -139,6 +154,7 @@ Array fillArray(const std::shared_ptr<Job> &job, DType dtype, std::vector<int64_
 
 Array device_put(const ArrayView &value, const NamedSharding &sharding, std::source_location where) {
   std::shared_ptr<Job> job = currentJob(where);
+  checkView(value, "device_put");
   shardingOf(sharding.spec(), value.shape.size()); // Checks the rank before any communication.
   try {
     checkSameEverywhere(*job, sharding, value);
@@ -162,7 +178,9 @@ Array device_put(const ArrayView &value, const DeviceInfo &device, std::source_l
   return device_put(value, NamedSharding(Mesh({}, {}, {device}), P()), where);
 }
 
-Array device_put(const Array &value, const NamedSharding &sharding) { return reshard(value, sharding); }
+Array device_put(const Array &value, const NamedSharding &sharding, std::source_location where) {
+  return reshard(value, sharding, where);
+}
 
 Array make_array_from_callback(std::vector<int64_t> shape, DType dtype, const NamedSharding &sharding,
                                const std::function<void(const Index &index, void *target)> &callback,
@@ -238,6 +256,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
 Array make_array_from_process_local_data(const NamedSharding &sharding, const ArrayView &local,
                                          std::optional<std::vector<int64_t>> globalShape, std::source_location where) {
   std::shared_ptr<Job> job = currentJob(where);
+  checkView(local, "make_array_from_process_local_data");
   MeshShape mesh = meshShapeOf(sharding.mesh());
   size_t rank = local.shape.size();
   Sharding layout = shardingOf(sharding.spec(), rank);
@@ -261,7 +280,7 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
       if (local.shape[d] % dim.localShardCount != 0)
         problem = "dimension " + std::to_string(d) + " of " + countText(local.shape[d], "element") +
                   " does not divide among " + std::to_string(dim.localShardCount) + " shards of this process";
-      shape.push_back(local.shape[d] / dim.localShardCount * dim.shardCount);
+      shape.push_back(multiplySaturated(local.shape[d] / dim.localShardCount, dim.shardCount));
     }
   std::vector<int32_t> processes = processesOf(*job, sharding.mesh());
   std::string type = std::string(dtypeName(local.dtype));

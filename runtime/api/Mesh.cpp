@@ -2,9 +2,11 @@
 
 #include "runtime/api/Layout.h"
 #include "runtime/api/Runtime.h"
+#include "runtime/support/ArraySize.h"
 #include "runtime/support/CountText.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -47,13 +49,17 @@ void checkAxes(const std::vector<int64_t> &sizes, const std::vector<std::string>
   }
 }
 
-/// Returns the product, or -1 on overflow.
+/// Returns the number of positions; the largest number on overflow.
 int64_t productOf(const std::vector<int64_t> &sizes) {
   int64_t product = 1;
   for (int64_t size : sizes)
-    if (__builtin_mul_overflow(product, size, &product))
-      return -1;
+    product = multiplySaturated(product, size);
   return product;
+}
+
+/// Returns `4 positions`.
+std::string positionsText(int64_t count) {
+  return (count == std::numeric_limits<int64_t>::max() ? "at least " : "") + countText(count, "position");
 }
 
 } // namespace
@@ -62,7 +68,7 @@ Mesh::Mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_names,
     : sizes(std::move(axis_sizes)), names(std::move(axis_names)) {
   checkAxes(sizes, names);
   if (productOf(sizes) != static_cast<int64_t>(devices.size()))
-    throw usage(str() + " has " + countText(productOf(sizes), "position") + " and is given " +
+    throw usage(str() + " has " + positionsText(productOf(sizes)) + " and is given " +
                 countText(static_cast<int64_t>(devices.size()), "device"));
   std::set<int64_t> seen;
   for (const DeviceInfo &device : devices) {
@@ -79,9 +85,8 @@ Mesh make_mesh(std::vector<int64_t> axis_sizes, std::vector<std::string> axis_na
   checkAxes(axis_sizes, axis_names);
   int64_t product = productOf(axis_sizes), count = static_cast<int64_t>(job->getDevices().size());
   if (product != count)
-    throw usage("Mesh(" + axesText(axis_sizes, axis_names) + ") has " + countText(product, "position") +
-                " and the job has " + countText(count, "device") +
-                "; the product of the axis sizes must be the number of devices");
+    throw usage("Mesh(" + axesText(axis_sizes, axis_names) + ") has " + positionsText(product) + " and the job has " +
+                countText(count, "device") + "; the product of the axis sizes must be the number of devices");
   // Hosts in the order of their first process: then the last axes, which vary fastest, stay within a host.
   std::map<std::string, size_t> order;
   for (int32_t process = 0; process < job->getProcessCount(); ++process)

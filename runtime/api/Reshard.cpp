@@ -42,8 +42,12 @@ Array relabel(const Array &array, const NamedSharding &target) {
   return Array(std::move(same));
 }
 
-/// Returns the value with another specification on the same mesh.
-Array exchange(const Array &array, const NamedSharding &target) {
+SourceLocation locationOf(const std::source_location &where) {
+  return {where.file_name(), static_cast<int32_t>(where.line()), static_cast<int32_t>(where.column())};
+}
+
+/// Returns the value with another specification on the same mesh. `where` is the call of the program.
+Array exchange(const Array &array, const NamedSharding &target, const std::source_location &where) {
   const ArrayImpl &impl = *array.get_impl();
   if (impl.getParts()->empty()) // No device of this process takes part.
     return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
@@ -61,7 +65,7 @@ Array exchange(const Array &array, const NamedSharding &target) {
   desc.globalShape = impl.shape;
   desc.source = plan.params[0].sharding;
   desc.target = sharding;
-  plan.steps = {{CollectiveStartStep{0, desc, 0, 1}, {}}, {CollectiveDoneStep{0}, {}}};
+  plan.steps = {{CollectiveStartStep{0, desc, 0, 1}, locationOf(where)}, {CollectiveDoneStep{0}, locationOf(where)}};
   Program program(impl.job, artifact, impl.sharding.mesh());
   Array result = program.call({array})[0];
   result.block_until_ready(); // The program is destroyed at the end of the function.
@@ -85,13 +89,13 @@ Array placeLocally(const Array &array, const NamedSharding &target) {
       impl.name);
 }
 
-Array reshard(const Array &array, const NamedSharding &target) {
+Array reshard(const Array &array, const NamedSharding &target, const std::source_location &where) {
   array.shape(); // Throws for an empty Array.
   const ArrayImpl &impl = *array.get_impl();
   if (target.mesh() == impl.sharding.mesh()) {
     if (isSameLayout(impl.sharding, target, impl.shape))
       return relabel(array, target);
-    return exchange(array, target);
+    return exchange(array, target, where);
   }
   // Another mesh: every process gets the full value and keeps its part.
   std::set<int32_t> have, want;
@@ -105,14 +109,17 @@ Array reshard(const Array &array, const NamedSharding &target) {
                       target.mesh().str() + " is not possible: process " + std::to_string(process) +
                       " has no device in the first; use meshes over the same processes",
                   Error::Kind::Usage);
-  Array whole = impl.sharding.is_fully_replicated() ? array : exchange(array, NamedSharding(impl.sharding.mesh(), P()));
+  Array whole =
+      impl.sharding.is_fully_replicated() ? array : exchange(array, NamedSharding(impl.sharding.mesh(), P()), where);
   whole.block_until_ready();
   if (!want.contains(impl.job->getProcess()))
     return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
   return placeLocally(whole, target);
 }
 
-Array process_allgather(const Array &value) { return reshard(value, NamedSharding(value.sharding().mesh(), P())); }
+Array process_allgather(const Array &value, std::source_location where) {
+  return reshard(value, NamedSharding(value.sharding().mesh(), P()), where);
+}
 
 void gatherToFirst(const Array &array, const std::function<void(const HostView &)> &receive) {
   const ArrayImpl &impl = *array.get_impl();

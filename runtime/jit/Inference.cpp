@@ -3,6 +3,7 @@
 #include "runtime/jit/Inference.h"
 
 #include "frontend/Frontend.h"
+#include "runtime/jit/EndingThread.h"
 #include "runtime/jit/LanguageText.h"
 #include "runtime/support/Error.h"
 
@@ -46,12 +47,13 @@ std::vector<InferredType> inferTypes(const std::string &declarations, const std:
   // Programs that are traced once have few expressions. The limit is for expressions with ever new constants.
   constexpr size_t kMaxAnswers = 10000;
   static std::mutex mutex;
-  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   static std::unordered_map<std::string, Answer> answers;
   std::string text = declarations + "fn main(" + parameters + ") {\n  return " + expression + ";\n}\n";
   std::lock_guard lock(mutex);
   auto known = answers.find(text);
   if (known == answers.end()) {
+    checkMayCompile(where);
+    static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     if (answers.size() >= kMaxAnswers)
       answers.clear();
     known = answers.emplace(text, ask(context, text, expression + " (" + parameters + ")")).first;

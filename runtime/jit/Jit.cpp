@@ -13,6 +13,7 @@
 #include "compiler/inspection/Inspection.h"
 #include "compiler/inspection/ProgramTotals.h"
 #include "runtime/api/Runtime.h"
+#include "runtime/jit/EndingThread.h"
 #include "runtime/jit/LanguageText.h"
 #include "runtime/jit/TracedPlaces.h"
 
@@ -140,10 +141,12 @@ private:
   }
 
   spmdc::Compiler makeCompiler() const {
+    checkMayCompile(where);
     spmdc::CompileOptions result;
     result.frontend.function = options.function;
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
+    result.frontend.meshOption = "JitOptions::mesh";
     result.target = spmdc::nameLocalGpu(options.target);
     result.allowTf32 = options.allow_tf32;
     if (options.target.starts_with("cuda"))
@@ -158,6 +161,7 @@ private:
       return *made;
     std::lock_guard lock(mutex);
     if (!program) {
+      checkMayCompile(where);
       std::optional<Artifact> artifact = compiler.compile();
       warnOfCache();
       if (!artifact)

@@ -116,6 +116,8 @@ public:
     return trace(current, mesh, said.has_value(), key, shardings, input, body);
   }
 
+  const std::source_location &getWhere() const { return where; }
+
   size_t count() const {
     std::shared_lock lock(mutex);
     return entries.size();
@@ -232,5 +234,20 @@ Lowered lowerTraced(TracedFunction &function, TraceInput input, const TraceBody 
 
 size_t countTraced(const TracedFunction &function) { return function.count(); }
 bool isTracing() { return Trace::current() != nullptr; }
+
+/// The jitted callables that are being called within a trace of this thread.
+static thread_local int nestedTraces = 0;
+
+NestedTrace::NestedTrace(const TracedFunction &function) {
+  // Enough for layers within layers; with frames of 16 KB the calls still fit into a thread's stack of 8 MB.
+  constexpr int most = 256;
+  if (nestedTraces >= most)
+    throw usage(placeText(function.getWhere()) + ": error: " + std::to_string(most) +
+                " calls of jitted callables are nested while the one jitted here is traced, so it seems to call "
+                "itself, and its trace would not end; use while_loop, fori_loop or cond");
+  ++nestedTraces;
+}
+
+NestedTrace::~NestedTrace() { --nestedTraces; }
 
 } // namespace spmd::detail

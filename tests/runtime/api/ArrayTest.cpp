@@ -177,6 +177,31 @@ TEST_F(Arrays, errors_name_the_array_and_the_remedy) {
   EXPECT_THAT(messageOf([] { Array().shape(); }), HasSubstr("an Array without a value"));
 }
 
+// Sizes that no memory holds, or whose product overflows, and values without an address: from every function that takes
+// a shape or host values.
+TEST_F(Arrays, impossible_shapes_and_views_are_refused) {
+  NamedSharding all(mesh, P());
+  std::vector<float> values = counting(8);
+  std::vector<std::vector<int64_t>> shapes = {
+      {int64_t(1) << 40, int64_t(1) << 40}, {(int64_t(1) << 62) + 1, 4}, {int64_t(1) << 55}};
+  for (const std::vector<int64_t> &shape : shapes) {
+    ArrayView huge{DType::F32, shape, values.data()};
+    auto callback = [](const Index &, void *) { FAIL(); };
+    for (const std::string &message :
+         {messageOf([&] { make_array_from_callback(shape, DType::F32, all, callback); }),
+          messageOf([&] { device_put(huge, all); }), messageOf([&] { make_array_from_process_local_data(all, huge); })})
+      EXPECT_THAT(message, testing::AllOf(HasSubstr("f32[" + std::to_string(shape[0])),
+                                          HasSubstr("that is more than any memory holds")));
+  }
+  EXPECT_EQ(messageOf([&] { make_array_from_callback({2, -1}, DType::I8, all, [](const Index &, void *) {}); }),
+            "an array has the type i8[2, -1]; sizes are not negative");
+  EXPECT_EQ(messageOf([&] { view(values, {int64_t(1) << 40, int64_t(1) << 40}); }),
+            "a view has the shape [1099511627776, 1099511627776]; that is more than any memory holds");
+  EXPECT_EQ(messageOf([&] { device_put(ArrayView{DType::F32, {3}, nullptr}, all); }),
+            "device_put is given a view of type f32[3] whose data is null; give the address of its first element");
+  EXPECT_EQ(device_put(ArrayView{DType::F32, {0, 3}, nullptr}, all).size(), 0);
+}
+
 TEST_F(Arrays, scalars) {
   float value = 2.5f;
   Array array = device_put(view(std::span<const float>(&value, 1), {}), NamedSharding(mesh, P()));

@@ -25,6 +25,10 @@ TEST(Mesh, a_product_that_is_not_the_device_count_names_both) {
   EXPECT_THAT(messageOf([] { make_mesh({4, 2}, {"i"}); }), HasSubstr("2 axis sizes and 1 axis names"));
   EXPECT_THAT(messageOf([] { make_mesh({4, 2}, {"i", "i"}); }), HasSubstr("names axis 'i' twice"));
   EXPECT_THAT(messageOf([] { make_mesh({-4, -2}, {"i", "j"}); }), HasSubstr("axis 'i' has size -4"));
+  int64_t large = int64_t(1) << 40;
+  for (auto make : {+[](int64_t size) { make_mesh({size, size}, {"i", "j"}); },
+                    +[](int64_t size) { Mesh({size, size}, {"i", "j"}, devices()); }})
+    EXPECT_THAT(messageOf([&] { make(large); }), HasSubstr("has at least 9223372036854775807 positions"));
 }
 
 TEST(Mesh, a_mesh_may_use_some_devices_each_once) {

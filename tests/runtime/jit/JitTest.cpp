@@ -63,6 +63,17 @@ TEST_F(Jit, constants_mesh_and_function_are_options) {
   EXPECT_THAT(scale(x)[0].to_host<float>(), testing::ElementsAre(0, 2, 4, 6, 8));
 }
 
+// On this process's first device, as language.md says.
+TEST_F(Jit, a_program_without_a_mesh_runs_on_one_device) {
+  EXPECT_EQ(jit("fn main() { return 1.0; }")()[0].item<float>(), 1);
+  Array x = device_put(view(counting(3)), local_devices()[0]);
+  Array y = jit("fn main(x: f32[3]) { return x + 1; }")(x)[0];
+  EXPECT_THAT(y.to_host<float>(), testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(y.sharding().mesh().device_ids(), std::vector<int64_t>{0});
+  Function one = jit("mesh m(i=1)\nfn main() { return 1.0; }");
+  EXPECT_THAT(messageOf([&] { one(); }), HasSubstr("Mesh('i': 1) has 1 position and the job has 8 devices"));
+}
+
 // In the folder that the environment names; a second function of the same text is the first one's program.
 TEST_F(Jit, programs_are_kept_for_the_next_process) {
   TemporaryFolder folder;

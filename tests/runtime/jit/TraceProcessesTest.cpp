@@ -27,6 +27,14 @@ TEST(TraceProcesses, operations_do_not_depend_on_processes) {
   }
 }
 
+// The compiler's caches of the main thread are gone by then: nothing can be compiled, and that is an error.
+TEST(TraceProcesses, nothing_is_compiled_at_the_exit) {
+  Printed outcome = launch(1, 1, "exits");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.text, AllOf(HasSubstr("process=0 first 6.0"), HasSubstr("process=0 again 6.0"),
+                                  HasSubstr("TraceProgram.cpp:"), HasSubstr("is not compiled yet is called while")));
+}
+
 TEST(TraceProcesses, donation_does_not_change_bits) {
   for (auto [processes, devices] : {std::pair(4, 2), std::pair(1, 8)}) {
     Printed outcome = launch(processes, devices, "donated");

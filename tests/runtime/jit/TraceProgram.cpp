@@ -8,6 +8,7 @@
 #include "tests/runtime/api/SelfLauncher.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -119,9 +120,25 @@ void differ() {
   }
 }
 
+/// Operations in a handler of the exit: of a program that is compiled already, and of one that is not.
+void exits() {
+  static spmd::Array kept = spmd::ones({3});
+  say("first " + std::to_string(spmd::sum(kept + 1).item<float>()));
+  std::atexit([] {
+    try {
+      say("again " + std::to_string(spmd::sum(kept + 1).item<float>()));
+      say("new " + std::to_string(spmd::prod(kept + 2).item<float>()));
+    } catch (const spmd::Error &error) {
+      say(error.what());
+    }
+  });
+  std::exit(0);
+}
+
 int member(const std::string &scenario) {
   const std::map<std::string, void (*)()> scenarios = {
-      {"operations", operations}, {"donated", donated}, {"nan", nan}, {"threads", threads}, {"differ", differ}};
+      {"operations", operations}, {"donated", donated}, {"nan", nan},
+      {"threads", threads},       {"differ", differ},   {"exits", exits}};
   try {
     spmd::initialize();
     scenarios.at(scenario)();

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 using namespace spmd;
 using namespace spmd::testing_api;
 using testing::AllOf;
@@ -96,6 +98,20 @@ TEST_F(Trace, a_jitted_callable_inside_of_another_is_a_part_of_it) {
   auto outer = jit([&](Array x) { return inner(x) + inner(x + 1); });
   EXPECT_THAT(outer(counted({3}, P())).to_host<float>(), ElementsAre(1, 5, 13));
   EXPECT_EQ(inner.cache_size(), 0u);
+}
+
+// Its trace would not end.
+TEST_F(Trace, a_callable_that_calls_itself_is_an_error) {
+  std::function<Array(Array)> again;
+  auto f = jit([&](Array x) { return again(x); });
+  again = [&](Array x) { return f(x) + 1; };
+  std::string message = messageOf([&] { f(counted({3}, P())); });
+  EXPECT_THAT(message, HasSubstr("TraceTest.cpp:"));
+  EXPECT_THAT(message, HasSubstr("it seems to call itself"));
+  // One that ends does not.
+  int depth = 0;
+  again = [&](Array x) { return ++depth < 50 ? f(x) + 1 : x; };
+  EXPECT_EQ(f(counted({3}, P())).to_host<float>()[0], 49);
 }
 
 TEST_F(Trace, a_constraint_says_how_a_result_lies) {

@@ -90,7 +90,8 @@ Array device_put(const ArrayView &value, const NamedSharding &sharding,
 Array device_put(const ArrayView &value, const DeviceInfo &device,
                  std::source_location where = std::source_location::current());
 /// Reshards an array; every process of either mesh calls it.
-Array device_put(const Array &value, const NamedSharding &sharding);
+Array device_put(const Array &value, const NamedSharding &sharding,
+                 std::source_location where = std::source_location::current());
 
 /// Creates an array from the rows (in general: the block) that this process's devices hold. Without a global shape, the
 /// global shape follows from the local ones, which the processes compare first.
@@ -115,7 +116,7 @@ Array make_array_from_callback(std::vector<int64_t> shape, const NamedSharding &
                                std::source_location where = std::source_location::current());
 
 /// Returns the same value, complete on every process that takes part. Every process calls it.
-Array process_allgather(const Array &value);
+Array process_allgather(const Array &value, std::source_location where = std::source_location::current());
 
 /// Returns a drawing of boxes that shows which device holds which block of an array of one or two dimensions.
 std::string visualize_array_sharding(const Array &array);

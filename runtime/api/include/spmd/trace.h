@@ -49,6 +49,16 @@ Lowered lowerTraced(TracedFunction &function, TraceInput input, const TraceBody 
 size_t countTraced(const TracedFunction &function);
 bool isTracing();
 
+/// A jitted callable that is called while another one is traced, on this thread. Throws if so many are nested that the
+/// callable must be calling itself.
+class NestedTrace {
+public:
+  explicit NestedTrace(const TracedFunction &function);
+  ~NestedTrace();
+  NestedTrace(const NestedTrace &) = delete;
+  NestedTrace &operator=(const NestedTrace &) = delete;
+};
+
 template <typename... Args> TraceInput flatten(const Args &...args) {
   TraceInput input;
   auto add = [&](auto tree) {
@@ -92,8 +102,10 @@ public:
                   "capture numbers in the callable, which makes them constants of the program");
     using Result = std::remove_cvref_t<std::invoke_result_t<F &, std::add_lvalue_reference_t<Args>...>>;
     static_assert(Tree<Result>, "a jitted callable returns an array or a tree of arrays (spmd/tree.h)");
-    if (detail::isTracing())
+    if (detail::isTracing()) {
+      detail::NestedTrace nested(*traced);
       return Result(detail::callWith(*function, detail::flatten(args...).leaves, args...));
+    }
     detail::TraceOutput output = detail::callTraced(*traced, detail::flatten(args...), bodyFor(args...));
     return tree_unflatten(*static_cast<const Result *>(output.tree.get()), output.leaves);
   }
