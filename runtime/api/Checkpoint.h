@@ -58,6 +58,7 @@ public:
   CheckpointSave save(int64_t step, std::vector<Array> arrays, SaveOptions options);
 
 private:
+  std::string callText() const;
   void threadMain();
   void write(Request &request, uint64_t number);
   CheckpointFile writeOwnFile(const Request &request, const Manifest &manifest, const std::string &folder);

@@ -100,11 +100,14 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
       problem = error.what();
     }
   }
-  problem = job.exchangeAll("checkpoint-writer", problem)[0];
+  problem = job.exchangeAll({"checkpoint-writer", callText()}, problem)[0];
   if (!problem.empty())
     throw SharedError(problem, 0);
   thread = BackgroundThread("spmd-checkpoint", [this] { threadMain(); });
 }
+
+/// Returns the text for messages about waits.
+std::string CheckpointWriter::callText() const { return "a save to '" + directory + "'"; }
 
 CheckpointWriter::~CheckpointWriter() {
   {
@@ -206,7 +209,7 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
 
 void CheckpointWriter::follow(const Request &request, const Manifest &manifest, const std::string &keys) {
   Client &client = job.getClient();
-  Json begin = Json::parse(client.waitInBackground(keys + "begin", kNoLimit)), answer = Json::object();
+  Json begin = Json::parse(client.waitInBackground(keys + "begin", {0, kNoLimit, callText()})), answer = Json::object();
   try {
     if (begin["what"] != describe(manifest, directory))
       throw Error("it saves " + describe(manifest, directory) + " where process 0 saves " +
@@ -219,7 +222,7 @@ void CheckpointWriter::follow(const Request &request, const Manifest &manifest, 
     answer = {{"error", error.what()}};
   }
   client.set(keys + std::to_string(job.getProcess()), answer.dump(-1, ' ', false, Json::error_handler_t::replace));
-  Json end = Json::parse(client.waitInBackground(keys + "end", kNoLimit));
+  Json end = Json::parse(client.waitInBackground(keys + "end", {0, kNoLimit, callText()}));
   if (end.contains("problem"))
     throw SharedError(end["problem"], end["culprit"]);
 }
@@ -247,7 +250,7 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
   if (problem.empty())
     attempt(0, [&] { manifest.files[0] = writeOwnFile(request, manifest, begin["folder"]); });
   for (int32_t process = 1; process < job.getProcessCount(); ++process) {
-    Json answer = Json::parse(client.waitInBackground(keys + std::to_string(process), kNoLimit));
+    Json answer = Json::parse(client.waitInBackground(keys + std::to_string(process), {process, kNoLimit, callText()}));
     attempt(process, [&] {
       if (answer.contains("error"))
         throw Error(answer["error"].get<std::string>());

@@ -157,6 +157,8 @@ std::shared_ptr<const TlsIdentity> resolveTls(const InitializeOptions &options, 
 std::shared_ptr<Job> Job::join(JoinOptions options) {
   std::shared_ptr<Job> job(new Job());
   job->timeout = options.initializationTimeout;
+  constexpr std::chrono::hours noLimit{24 * 365 * 100};
+  job->collectiveTimeout = options.collectiveTimeout.count() > 0 ? options.collectiveTimeout : noLimit;
   options.statistics = [self = job.get()] { return self->statistics(); };
   NetworkAddresses network;
   network.tls = options.tls;
@@ -237,7 +239,7 @@ void Job::connectGpus(const JoinOptions &options) {
   std::string whyNot;
   gpuTransport = cuda::connectGpus(
       localDevices, {nullptr, getProcess(), std::move(processOf), client.get(), client.get()}, options.forcesNccl,
-      [this](const std::string &own) { return exchangeAll("gpus", own); }, whyNot);
+      [this](const std::string &own) { return exchangeAll({"gpus", "the connection of the GPUs"}, own); }, whyNot);
   if (!whyNot.empty() && options.notice && getProcess() == 0)
     options.notice(
         {Notice::Level::Info, "collectives between GPUs go through the memory of the host, because " + whyNot});
@@ -258,6 +260,7 @@ Job::~Job() {
   try {
     finishCheckpoints();
     if (client && !hasLeft && !failed) {
+      finishLaunches(); // Others may rely on it: a process that has left makes no calls any more.
       if (collectives)
         collectives->leave();
       client->goodbye();
@@ -311,9 +314,9 @@ uint64_t Job::nextSequence(const std::string &name) {
   return sequences[name]++;
 }
 
-std::vector<std::string> Job::exchange(const std::string &name, const std::vector<int32_t> &processes,
+std::vector<std::string> Job::exchange(const Exchange &what, const std::vector<int32_t> &processes,
                                        const std::string &value) {
-  std::string group = name;
+  std::string group = what.name;
   for (int32_t process : processes)
     group += "." + std::to_string(process);
   // The previous round is removed below, when all have read it: rounds of one group do not overlap.
@@ -329,18 +332,20 @@ std::vector<std::string> Job::exchange(const std::string &name, const std::vecto
   };
   client->set(keyOf(sequence, getProcess()), value);
   std::vector<std::string> values;
+  auto limit = what.limit == Exchange::Limit::Collective ? collectiveTimeout : timeout;
   for (int32_t process : processes)
-    values.push_back(process == getProcess() ? value : client->wait(keyOf(sequence, process), timeout));
+    values.push_back(process == getProcess() ? value
+                                             : client->wait(keyOf(sequence, process), {process, limit, what.call}));
   // All processes have published this round, so all have read the previous one.
   if (sequence > 0 && getProcess() == processes.front())
     client->removePrefix("api/" + group + "/" + std::to_string(sequence - 1) + "/");
   return values;
 }
 
-std::vector<std::string> Job::exchangeAll(const std::string &name, const std::string &value) {
+std::vector<std::string> Job::exchangeAll(const Exchange &what, const std::string &value) {
   std::vector<int32_t> processes(static_cast<size_t>(getProcessCount()));
   std::iota(processes.begin(), processes.end(), 0);
-  return exchange(name, processes, value);
+  return exchange(what, processes, value);
 }
 
 } // namespace spmd

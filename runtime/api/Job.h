@@ -49,6 +49,16 @@ private:
   int32_t culprit;
 };
 
+/// A round in which processes exchange values through the job's store.
+struct Exchange {
+  std::string name; ///< The processes that exchange under one name do so equally often.
+  std::string call; ///< The operation that needs the values, for messages: `device_put at a.cpp:3`.
+  /// The program's calls wait for one another as long as collectives do; Files: other processes may be reading or
+  /// writing files meanwhile, so Job::getTimeout applies.
+  enum class Limit : uint8_t { Collective, Files };
+  Limit limit = Limit::Files;
+};
+
 class Job {
 public:
   /// Joins; throws as Client::join does.
@@ -68,7 +78,7 @@ public:
   /// Returns the transport between the GPUs of the job; null: the job has no GPUs, or their collectives go through the
   /// hosts.
   cuda::GpuTransport *getGpuTransport() const { return gpuTransport.get(); }
-  /// Returns how long to wait for other processes outside of collectives.
+  /// Returns how long to wait for other processes that may be reading or writing files.
   std::chrono::milliseconds getTimeout() const { return timeout; }
 
   /// Executors add to these.
@@ -86,12 +96,13 @@ public:
   uint64_t nextSequence(const std::string &name);
 
   /// Publishes `value` among `processes` (ascending, this one included) and returns the values of all, in that order.
-  /// If several threads exchange under one name, they take turns.
-  std::vector<std::string> exchange(const std::string &name, const std::vector<int32_t> &processes,
+  /// If several threads exchange under one name, they take turns. If a process does not come to the exchange, the job
+  /// ends with a verdict that names it and the call.
+  std::vector<std::string> exchange(const Exchange &what, const std::vector<int32_t> &processes,
                                     const std::string &value);
 
   /// Exchanges among all processes.
-  std::vector<std::string> exchangeAll(const std::string &name, const std::string &value);
+  std::vector<std::string> exchangeAll(const Exchange &what, const std::string &value);
 
   /// By folder; see Checkpoint.h.
   std::map<std::string, std::shared_ptr<CheckpointWriter>> &getCheckpointWriters() { return checkpointWriters; }
@@ -121,7 +132,7 @@ private:
   void makeDevices(const JoinOptions &options, NetworkAddresses network);
   ProcessStatistics statistics() const;
 
-  std::chrono::milliseconds timeout{300'000};
+  std::chrono::milliseconds timeout{300'000}, collectiveTimeout{300'000};
   // The client's thread reads these, so they must outlive the client.
   ExecutionCounters counters;
   std::atomic<int64_t> stepsDone{-1}, stepsWanted{0};

@@ -41,15 +41,22 @@ void checkView(const ArrayView &value, const std::string &function) {
     throw usage(given + " whose data is null; give the address of its first element");
 }
 
+/// The exchange of a call at this place of the program.
+Exchange callAt(const std::string &function, const std::source_location &where) {
+  return {function, function + " at " + where.file_name() + ":" + std::to_string(where.line()),
+          Exchange::Limit::Collective};
+}
+
 /// Compares, by its hash, a host value that should be the same on all processes.
-void checkSameEverywhere(Job &job, const NamedSharding &sharding, const ArrayView &value) {
+void checkSameEverywhere(Job &job, const NamedSharding &sharding, const ArrayView &value,
+                         const std::source_location &where) {
   std::vector<int32_t> processes = processesOf(job, sharding.mesh());
   if (processes.size() < 2 || std::find(processes.begin(), processes.end(), job.getProcess()) == processes.end())
     return;
   std::string type = typeText(value.dtype, value.shape);
   auto bytes = static_cast<size_t>(elementCount(value.shape) * byteSize(value.dtype));
   std::string digest = toHex(sha256({type, std::string_view(static_cast<const char *>(value.data), bytes)}));
-  std::vector<std::string> all = job.exchange("device_put", processes, type + " " + digest);
+  std::vector<std::string> all = job.exchange(callAt("device_put", where), processes, type + " " + digest);
   for (size_t i = 1; i < all.size(); ++i)
     if (all[i] != all[0])
       throw usage("device_put has different values on process " + std::to_string(processes[0]) + " (" +
@@ -157,7 +164,7 @@ Array device_put(const ArrayView &value, const NamedSharding &sharding, std::sou
   checkView(value, "device_put");
   shardingOf(sharding.spec(), value.shape.size()); // Checks the rank before any communication.
   try {
-    checkSameEverywhere(*job, sharding, value);
+    checkSameEverywhere(*job, sharding, value, where);
   } catch (...) {
     job->markFailed();
     throw;
@@ -284,8 +291,8 @@ Array make_array_from_process_local_data(const NamedSharding &sharding, const Ar
     }
   std::vector<int32_t> processes = processesOf(*job, sharding.mesh());
   std::string type = std::string(dtypeName(local.dtype));
-  std::vector<std::string> all =
-      job->exchange("process_local_data", processes, type + shapeText(shape) + " " + type + shapeText(local.shape));
+  std::vector<std::string> all = job->exchange(callAt("make_array_from_process_local_data", where), processes,
+                                               type + shapeText(shape) + " " + type + shapeText(local.shape));
   auto globalOf = [](const std::string &text) { return text.substr(0, text.find(']') + 1); };
   bool isAgreed =
       std::all_of(all.begin(), all.end(), [&](const std::string &text) { return globalOf(text) == globalOf(all[0]); });

@@ -116,7 +116,8 @@ void checkReplicatedInputs(Job &job, const Mesh &mesh, const std::vector<ReadInp
     readings.erase(own);
   }
   for (const auto &[process, ours] : readings) {
-    std::istringstream text(job.getClient().wait(keyOf(process), job.getTimeout()));
+    std::istringstream text(
+        job.getClient().wait(keyOf(process), {process, job.getTimeout(), "the comparison of inputs"}));
     for (std::string place, value; text >> place >> value;) {
       auto found = ours.find(place);
       if (found == ours.end() || found->second.value == value)
@@ -185,7 +186,7 @@ void BatchDigests::compare() {
   std::string own;
   for (const auto &[place, digest] : running)
     own += std::to_string(place.first) + " " + std::to_string(place.second) + " " + digest + "\n";
-  std::vector<std::string> texts = job.exchange("batch-digests", processes, own);
+  std::vector<std::string> texts = job.exchange({"batch-digests", "the comparison of batches"}, processes, own);
   std::map<Place, std::map<int32_t, std::string>> answers;
   for (size_t i = 0; i < texts.size(); ++i) {
     std::istringstream text(texts[i]);

@@ -125,7 +125,8 @@ std::vector<int64_t> agreeOnSteps(Job &job, const std::string &directory) {
       problem = error.what();
     }
   }
-  std::string agreed = job.exchangeAll("checkpoint-steps", problem.empty() ? list : "!" + problem)[0];
+  std::string agreed = job.exchangeAll({"checkpoint-steps", "the search for checkpoints in '" + directory + "'"},
+                                       problem.empty() ? list : "!" + problem)[0];
   if (agreed.starts_with("!"))
     throw SharedError(agreed.substr(1), 0);
   std::vector<int64_t> steps;
@@ -166,7 +167,9 @@ std::string tryStep(const std::shared_ptr<Job> &job, const std::string &director
   }
   std::map<int32_t, std::string> identities;
   std::vector<std::string> problems;
-  for (const std::string &answer : job->exchangeAll("checkpoint-restored", identity + " " + own)) {
+  const Exchange restored{"checkpoint-restored",
+                          "the restore of step " + std::to_string(step) + " of '" + directory + "'"};
+  for (const std::string &answer : job->exchangeAll(restored, identity + " " + own)) {
     size_t end = answer.find(' ');
     if (end > 0)
       identities[static_cast<int32_t>(problems.size())] = answer.substr(0, end);

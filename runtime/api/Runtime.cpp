@@ -167,8 +167,11 @@ void sync_processes(const std::string &name, std::chrono::milliseconds timeout, 
   std::shared_ptr<Job> job = currentJob(where);
   try {
     job->getClient().barrier(name, timeout);
-  } catch (...) {
+  } catch (const Error &error) {
     job->markFailed();
+    // Also to those that are not at the barrier: they would only learn that a process ended without goodbye.
+    if (error.getKind() != Error::Kind::Verdict)
+      job->getClient().reportSharedFailure(error.what(), SharedError::nobody);
     throw;
   }
 }

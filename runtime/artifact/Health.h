@@ -26,6 +26,9 @@ public:
   /// True once the job has a verdict (or the process was told to stop). Waiting loops poll it at least each 20 ms.
   virtual bool isOver() const = 0;
 
+  /// Whether this process has left the job in order: all its launches have ended, and it begins no more.
+  virtual bool hasLeft(int32_t /*process*/) const { return false; }
+
   /// Throws the verdict as spmd::Error. Waits up to 0.5 s for the coordinator's decision, so that all processes print
   /// the same.
   [[noreturn]] virtual void throwVerdict() = 0;

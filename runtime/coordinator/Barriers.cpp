@@ -101,6 +101,11 @@ void Barriers::expire(TimePoint now, std::vector<Answer> &answers) {
   }
 }
 
+const std::string *Barriers::findOnlyWait(int32_t process) const {
+  auto found = bound.find(process);
+  return found == bound.end() ? nullptr : &found->second;
+}
+
 TimePoint Barriers::nextDeadline() const {
   TimePoint next = never;
   for (const auto &[name, barrier] : open)

@@ -36,6 +36,8 @@ public:
   void leave(int32_t process, std::vector<Answer> &answers);
   void expire(TimePoint now, std::vector<Answer> &answers);
   TimePoint nextDeadline() const;
+  /// Returns the barrier at which a process waits with its only thread, or null.
+  const std::string *findOnlyWait(int32_t process) const;
 
 private:
   struct OpenBarrier {

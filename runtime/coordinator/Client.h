@@ -146,9 +146,7 @@ public:
   virtual ConnectionEnds coordinatorConnection() const { return {}; }
 
   /// As wait, for a helper thread: the position that this process reports stays that of the program.
-  virtual std::string waitInBackground(const std::string &key, std::chrono::milliseconds timeout) {
-    return wait(key, timeout);
-  }
+  virtual std::string waitInBackground(const std::string &key, const Awaited &awaited) { return wait(key, awaited); }
 
   /// Waits until all processes have called barrier with this name. A name may be used again afterwards. At the time
   /// limit all waiting processes get an error that lists the absent ones.

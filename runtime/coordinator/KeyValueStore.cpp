@@ -22,14 +22,23 @@ void KeyValueStore::set(Requester from, const std::string &key, const std::strin
   auto [begin, end] = waits.equal_range(key);
   for (auto it = begin; it != end; ++it) {
     answers.push_back({it->second.from, true, value});
-    --waitCounts[it->second.from.process];
+    forget(it->second.from);
   }
   waits.erase(begin, end);
 }
 
-void KeyValueStore::wait(Requester from, const std::string &key, TimePoint deadline, std::vector<Answer> &answers,
-                         TimePoint now) {
-  auto found = values.find(key);
+/// Updates the counts for a wait that ends.
+void KeyValueStore::forget(Requester from) {
+  --waitCounts[from.process];
+  if (auto only = onlyWaits.find(from.process); only != onlyWaits.end() && only->second.first == from.request)
+    onlyWaits.erase(only);
+}
+
+void KeyValueStore::wait(int32_t process, const WaitRequest &request, std::vector<Answer> &answers, TimePoint now) {
+  Requester from{process, request.request};
+  if (request.thread == WaitingThread::OneOfSeveral) // Another thread of the waiting process can still set keys.
+    onlyWaits.erase(process);
+  auto found = values.find(request.key);
   if (found != values.end()) {
     answers.push_back({from, true, found->second});
     return;
@@ -40,7 +49,9 @@ void KeyValueStore::wait(Requester from, const std::string &key, TimePoint deadl
     return;
   }
   ++count;
-  waits.emplace(key, Wait{from, now, deadline});
+  waits.emplace(request.key, Wait{from, request.key, request.setter, request.call, now, after(now, request.timeoutMs)});
+  if (request.thread == WaitingThread::Only)
+    onlyWaits[process] = {request.request, request.key};
 }
 
 void KeyValueStore::removePrefix(Requester from, const std::string &prefix, std::vector<Answer> &answers) {
@@ -52,18 +63,45 @@ void KeyValueStore::removePrefix(Requester from, const std::string &prefix, std:
   answers.push_back({from, true, ""});
 }
 
-void KeyValueStore::expire(TimePoint now, std::vector<Answer> &answers) {
+template <typename Condition> std::vector<KeyValueStore::Wait> KeyValueStore::take(const Condition &condition) {
+  std::vector<Wait> taken;
   for (auto it = waits.begin(); it != waits.end();) {
-    if (it->second.deadline > now) {
+    if (!condition(it->second)) {
       ++it;
       continue;
     }
-    answers.push_back({it->second.from, false,
-                       "no process has set key `" + it->first + "` of the job's store within " +
-                           std::to_string(millisecondsBetween(it->second.begin, it->second.deadline)) + " ms"});
-    --waitCounts[it->second.from.process];
+    forget(it->second.from);
+    taken.push_back(std::move(it->second));
     it = waits.erase(it);
   }
+  return taken;
+}
+
+std::vector<KeyValueStore::Wait> KeyValueStore::takeExpired(TimePoint now) {
+  return take([&](const Wait &wait) { return wait.deadline <= now; });
+}
+
+std::vector<KeyValueStore::Wait> KeyValueStore::takeWaitsFor(int32_t setter) {
+  return take([&](const Wait &wait) { return wait.setter == setter; });
+}
+
+const KeyValueStore::Wait *KeyValueStore::findOnlyWait(int32_t process) const {
+  auto only = onlyWaits.find(process);
+  if (only == onlyWaits.end())
+    return nullptr;
+  const auto &[request, key] = only->second;
+  auto [begin, end] = waits.equal_range(key);
+  for (auto it = begin; it != end; ++it)
+    if (it->second.from.process == process && it->second.from.request == request)
+      return &it->second;
+  return nullptr;
+}
+
+std::vector<int32_t> KeyValueStore::findProcessesAtWait() const {
+  std::vector<int32_t> processes;
+  for (const auto &[process, wait] : onlyWaits)
+    processes.push_back(process);
+  return processes;
 }
 
 TimePoint KeyValueStore::nextDeadline() const {

@@ -65,16 +65,16 @@ void LocalClient::set(const std::string &key, const std::string &value) {
   changed.notify_all();
 }
 
-std::string LocalClient::wait(const std::string &key, std::chrono::milliseconds timeout) {
+std::string LocalClient::wait(const std::string &key, const Awaited &awaited) {
   std::unique_lock lock(mutex);
-  bool ready = changed.wait_for(lock, timeout, [&] { return values.count(key) != 0 || isOver(); });
+  bool ready = changed.wait_for(lock, awaited.timeout, [&] { return values.count(key) != 0 || isOver(); });
   if (isOver()) {
     lock.unlock();
     throwVerdict();
   }
   if (!ready)
-    throw Error("no process has set key `" + key + "` of the job's store within " + std::to_string(timeout.count()) +
-                " ms");
+    throw Error("no process has set key `" + key + "` of the job's store within " +
+                std::to_string(awaited.timeout.count()) + " ms");
   return values.at(key);
 }
 

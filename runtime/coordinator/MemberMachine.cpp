@@ -152,6 +152,8 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
     send(ProgramDetails{options.programDetails ? options.programDetails() : std::vector<JoinColumn>()});
   } else if (auto *reply = std::get_if<Reply>(&message)) {
     replies.push_back(std::move(*reply));
+  } else if (auto *left = std::get_if<Departed>(&message)) {
+    departed.insert(left->process);
   } else if (std::holds_alternative<Farewell>(message) && stage == Stage::Leaving) {
     stage = Stage::Left;
     actions.push_back({MemberAction::Kind::Close, ""});

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,7 @@ public:
   std::vector<MemberAction> takeActions();
   std::vector<Reply> takeReplies();
   std::vector<Notice> takeNotices();
+  const std::set<int32_t> &getDeparted() const { return departed; } ///< Processes that have said goodbye.
   TimePoint nextDeadline() const;
   Stage getStage() const { return stage; }
   bool isEnded() const { return stage >= Stage::Left; }
@@ -127,6 +129,7 @@ private:
   std::vector<MemberAction> actions;
   std::vector<Reply> replies;
   std::vector<Notice> notices;
+  std::set<int32_t> departed;
 };
 
 } // namespace spmd::coordinator

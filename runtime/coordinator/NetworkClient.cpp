@@ -279,6 +279,11 @@ JobStatus NetworkClient::status() {
   return status;
 }
 
+bool NetworkClient::hasLeft(int32_t process) const {
+  std::lock_guard lock(mutex);
+  return departed.count(process) != 0;
+}
+
 void NetworkClient::throwVerdict() {
   std::unique_lock lock(mutex);
   changed.wait_for(lock, verdictWait, [&] { return stage >= Stage::Over; });
@@ -421,16 +426,19 @@ void NetworkClient::set(const std::string &key, const std::string &value) {
   request(SetRequest{id, key, value}, id, "");
 }
 
-std::string NetworkClient::wait(const std::string &key, Milliseconds timeout) {
+std::string NetworkClient::wait(const std::string &key, const Awaited &awaited) {
   checkKey(key, "a key of the job's store");
   uint64_t id = newRequest();
-  return request(WaitRequest{id, key, timeout.count()}, id, "for key `" + key + "` of the store");
+  WaitingThread thread = isOnlyThread() ? WaitingThread::Only : WaitingThread::OneOfSeveral;
+  return request(WaitRequest{id, key, awaited.process, awaited.timeout.count(), awaited.call, thread}, id,
+                 awaited.call.empty() ? "for key `" + key + "` of the store" : "in " + awaited.call);
 }
 
-std::string NetworkClient::waitInBackground(const std::string &key, Milliseconds timeout) {
+std::string NetworkClient::waitInBackground(const std::string &key, const Awaited &awaited) {
   checkKey(key, "a key of the job's store");
   uint64_t id = newRequest();
-  return request(WaitRequest{id, key, timeout.count()}, id, "");
+  return request(WaitRequest{id, key, awaited.process, awaited.timeout.count(), awaited.call, WaitingThread::Helper},
+                 id, "");
 }
 
 void NetworkClient::removePrefix(const std::string &prefix) {
@@ -442,13 +450,14 @@ void NetworkClient::removePrefix(const std::string &prefix) {
 void NetworkClient::barrier(const std::string &name, Milliseconds timeout) {
   checkKey(name, "the name of a barrier");
   uint64_t id = newRequest();
-  bool isOnlyThread = false;
-  {
-    std::lock_guard lock(mutex);
-    callers.insert(std::this_thread::get_id());
-    isOnlyThread = callers.size() == 1;
-  }
-  request(BarrierRequest{id, name, timeout.count(), isOnlyThread}, id, "at barrier `" + name + "`");
+  request(BarrierRequest{id, name, timeout.count(), isOnlyThread()}, id, "at barrier `" + name + "`");
+}
+
+/// Whether the calling thread is the only one of this process that has joined or waited for another process.
+bool NetworkClient::isOnlyThread() {
+  std::lock_guard lock(mutex);
+  callers.insert(std::this_thread::get_id());
+  return callers.size() == 1;
 }
 
 uint64_t NetworkClient::newRequest() {

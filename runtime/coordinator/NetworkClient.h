@@ -41,14 +41,15 @@ public:
   std::optional<Verdict> verdict() const override;
 
   void set(const std::string &key, const std::string &value) override;
-  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override;
-  std::string waitInBackground(const std::string &key, std::chrono::milliseconds timeout) override;
+  std::string wait(const std::string &key, const Awaited &awaited) override;
+  std::string waitInBackground(const std::string &key, const Awaited &awaited) override;
   void removePrefix(const std::string &prefix) override;
 
   void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override;
   void onLaunch() override { launches.fetch_add(1, std::memory_order_relaxed); }
   void onLaunchEnd() override { launches.fetch_sub(1, std::memory_order_relaxed); }
   bool isOver() const override { return over.load(std::memory_order_acquire); }
+  bool hasLeft(int32_t process) const override;
   [[noreturn]] void throwVerdict() override;
   void reportFailure(const std::string &message) override;
   void reportFailureAt(const std::string &message, uint64_t launch, int32_t step,
@@ -68,6 +69,7 @@ private:
   void startThread();
   void waitUntilJoined();
   uint64_t newRequest();
+  bool isOnlyThread();
   void failHere(Fail report);
   void fail(Fail report);
   template <typename Report> void reportInAnyCase(const Report &report) noexcept;
@@ -126,7 +128,8 @@ private:
   uint64_t lastRequest = 0;
   int waiting = 0;
   std::string waitsFor;
-  std::set<std::thread::id> callers; ///< The thread that joined, and the threads that have called barrier().
+  std::set<int32_t> departed;        ///< Processes that have said goodbye.
+  std::set<std::thread::id> callers; ///< The thread that joined, and the threads that have called wait() or barrier().
   bool quiet = false;                ///< The server has no connections any more.
 
   std::atomic<bool> over{false};

@@ -229,6 +229,8 @@ void NetworkClient::pump() {
 void NetworkClient::publish() {
   std::vector<Reply> replies = machine->takeReplies();
   std::lock_guard lock(mutex);
+  if (departed.size() != machine->getDeparted().size())
+    departed = machine->getDeparted();
   // Without memory, the calling thread has ended this process's part (endWithoutMemory), of which the machine may not
   // know yet: it must not come to life again.
   bool isNew = stage != machine->getStage() && (stage < Stage::Left || machine->isEnded());

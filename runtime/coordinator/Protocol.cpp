@@ -203,13 +203,19 @@ void get(Reader &in, SetRequest &set) {
 void put(Writer &out, const WaitRequest &wait) {
   out.integer(wait.request);
   out.text(wait.key, maxKeyBytes);
+  out.integer(wait.setter);
   out.integer(wait.timeoutMs);
+  out.text(truncateText(wait.call, maxKeyBytes), maxKeyBytes);
+  out.integer(static_cast<uint8_t>(wait.thread));
 }
 
 void get(Reader &in, WaitRequest &wait) {
   wait.request = in.integer<uint64_t>();
   wait.key = in.text(maxKeyBytes);
+  wait.setter = in.integer<int32_t>();
   wait.timeoutMs = in.integer<int64_t>();
+  wait.call = getShown(in, maxKeyBytes);
+  wait.thread = in.enumerator(WaitingThread::Helper);
 }
 
 void put(Writer &out, const RemoveRequest &remove) {
@@ -356,6 +362,9 @@ void get(Reader &in, Missed &missed) {
   missed.process = in.integer<int32_t>();
   missed.text = getShown(in, maxTextBytes);
 }
+
+void put(Writer &out, const Departed &departed) { out.integer(departed.process); }
+void get(Reader &in, Departed &departed) { departed.process = in.integer<int32_t>(); }
 
 /// Reads the alternative whose index is `kind`.
 template <size_t index = 0> Message getAlternative(Reader &in, size_t kind) {

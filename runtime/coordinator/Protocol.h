@@ -94,10 +94,20 @@ struct SetRequest {
   std::string key, value;
 };
 
+/// The thread that waits, among those of its process that have joined or waited for another process.
+enum class WaitingThread : uint8_t {
+  Only,         ///< The only one: while it waits, the process does nothing else that others wait for.
+  OneOfSeveral, ///< Another one may set the key, or come to the barrier, that another process waits for.
+  Helper,       ///< One of the runtime's threads, beside the program's.
+};
+
 struct WaitRequest {
   uint64_t request = 0;
   std::string key;
+  int32_t setter = 0; ///< The process that sets the key.
   int64_t timeoutMs = 0;
+  std::string call; ///< Awaited::call; may be empty.
+  WaitingThread thread = WaitingThread::OneOfSeveral;
 };
 
 struct RemoveRequest {
@@ -109,9 +119,7 @@ struct BarrierRequest {
   uint64_t request = 0;
   std::string name;
   int64_t timeoutMs = 0;
-  /// The waiting thread is the only one of its process that has joined or come to a barrier: while it waits, the
-  /// process comes to no other barrier.
-  bool isOnlyThread = false;
+  bool isOnlyThread = false; ///< As WaitingThread::Only.
 };
 
 /// The answer to one of the four requests.
@@ -157,11 +165,16 @@ struct Missed {
   std::string text;
 };
 
+/// From the coordinator: a process has said goodbye.
+struct Departed {
+  int32_t process = 0;
+};
+
 /// The index of an alternative is its kind on the wire.
 using Message =
     std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage, SetRequest,
                  WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell, ProcessStatisticsMessage,
-                 StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed>;
+                 StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed, Departed>;
 
 /// Returns a frame with its header. Throws ProtocolError if a limit would be exceeded.
 std::string encode(const Message &message);

@@ -258,10 +258,11 @@ void StateMachine::tick(TimePoint now) {
     progressOfRollCall(now);
   if (stage == Stage::Running) {
     std::vector<Answer> answers;
-    store.expire(now, answers);
     barriers.expire(now, answers);
     deliver(answers);
-    checkStuck(now);
+    endExpiredWaits(now);
+    if (!isEnded())
+      checkStuck(now);
   }
 }
 

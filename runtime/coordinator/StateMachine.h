@@ -162,6 +162,9 @@ private:
   void broadcast(const Message &message);
   void checkHeartbeats(TimePoint now);
   void checkStuck(TimePoint now);
+  void endExpiredWaits(TimePoint now);
+  void endWaitsFor(int32_t leaving, TimePoint now);
+  void endDeadlock(int32_t process, TimePoint now);
   void finishIfAllLeft();
   std::string describe(int32_t process) const;
 

@@ -89,18 +89,28 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
   if (auto *set = std::get_if<SetRequest>(&message)) {
     store.set({process, set->request}, set->key, set->value, answers);
   } else if (auto *wait = std::get_if<WaitRequest>(&message)) {
-    store.wait({process, wait->request}, wait->key, after(now, wait->timeoutMs), answers, now);
+    if (!members.count(wait->setter))
+      return onMalformed(member.connection, "a wait for a process that does not exist", now);
+    store.wait(process, *wait, answers, now);
+    deliver(answers);
+    if (members.at(wait->setter).position.state == Position::State::Leaving)
+      endWaitsFor(wait->setter, now);
+    return endDeadlock(process, now);
   } else if (auto *remove = std::get_if<RemoveRequest>(&message)) {
     store.removePrefix({process, remove->request}, remove->prefix, answers);
   } else if (auto *barrier = std::get_if<BarrierRequest>(&message)) {
     barriers.arrive({process, barrier->request}, barrier->name, barrier->isOnlyThread, after(now, barrier->timeoutMs),
                     answers, now);
+    deliver(answers);
+    return endDeadlock(process, now);
   } else if (std::holds_alternative<Goodbye>(message)) {
     if (member.position.state == Position::State::Leaving)
       return;
     member.position.state = Position::State::Leaving;
     member.position.location.clear();
     barriers.leave(process, answers);
+    broadcast(Departed{process});
+    endWaitsFor(process, now);
   } else {
     return onMalformed(member.connection, "a frame that only the coordinator sends", now);
   }

@@ -44,7 +44,7 @@ std::string RunTimes::json() const {
 RunTimes slowestTimes(Job &job, double firstResultMs, std::vector<double> durationsUs) {
   durationsUs.push_back(firstResultMs);
   std::string own(reinterpret_cast<const char *>(durationsUs.data()), durationsUs.size() * sizeof(double));
-  for (const std::string &other : job.exchangeAll("times", own))
+  for (const std::string &other : job.exchangeAll({"times", "the collection of times"}, own))
     for (size_t i = 0; i < durationsUs.size() && (i + 1) * sizeof(double) <= other.size(); ++i) {
       double value;
       std::memcpy(&value, other.data() + i * sizeof(double), sizeof value);

@@ -10,6 +10,7 @@ namespace spmd {
 ClockOffset measureClockOffset(Store &store, int32_t process, const std::vector<int32_t> &others,
                                const std::function<int64_t()> &now, std::chrono::milliseconds timeout) {
   constexpr int rounds = 8;
+  const char *const call = "the comparison of clocks";
   auto keyOf = [](int32_t asker, int round, const char *what) {
     return "profile/clock/" + std::to_string(asker) + "/" + std::to_string(round) + what;
   };
@@ -18,7 +19,7 @@ ClockOffset measureClockOffset(Store &store, int32_t process, const std::vector<
   for (int32_t other : others)
     for (int round = 0; round != rounds; ++round) {
       if (process == 0) {
-        store.wait(keyOf(other, round, "?"), timeout);
+        store.wait(keyOf(other, round, "?"), {other, timeout, call});
         store.set(keyOf(other, round, "!"), std::to_string(now()));
         continue;
       }
@@ -26,7 +27,7 @@ ClockOffset measureClockOffset(Store &store, int32_t process, const std::vector<
         continue;
       int64_t asked = now();
       store.set(keyOf(other, round, "?"), "");
-      int64_t theirs = std::stoll(store.wait(keyOf(other, round, "!"), timeout));
+      int64_t theirs = std::stoll(store.wait(keyOf(other, round, "!"), {0, timeout, call}));
       int64_t answered = now();
       if (answered - asked >= shortest)
         continue;

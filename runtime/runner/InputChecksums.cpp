@@ -62,7 +62,7 @@ void InputChecksums::compare() {
            std::to_string(array ? array->contribution : 0) + "\n";
   }
   std::vector<std::vector<ChecksumReport>> reports; // By process and array.
-  for (const std::string &answer : job->exchangeAll("input-checksums", own)) {
+  for (const std::string &answer : job->exchangeAll({"input-checksums", "the comparison of inputs"}, own)) {
     std::vector<ChecksumReport> &those = reports.emplace_back(arrays.size());
     std::istringstream text(answer);
     for (ChecksumReport &report : those)

@@ -194,7 +194,8 @@ void printShards(const std::shared_ptr<Job> &job, const Plan &plan, const std::v
     }
   }
   if (process > 0)
-    job->getClient().wait(key + std::to_string(process - 1), job->getTimeout());
+    job->getClient().wait(key + std::to_string(process - 1),
+                          {process - 1, job->getTimeout(), "the print of shards in order"});
   writeText(out, text);
   job->getClient().set(key + std::to_string(process), "");
 }

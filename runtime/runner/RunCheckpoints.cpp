@@ -169,7 +169,8 @@ bool RunCheckpoints::stopsAfter(int64_t step, const std::vector<Array> &results)
   stepsAhead =
       isFirst ? 1 : std::clamp<int64_t>(static_cast<int64_t>(rate / 4), 1, std::min(2 * stepsAhead, kMaxStepsAhead));
   std::vector<std::string> answers =
-      job->exchangeAll("run-stop", (stop.wasMade() ? "stop " : "go ") + std::to_string(step + stepsAhead));
+      job->exchangeAll({"run-stop", "the agreement of the processes whether to stop"},
+                       (stop.wasMade() ? "stop " : "go ") + std::to_string(step + stepsAhead));
   agreementStep = std::stoll(answers[0].substr(answers[0].find(' ')));
   agreedAt = now;
   agreedAtStep = step;

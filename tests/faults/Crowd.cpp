@@ -52,7 +52,7 @@ int takePart(const spmd::JoinOptions &options, Board &board, Word &word) {
     std::unique_ptr<spmd::Client> client = spmd::Client::join(options);
     word.joinedAt = nowNs();
     board.joined.fetch_add(1);
-    client->wait("a key that no process sets", std::chrono::seconds(100)); // Throws the verdict when there is one.
+    client->wait("a key that no process sets", {0, std::chrono::seconds(100)}); // Throws the verdict when there is one.
   } catch (const spmd::Error &error) {
     word.knewAt = nowNs();
     std::strncpy(word.text, error.what(), sizeof word.text - 1);

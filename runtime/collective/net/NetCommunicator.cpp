@@ -207,6 +207,7 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
   if (auto end = call.getBegin() + bound; bound.count() > 0 && asked < end)
     deadline = std::min(deadline, end); // After that the timeout is reported.
   auto check = [&] { local.checkJob(); };
+  bool isGone = local.hasProcessLeft(peer); // Asked first: its calls have ended when it answers.
   Answer answer;
   try {
     std::unique_ptr<Stream> &stream = questions[process];
@@ -229,8 +230,13 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
     return;
   }
   silent.erase(process);
-  if (!answer.isThere)
+  if (!answer.isThere) {
+    shm::PeerState gone;
+    gone.launchesEnded = shm::hasLeft;
+    if (isGone)
+      local.checkPeer(peer, gone, call, call.getSequence());
     return;
+  }
   if (answer.isAborted) {
     communicator.abort(textOf(answer.cause));
     local.checkJob();

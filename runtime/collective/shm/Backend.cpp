@@ -107,6 +107,15 @@ std::shared_ptr<Communicator> Backend::communicator(const std::vector<int64_t> &
   return onThisHost(devices, timeout);
 }
 
+/// Returns `the first run on devices 0, 2`, of at most eight devices.
+static std::string firstRunOn(const std::vector<int64_t> &devices) {
+  constexpr size_t listed = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(devices.size(), listed); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(devices[i]);
+  return "the first run on devices " + text + (devices.size() > listed ? ", ..." : "");
+}
+
 std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> &devices,
                                                      std::chrono::milliseconds timeout) {
   checkPlaces(devices);
@@ -139,7 +148,7 @@ std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> 
     if (hasPeers)
       options.store->set(controlKey(key, leader), "ready");
   } else {
-    options.store->wait(controlKey(key, leader), timeout);
+    options.store->wait(controlKey(key, leader), {leader, timeout, firstRunOn(devices)});
     control = client->fetch(leader, {SegmentKind::Control, key, 0}, true, timeout);
   }
   ControlPage page(control);

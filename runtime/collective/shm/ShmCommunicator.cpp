@@ -301,15 +301,28 @@ void ShmEndpoint::checkMembers(const GroupState &group, const AnnouncedCall &cal
   for (int64_t member : group.members) {
     if (member == position)
       continue;
-    if (!communicator.getPage().makesCall(member, number, call.getFingerprint(), launches))
-      checkPeer(member, communicator.getPage().stateOf(member, number), call, number);
+    if (communicator.getPage().makesCall(member, number, call.getFingerprint(), launches))
+      continue;
+    // Asked first: all calls of a process that has left are in the state that is read afterwards.
+    bool isGone = hasProcessLeft(member);
+    PeerState state = communicator.getPage().stateOf(member, number);
+    if (isGone)
+      state.launchesEnded = hasLeft;
+    checkPeer(member, state, call, number);
   }
+}
+
+/// Whether the process of a device has left the job. A process marks its devices itself, but only in the communicators
+/// that it has.
+bool ShmEndpoint::hasProcessLeft(int64_t member) const {
+  Health *health = communicator.getBackend().getOptions().health;
+  return health && health->hasLeft(communicator.processOf(member));
 }
 
 void ShmEndpoint::checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t number) {
   if (state.announced <= number) {
     // The call is not there yet; if the peer's run is over, it never will be.
-    if (state.launchesEnded >= launches && launches > 0)
+    if (state.launchesEnded == hasLeft || (state.launchesEnded >= launches && launches > 0))
       throwDivergence(member,
                       state.launchesEnded == hasLeft ? "has made its last run and left the job without it"
                                                      : "has finished its run of the program without it",

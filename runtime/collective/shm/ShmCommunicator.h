@@ -89,6 +89,7 @@ public:
 
   /// Throws if a member in this state, here or on another host, will not make this call.
   void checkPeer(int64_t member, const PeerState &state, const AnnouncedCall &call, uint64_t sequence);
+  bool hasProcessLeft(int64_t member) const;
   /// `theirs` describes what the member does, `ours` what this device calls.
   [[noreturn]] void throwDivergence(int64_t member, const std::string &theirs, const std::string &ours);
   /// Throws if the job is over, the communicator was aborted, or the device has failed.

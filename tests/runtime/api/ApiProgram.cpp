@@ -17,6 +17,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <sstream>
 
 #include <thread>
 #include <unistd.h>
@@ -174,6 +175,54 @@ void threads() {
     std::filesystem::remove_all(folder);
 }
 
+/// Calls that several processes take part in.
+struct Calls {
+  spmd::Mesh mesh = spmd::make_mesh({spmd::device_count()}, {"a"});
+  spmd::NamedSharding sharding{mesh, spmd::P("a")};
+  std::string folder = std::filesystem::temp_directory_path() / ("spmd-calls-" + std::to_string(::getppid()));
+  std::vector<float> data = {1, 2, 3, 4, 5, 6};
+
+  spmd::Array onesAt(const spmd::NamedSharding &at) const {
+    return spmd::make_array_from_callback<float>({6}, at, [](const spmd::Index &index) {
+      return std::vector<float>(static_cast<size_t>(index[0].stop - index[0].start), 1);
+    });
+  }
+
+  void make(const std::string &call) const {
+    if (call == "put")
+      spmd::device_put(spmd::view(data), sharding);
+    else if (call == "local")
+      spmd::make_array_from_process_local_data(sharding, spmd::view(data));
+    else if (call == "save")
+      spmd::save_checkpoint(folder, 1, {{"x", onesAt(sharding)}}).wait();
+    else if (call == "restore")
+      spmd::restore_checkpoint(folder, {{"x", sharding}});
+    else if (call == "run")
+      spmd::process_allgather(onesAt(sharding)).block_until_ready();
+    else if (call == "submesh") // Of the first process and the last one.
+      spmd::process_allgather(onesAt(spmd::NamedSharding(
+          spmd::Mesh({2}, {"b"}, {spmd::devices().front(), spmd::devices().back()}), spmd::P("b"))));
+    else
+      spmd::sync_processes("here");
+  }
+};
+
+/// `left-put`: process 1 leaves without the call that the others make.
+void leaveWithout(const std::string &call) {
+  Calls calls;
+  if (spmd::process_index() != (call == "submesh" ? 0 : 1))
+    calls.make(call);
+  spmd::shutdown();
+}
+
+/// `order-put-local`: process 0 makes the two calls in this order, the others in the other one.
+void callInOrder(const std::string &first, const std::string &second) {
+  Calls calls;
+  calls.make("run");
+  calls.make(spmd::process_index() == 0 ? first : second);
+  calls.make(spmd::process_index() == 0 ? second : first);
+}
+
 /// A program that calls no initialize().
 void forgetful() { say("alone among " + std::to_string(spmd::process_count())); }
 
@@ -191,6 +240,17 @@ int member(const std::string &scenario) {
   try {
     if (scenario == "forgetful") {
       forgetful();
+      return 0;
+    }
+    if (std::istringstream words(scenario); scenario.find('-') != scenario.npos && !scenarios.count(scenario)) {
+      std::string kind, first, second;
+      std::getline(words, kind, '-');
+      std::getline(words, first, '-');
+      std::getline(words, second);
+      // Longer than any wait that must end at once, shorter than the test's limit.
+      spmd::initialize({.collective_timeout = std::chrono::seconds(kind == "late" ? 3 : 300)});
+      kind == "left" ? leaveWithout(first) : callInOrder(first, second);
+      spmd::shutdown();
       return 0;
     }
     spmd::initialize();

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <tuple>
 #include <vector>
 
 using testing::Contains;
@@ -136,6 +138,44 @@ TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
   EXPECT_EQ(outcome.status, 7);
   ASSERT_EQ(outcome.lines.size(), 2u);
   EXPECT_THAT(outcome.lines, Each(testing::AllOf(HasSubstr("error: process 1 ("), HasSubstr("exited with status 7"))));
+}
+
+// The others learn it at once, whatever they wait in, and all of them the same.
+TEST(MultiProcess, a_process_that_leaves_without_a_call_is_named) {
+  for (const char *call : {"put", "local", "save", "restore", "run", "sync", "submesh"}) {
+    std::string left = std::string(call) == "submesh" ? "0" : "1";
+    auto begin = std::chrono::steady_clock::now();
+    Outcome outcome = launch(3, 1, std::string("left-") + call);
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    EXPECT_EQ(outcome.status, 1) << call;
+    ASSERT_EQ(outcome.lines.size(), 3u) << call;
+    EXPECT_THAT(outcome.lines,
+                Each(testing::AllOf(HasSubstr("error: "), HasSubstr("process " + left), HasSubstr("left the job"))))
+        << call;
+    EXPECT_LT(seconds, spmd::test::timeLimit(10.0)) << call;
+  }
+}
+
+// If the coordinator sees both waits, all processes get an error at once.
+TEST(MultiProcess, different_calls_that_wait_for_one_another_are_named) {
+  for (auto [first, second, texts] : {std::tuple("put", "local", std::pair("device_put at ", "local_data at ")),
+                                      std::tuple("put", "sync", std::pair("device_put at ", "at barrier `here`"))}) {
+    Outcome outcome = launch(2, 1, std::string("order-") + first + "-" + second);
+    EXPECT_EQ(outcome.status, 1);
+    ASSERT_EQ(outcome.lines.size(), 2u);
+    EXPECT_THAT(outcome.lines,
+                Each(testing::AllOf(HasSubstr("processes wait for one another: "), HasSubstr(texts.first),
+                                    HasSubstr(texts.second), HasSubstr("the same calls in the same order"))));
+  }
+}
+
+// A launch that waits is known to its devices alone, so the limit for collectives ends the job.
+TEST(MultiProcess, a_call_and_a_run_that_wait_for_one_another_are_named_at_the_limit) {
+  Outcome outcome = launch(2, 1, "late-put-run");
+  EXPECT_EQ(outcome.status, 1);
+  ASSERT_EQ(outcome.lines.size(), 2u);
+  EXPECT_THAT(outcome.lines,
+              Each(testing::AllOf(HasSubstr("is stuck"), HasSubstr("device_put at "), HasSubstr("ApiProgram.cpp:"))));
 }
 
 // A message names the awaited process and its position, without any option.

@@ -78,8 +78,8 @@ void SharedStore::set(const std::string &key, const std::string &value) {
   job.changed();
 }
 
-std::string SharedStore::wait(const std::string &key, std::chrono::milliseconds timeout) {
-  auto deadline = std::chrono::steady_clock::now() + timeout;
+std::string SharedStore::wait(const std::string &key, const Awaited &awaited) {
+  auto deadline = std::chrono::steady_clock::now() + awaited.timeout;
   for (;;) {
     uint32_t seen = job.version.load();
     std::string value = job.locked([&] {

@@ -22,7 +22,7 @@ class SharedStore final : public Store {
 public:
   explicit SharedStore(SharedJob &job) : job(job) {}
   void set(const std::string &key, const std::string &value) override;
-  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override;
+  std::string wait(const std::string &key, const Awaited &awaited) override;
   void removePrefix(const std::string &prefix) override;
 
 private:

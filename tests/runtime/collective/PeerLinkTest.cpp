@@ -19,7 +19,7 @@ namespace {
 class EndedStore : public Store {
 public:
   void set(const std::string &, const std::string &) override { throw Error("the job is over"); }
-  std::string wait(const std::string &, std::chrono::milliseconds) override { throw Error("the job is over"); }
+  std::string wait(const std::string &, const Awaited &) override { throw Error("the job is over"); }
   void removePrefix(const std::string &) override {}
 };
 
@@ -37,7 +37,7 @@ TEST(PeerLink, AVerdictWhileItIsMadeIsAnErrorLikeAnyOther) {
 class KeptStore : public Store {
 public:
   void set(const std::string &, const std::string &given) override { value = given; }
-  std::string wait(const std::string &, std::chrono::milliseconds) override { return value; }
+  std::string wait(const std::string &, const Awaited &) override { return value; }
   void removePrefix(const std::string &) override {}
   std::string value;
 };

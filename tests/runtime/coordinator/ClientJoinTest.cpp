@@ -107,10 +107,10 @@ TEST(Client, OneProcessOpensNothing) {
   auto client = Client::join(options);
   EXPECT_EQ(client->topology().deviceCount(), 3);
   client->set("a", "1");
-  EXPECT_EQ(client->wait("a", 0ms), "1");
+  EXPECT_EQ(client->wait("a", {0, 0ms}), "1");
   EXPECT_THAT(messageOf([&] { client->set("a", "2"); }), HasSubstr("already set"));
   client->removePrefix("");
-  EXPECT_THAT(messageOf([&] { client->wait("a", 1ms); }), HasSubstr("no process has set key `a`"));
+  EXPECT_THAT(messageOf([&] { client->wait("a", {0, 1ms}); }), HasSubstr("no process has set key `a`"));
   client->barrier("b", 1ms);
   EXPECT_FALSE(client->isOver());
   client->reportFailure("broken");

@@ -27,7 +27,7 @@ TEST(ClientStore, SetsWaitsAndRemoves) {
   std::vector<std::string> errors = runProcesses(3, [&](int32_t process) {
     if (process == 1)
       clients[1]->set("addr/1", binary);
-    EXPECT_EQ(clients[process]->wait("addr/1", 10s), binary);
+    EXPECT_EQ(clients[process]->wait("addr/1", {1, 10s}), binary);
   });
   EXPECT_THAT(errors, Each(""));
   clients[2]->set("addr/1", binary);
@@ -36,12 +36,12 @@ TEST(ClientStore, SetsWaitsAndRemoves) {
   clients[0]->set("addr/2", "2");
   clients[0]->set("b", "3");
   clients[1]->removePrefix("addr/");
-  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", 20ms); }), HasSubstr("no process has set key `addr/2`"));
-  EXPECT_EQ(clients[2]->wait("b", 0ms), "3");
+  EXPECT_THAT(messageOf([&] { clients[2]->wait("addr/2", {0, 20ms}); }), HasSubstr("no process has set key `addr/2`"));
+  EXPECT_EQ(clients[2]->wait("b", {0, 0ms}), "3");
   EXPECT_THAT(messageOf([&] { clients[2]->set(std::string(2000, 'k'), ""); }), HasSubstr("the limit is 1024"));
   std::string large(coordinator::maxValueBytes, 'v');
   clients[0]->set("large", large);
-  EXPECT_EQ(clients[1]->wait("large", 10s), large);
+  EXPECT_EQ(clients[1]->wait("large", {0, 10s}), large);
   EXPECT_THAT(messageOf([&] { clients[0]->set("larger", large + "v"); }), HasSubstr("the limit is 1048576"));
   sayGoodbye(clients);
 }
@@ -52,7 +52,7 @@ TEST(ClientStore, ManyThreadsOfOneProcessMayWait) {
   std::vector<std::string> errors = runProcesses(16, [&](int32_t thread) {
     std::string key = std::to_string(thread / 2);
     if (thread % 2 == 0)
-      EXPECT_EQ(clients[0]->wait(key, 10s), "value " + key);
+      EXPECT_EQ(clients[0]->wait(key, {1, 10s}), "value " + key);
     else
       clients[1]->set(key, "value " + key);
   });

@@ -69,7 +69,7 @@ TEST(ClientVerdict, WakesWhoWaits) {
           else if (process == 0)
             clients[0]->goodbye();
           else
-            clients[process]->wait("never", 60s);
+            clients[process]->wait("never", {3, 60s});
         });
       });
     });

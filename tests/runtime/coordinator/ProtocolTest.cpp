@@ -51,7 +51,7 @@ std::vector<Message> examples() {
           Fail{"broken", position, 1, 15},
           NoticeMessage{{Notice::Level::Warning, "slow"}},
           SetRequest{1, "k", "v"},
-          WaitRequest{2, "k", 300},
+          WaitRequest{2, "k", 1, 300, "device_put at f:3", WaitingThread::Only},
           RemoveRequest{3, "p"},
           BarrierRequest{4, "b", 400, true},
           Reply{5, false, "why"},
@@ -62,7 +62,8 @@ std::vector<Message> examples() {
           StatusReply{status},
           ProgramDetailsRequest{},
           ProgramDetails{{{"the program", "mesh\nreturn"}}},
-          Missed{3, "waited"}};
+          Missed{3, "waited"},
+          Departed{2}};
 }
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }
@@ -132,8 +133,10 @@ TEST(Protocol, TextForTheUserIsMadeHarmless) {
 
 TEST(Protocol, TheFormatStaysAsItIs) {
   // A frame byte by byte: a change of the format needs a new protocolVersion.
-  std::string frame = encode(WaitRequest{0x0102, "key", -1});
-  std::string expected("\x18\0\0\0\x09\x02\x01\0\0\0\0\0\0\x03\0\0\0key\xff\xff\xff\xff\xff\xff\xff\xff", 28);
+  std::string frame = encode(WaitRequest{0x0102, "key", 5, -1, "c", WaitingThread::Helper});
+  std::string expected("\x22\0\0\0\x09\x02\x01\0\0\0\0\0\0\x03\0\0\0key\x05\0\0\0"
+                       "\xff\xff\xff\xff\xff\xff\xff\xff\x01\0\0\0c\x02",
+                       38);
   EXPECT_EQ(frame, expected);
 }
 

@@ -79,7 +79,7 @@ TEST_F(TlsClient, JoinsTalksAndLeaves) {
   auto clients = joinAll(port, 4, [](JoinOptions &options) { options.tls = identity(); });
   std::string value(200'000, 'v');
   clients[0]->set("key", value);
-  EXPECT_EQ(clients[3]->wait("key", 5s), value);
+  EXPECT_EQ(clients[3]->wait("key", {0, 5s}), value);
   EXPECT_THAT(runProcesses(4, [&](int32_t process) { clients[process]->barrier("b", 10s); }), Each(""));
   JobStatus status = queryStatus(port.address, "a token for tests", identity(), std::nullopt, timeLimit(5s));
   EXPECT_EQ(status.processes.size(), 4u);

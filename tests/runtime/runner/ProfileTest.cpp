@@ -27,9 +27,9 @@ public:
     values[key] = value;
     changed.notify_all();
   }
-  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override {
+  std::string wait(const std::string &key, const Awaited &awaited) override {
     std::unique_lock lock(mutex);
-    if (!changed.wait_for(lock, timeout, [&] { return values.count(key) != 0; }))
+    if (!changed.wait_for(lock, awaited.timeout, [&] { return values.count(key) != 0; }))
       throw Error("no process has set " + key);
     return values.at(key);
   }

@@ -40,7 +40,9 @@ struct InitializeOptions {
   std::optional<std::chrono::milliseconds> initialization_timeout = {}; ///< Default: 300 s, for all of initialize().
   std::optional<int> devices_per_process = {};                          ///< Devices of this process; default 1.
   std::optional<std::chrono::milliseconds> heartbeat_timeout = {};      ///< Default: 10 s.
-  std::optional<std::chrono::milliseconds> collective_timeout = {};     ///< Default: 300 s; 0: never.
+  /// How long a collective, device_put or make_array_from_process_local_data waits for another process. Default: 300 s;
+  /// 0: forever.
+  std::optional<std::chrono::milliseconds> collective_timeout = {};
   std::optional<std::string> job_id = {};
   std::optional<std::string> token_file = {};
   /// All connections use TLS: this process's certificate, its key, and the authority that has signed the certificates

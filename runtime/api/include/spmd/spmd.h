@@ -23,7 +23,9 @@
 // The program must order its calls between processes: calls that several processes take part in (of a function on a
 // mesh over them, of device_put to such a mesh, ...) must come in the same order on all of them, so two threads that
 // make such calls must synchronize. Calls that use only the process's own devices need no order. If the order differs,
-// all processes get an error that names the two calls.
+// all processes get an error that names the two calls: at once if both run programs, or if neither does and no other
+// thread of the two processes makes such calls; otherwise after `collective_timeout`. If a process leaves the job
+// without a call that the others make, they get an error at once that names the process and the call.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

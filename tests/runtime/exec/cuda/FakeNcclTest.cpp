@@ -23,9 +23,9 @@ public:
     values[key] = value;
     changed.notify_all();
   }
-  std::string wait(const std::string &key, std::chrono::milliseconds timeout) override {
+  std::string wait(const std::string &key, const Awaited &awaited) override {
     std::unique_lock lock(mutex);
-    if (!changed.wait_for(lock, timeout, [&] { return values.contains(key); }))
+    if (!changed.wait_for(lock, awaited.timeout, [&] { return values.contains(key); }))
       throw Error("no process has set " + key);
     return values[key];
   }
