@@ -66,11 +66,15 @@ bool LaunchResult::hasFailedAtTheEnd() const {
                   last->cause == Verdict::Cause::Stuck);
 }
 
+bool LaunchResult::isReaderGone() const { return interruptedBy == 0 && culprit && culprit->signal == SIGPIPE; }
+
 int LaunchResult::exitStatus() const {
   if (interruptedBy != 0)
     return hasFailedAtTheEnd() ? 1 : 128 + interruptedBy;
   if (!culprit)
     return outputProblem != 0 ? 1 : 0;
+  if (isReaderGone())
+    return 128 + SIGPIPE;
   return culprit->signal != 0 ? 1 : culprit->status;
 }
 

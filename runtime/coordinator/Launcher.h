@@ -73,6 +73,9 @@ struct LaunchResult {
   std::string cause() const;
   /// Returns whether the job failed while it was ending on request, so that the state it was to save is lost.
   bool hasFailedAtTheEnd() const;
+  /// Returns whether a child has ended because the reader of its output is gone (`run ... | head -1`). That is no
+  /// error: the exit status is the one that a shell gives a single process, 128 + SIGPIPE.
+  bool isReaderGone() const;
   /// The errno for which output of the children could not be written to stdout or stderr; 0: all was written, or its
   /// reader is gone.
   int outputProblem = 0;

@@ -92,7 +92,7 @@ int launchProcesses(const ProcessLaunch &run) {
                                              return steps.empty() ? std::nullopt : std::optional(steps.back());
                                            });
   bool isProfileWritten = !profile || run.writeProfile(MappedFile(current.profilePart).bytes());
-  if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0)
+  if (result.culprit && result.culprit->signal != 0 && result.interruptedBy == 0 && !result.isReaderGone())
     run.log.write(RunLog::Level::Error, result.culprit->str(), result.verdict());
   int status = result.exitStatus();
   return status == 0 && !isProfileWritten ? 1 : status;

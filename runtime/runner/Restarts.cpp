@@ -46,7 +46,7 @@ int32_t countDead(const LaunchResult &result) {
 } // namespace
 
 bool isFault(const LaunchResult &result) {
-  if (result.interruptedBy != 0 || !result.culprit)
+  if (result.interruptedBy != 0 || !result.culprit || result.isReaderGone())
     return false;
   const ChildEnd &culprit = *result.culprit;
   if (const Verdict *verdict = result.verdict()) {

@@ -8,6 +8,7 @@
 #include "runtime/support/File.h"
 #include "runtime/support/Process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -55,13 +56,18 @@ void RunReport::describe(const LaunchResult &result) {
     verdict = verdictOf(*result.culprit, result.reports[static_cast<size_t>(result.culprit->process)].error);
   if (interruptedBy != 0)
     verdict.reset(); // The verdicts of other processes follow from the interruption.
+  // A process sends its progress from time to time, so that of a killed one may be older than a checkpoint, which all
+  // processes have reached.
+  std::optional<int64_t> saved;
+  for (const ChildReport &told : result.reports)
+    saved = std::max(saved, told.savedStep);
   for (const ChildEnd &end : result.children) {
     ProcessReport report;
     report.process = end.process;
     report.host = hostName();
     report.pid = end.pid;
     (end.signal != 0 ? report.signal : report.exitCode) = end.signal != 0 ? end.signal : end.status;
-    report.stepsDone = result.reports[static_cast<size_t>(end.process)].stepsDone;
+    report.stepsDone = std::max(result.reports[static_cast<size_t>(end.process)].stepsDone, saved);
     bool isCulprit = verdict && verdict->culprit == end.process;
     report.state = isCulprit ? causeName(verdict->cause) : end.succeeded() ? "succeeded" : "stopped";
     if (!isCulprit && end.signal != 0 && !end.takenDown && interruptedBy == 0)

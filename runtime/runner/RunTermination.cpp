@@ -24,6 +24,12 @@ int exitStatusOf(const Verdict &verdict) {
   return verdict.cause == Verdict::Cause::Interrupted ? 128 + static_cast<int>(verdict.detail) : 1;
 }
 
+/// The reader of the output of all processes is gone (`run ... | head -1`), which is no error: the launcher ends with
+/// the status that says so, and no process reports it.
+bool RunTermination::isReaderGone(const Verdict *verdict) const {
+  return run.isLaunched() && verdict && verdict->cause == Verdict::Cause::Killed && verdict->detail == SIGPIPE;
+}
+
 void RunTermination::watchSignals() {
   if (signals)
     return;
@@ -40,7 +46,8 @@ void RunTermination::watchSignals() {
 std::function<void(const Topology &, const Verdict &)> RunTermination::endingUnheeded() {
   return [this, turn = turn](const Topology &topology, const Verdict &verdict) {
     turn->endInstead(exitStatusOf(verdict), [&] {
-      reporter.log.write(RunLog::Level::Error, verdict.str(), &verdict);
+      if (!isReaderGone(&verdict))
+        reporter.log.write(RunLog::Level::Error, verdict.str(), &verdict);
       reporter.describeEnd(topology, /*failed=*/true, verdict.str(), &verdict);
       reporter.writeReport(exitStatusOf(verdict));
     });
@@ -102,9 +109,10 @@ int RunTermination::endByError(const Error &error, const Verdict *told) {
     verdict = client.verdict();
   }
   bool isInterrupted = verdict && verdict->cause == Verdict::Cause::Interrupted;
-  reporter.log.write(isInterrupted ? RunLog::Level::Warning : RunLog::Level::Error, message,
-                     verdict ? &*verdict : nullptr);
-  reporter.describeEnd(session.topology(), /*failed=*/true, message, verdict ? &*verdict : nullptr);
+  const Verdict *known = verdict ? &*verdict : nullptr;
+  if (!isReaderGone(known))
+    reporter.log.write(isInterrupted ? RunLog::Level::Warning : RunLog::Level::Error, message, known);
+  reporter.describeEnd(session.topology(), /*failed=*/true, message, known);
   if (isInterrupted)
     return exitStatusOf(*verdict);
   if (!session.hasStarted())

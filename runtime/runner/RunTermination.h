@@ -43,6 +43,7 @@ public:
 
 private:
   void endBySignal(int number);
+  bool isReaderGone(const Verdict *verdict) const;
 
   const PreparedRun &run;
   JobSession &session;

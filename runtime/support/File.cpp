@@ -127,7 +127,11 @@ std::string writeObstacle(const std::string &path) {
 AtomicFile::AtomicFile(const std::string &path, Readers readers) : path(path) {
   struct stat old{};
   bool exists = stat(path.c_str(), &old) == 0;
-  if (exists && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+  if (exists && S_ISDIR(old.st_mode)) {
+    errno = EISDIR;
+    fail("write");
+  }
+  if (exists && !S_ISREG(old.st_mode)) {
     descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0)
       fail("write");

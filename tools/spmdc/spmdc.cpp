@@ -1,6 +1,7 @@
 //===- spmdc.cpp - the command --------------------------------------------===//
 
 #include "runtime/support/Error.h"
+#include "runtime/support/OutOfMemory.h"
 #include "tools/common/CommandLine.h"
 #include "tools/common/RunCommandLine.h"
 #include "tools/common/StandardStreams.h"
@@ -9,6 +10,7 @@
 
 #include <exception>
 #include <iostream>
+#include <new>
 
 int main(int argc, char **argv) {
   spmdc::prepareWriting();
@@ -39,6 +41,10 @@ int main(int argc, char **argv) {
   } catch (const spmd::Error &error) {
     std::cerr << "spmdc: error: " << error.what() << "\n";
     return error.getKind() == spmd::Error::Kind::Usage ? spmdc::kUsage : spmdc::kFailed;
+  } catch (const std::bad_alloc &) {
+    spmd::releaseMemoryReserve();
+    std::cerr << "spmdc: error: " << spmd::noMemoryText() << "\n";
+    return spmdc::kFailed;
   } catch (const std::exception &error) {
     std::cerr << "spmdc: error: " << error.what() << "\n";
     return spmdc::kFailed;

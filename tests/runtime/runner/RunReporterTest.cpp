@@ -96,6 +96,21 @@ TEST_F(Reporter, StepsAreThoseOfTheLoop) {
   EXPECT_EQ(readJson(folder / "r.json")["steps_done"], 7);
 }
 
+// A killed process has sent its progress some time before; all processes have reached a checkpoint that is saved.
+TEST(RunReport, StepsAreAtLeastThoseOfTheNewestCheckpoint) {
+  LaunchResult result;
+  result.children = {{0, 11, SIGKILL, 0, false}, {1, 12, 0, 1, true}, {2, 13, 0, 1, true}};
+  result.culprit = result.children[0];
+  result.reports = {{.stepsDone = 40, .savedStep = 50}, {.stepsDone = 60}, {}};
+  RunReport report("run");
+  report.describe(result);
+  nlohmann::json json = nlohmann::json::parse(report.json(1));
+  EXPECT_EQ(json["steps_done"], 50);
+  EXPECT_EQ(json["processes"][0]["steps_done"], 50);
+  EXPECT_EQ(json["processes"][1]["steps_done"], 60);
+  EXPECT_EQ(json["processes"][2]["steps_done"], 50);
+}
+
 TEST_F(Reporter, TheLauncherLearnsTheVerdictAndTheSteps) {
   LauncherEnd launcher(memory.run.environment);
   memory.run.options.steps = 10;

@@ -34,6 +34,13 @@ TEST(File, saysWhatToDo) {
                 "': No such file or directory; make its folder first");
 }
 
+TEST(File, doesNotReplaceAFolder) {
+  TemporaryFolder folder;
+  EXPECT_EQ(messageOf([&] { writeFileAtomically(folder / ".", ""); }),
+            "cannot write '" + (folder / ".") + "': Is a directory; choose the name of a file in a folder");
+  EXPECT_EQ(folder.fileCount(), 0u);
+}
+
 // Each failure has its own message, and an empty file is not a failure.
 TEST(File, readsWhole) {
   TemporaryFolder folder;
