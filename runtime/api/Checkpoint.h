@@ -59,6 +59,8 @@ public:
 
 private:
   std::string callText() const;
+  /// Returns the value of a key that `process` sets.
+  std::string awaitKey(const std::string &key, int32_t process) const;
   void threadMain();
   void write(Request &request, uint64_t number);
   CheckpointFile writeOwnFile(const Request &request, const Manifest &manifest, const std::string &folder);

@@ -109,6 +109,10 @@ CheckpointWriter::CheckpointWriter(Job &job, const std::string &directory)
 /// Returns the text for messages about waits.
 std::string CheckpointWriter::callText() const { return "a save to '" + directory + "'"; }
 
+std::string CheckpointWriter::awaitKey(const std::string &key, int32_t process) const {
+  return job.getClient().wait(key, {process, kNoLimit, callText(), /*inBackground=*/true});
+}
+
 CheckpointWriter::~CheckpointWriter() {
   {
     std::lock_guard lock(mutex);
@@ -209,7 +213,7 @@ CheckpointFile CheckpointWriter::writeOwnFile(const Request &request, const Mani
 
 void CheckpointWriter::follow(const Request &request, const Manifest &manifest, const std::string &keys) {
   Client &client = job.getClient();
-  Json begin = Json::parse(client.waitInBackground(keys + "begin", {0, kNoLimit, callText()})), answer = Json::object();
+  Json begin = Json::parse(awaitKey(keys + "begin", 0)), answer = Json::object();
   try {
     if (begin["what"] != describe(manifest, directory))
       throw Error("it saves " + describe(manifest, directory) + " where process 0 saves " +
@@ -222,7 +226,7 @@ void CheckpointWriter::follow(const Request &request, const Manifest &manifest, 
     answer = {{"error", error.what()}};
   }
   client.set(keys + std::to_string(job.getProcess()), answer.dump(-1, ' ', false, Json::error_handler_t::replace));
-  Json end = Json::parse(client.waitInBackground(keys + "end", {0, kNoLimit, callText()}));
+  Json end = Json::parse(awaitKey(keys + "end", 0));
   if (end.contains("problem"))
     throw SharedError(end["problem"], end["culprit"]);
 }
@@ -250,7 +254,7 @@ void CheckpointWriter::lead(const Request &request, Manifest manifest, const std
   if (problem.empty())
     attempt(0, [&] { manifest.files[0] = writeOwnFile(request, manifest, begin["folder"]); });
   for (int32_t process = 1; process < job.getProcessCount(); ++process) {
-    Json answer = Json::parse(client.waitInBackground(keys + std::to_string(process), {process, kNoLimit, callText()}));
+    Json answer = Json::parse(awaitKey(keys + std::to_string(process), process));
     attempt(process, [&] {
       if (answer.contains("error"))
         throw Error(answer["error"].get<std::string>());

@@ -145,9 +145,6 @@ public:
   /// Returns empty strings if the job needs no connection.
   virtual ConnectionEnds coordinatorConnection() const { return {}; }
 
-  /// As wait, for a helper thread: the position that this process reports stays that of the program.
-  virtual std::string waitInBackground(const std::string &key, const Awaited &awaited) { return wait(key, awaited); }
-
   /// Waits until all processes have called barrier with this name. A name may be used again afterwards. At the time
   /// limit all waiting processes get an error that lists the absent ones.
   virtual void barrier(const std::string &name, std::chrono::milliseconds timeout) = 0;

@@ -429,16 +429,11 @@ void NetworkClient::set(const std::string &key, const std::string &value) {
 std::string NetworkClient::wait(const std::string &key, const Awaited &awaited) {
   checkKey(key, "a key of the job's store");
   uint64_t id = newRequest();
-  WaitingThread thread = isOnlyThread() ? WaitingThread::Only : WaitingThread::OneOfSeveral;
-  return request(WaitRequest{id, key, awaited.process, awaited.timeout.count(), awaited.call, thread}, id,
-                 awaited.call.empty() ? "for key `" + key + "` of the store" : "in " + awaited.call);
-}
-
-std::string NetworkClient::waitInBackground(const std::string &key, const Awaited &awaited) {
-  checkKey(key, "a key of the job's store");
-  uint64_t id = newRequest();
-  return request(WaitRequest{id, key, awaited.process, awaited.timeout.count(), awaited.call, WaitingThread::Helper},
-                 id, "");
+  WaitRequest wait{id, key, awaited.process, awaited.timeout.count(), awaited.call, WaitingThread::Helper};
+  if (awaited.inBackground)
+    return request(wait, id, "");
+  wait.thread = isOnlyThread() ? WaitingThread::Only : WaitingThread::OneOfSeveral;
+  return request(wait, id, awaited.call.empty() ? "for key `" + key + "` of the store" : "in " + awaited.call);
 }
 
 void NetworkClient::removePrefix(const std::string &prefix) {

@@ -42,7 +42,6 @@ public:
 
   void set(const std::string &key, const std::string &value) override;
   std::string wait(const std::string &key, const Awaited &awaited) override;
-  std::string waitInBackground(const std::string &key, const Awaited &awaited) override;
   void removePrefix(const std::string &prefix) override;
 
   void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override;

@@ -15,6 +15,9 @@ struct Awaited {
   /// The operation that needs the key, for messages: `device_put at a.cpp:3`. If it is given, a wait in vain ends the
   /// job with a verdict that names the operation; otherwise the wait throws an error that names the key.
   std::string call = {};
+  /// One of the runtime's own threads waits, beside those of the program: the position that this process reports stays
+  /// that of the program, and the program's threads may meanwhile do what other processes wait for.
+  bool inBackground = false;
 };
 
 /// A key-value store through which the processes of a job exchange addresses, socket names and unique ids before they

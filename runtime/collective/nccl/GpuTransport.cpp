@@ -34,8 +34,8 @@ std::shared_ptr<NcclGroup> GpuTransport::group(const std::vector<int64_t> &devic
     if (!isAlone)
       options.store->set(keyOf(devices), std::string(id.bytes.data(), id.bytes.size()));
   } else {
-    std::string text = options.store->wait(
-        keyOf(devices), {options.processOf[static_cast<size_t>(devices.front())], timeout, "a connection of GPUs"});
+    std::string text = options.store->wait(keyOf(devices), {options.processOf[static_cast<size_t>(devices.front())],
+                                                            timeout, "a connection of GPUs", /*inBackground=*/true});
     if (text.size() != id.bytes.size())
       throw Error("process " + std::to_string(options.processOf[static_cast<size_t>(devices.front())]) + " has sent " +
                   std::to_string(text.size()) + " bytes instead of NCCL's id");

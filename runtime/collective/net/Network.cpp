@@ -83,8 +83,8 @@ const Network::Peer &Network::find(int32_t process, Clock::time_point deadline) 
       return known->second;
   }
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-  std::string text =
-      store.wait(keyOf(process), {process, std::max(left, std::chrono::milliseconds(1)), "a connection between hosts"});
+  std::string text = store.wait(keyOf(process), {process, std::max(left, std::chrono::milliseconds(1)),
+                                                 "a connection between hosts", /*inBackground=*/true});
   uint16_t port = 0;
   auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), port);
   if (code != std::errc() || end == text.data() + text.size() || *end != ' ' || port == 0)

@@ -243,8 +243,8 @@ void SegmentClient::fail(int32_t peer, const std::string &what) {
 
 void SegmentClient::connect(Connection &connection, int32_t peer, std::chrono::steady_clock::time_point deadline) {
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  std::string entry = store.wait(
-      socketKey(peer), {peer, std::max(left, std::chrono::milliseconds(1)), "a connection to its shared memory"});
+  std::string entry = store.wait(socketKey(peer), {peer, std::max(left, std::chrono::milliseconds(1)),
+                                                   "a connection to its shared memory", /*inBackground=*/true});
   size_t space = entry.find(' ');
   if (space == std::string::npos)
     fail(peer, "published no address of its shared memory");

@@ -226,6 +226,15 @@ void callInOrder(const std::string &first, const std::string &second) {
 /// A program that calls no initialize().
 void forgetful() { say("alone among " + std::to_string(spmd::process_count())); }
 
+/// Returns the words of `order-put-local`.
+std::vector<std::string> wordsOf(const std::string &scenario) {
+  std::vector<std::string> words;
+  std::istringstream text(scenario);
+  for (std::string word; std::getline(text, word, '-');)
+    words.push_back(word);
+  return words;
+}
+
 int member(const std::string &scenario) {
   const std::map<std::string, void (*)()> scenarios = {{"toy", toy},
                                                        {"reshard", reshard},
@@ -242,14 +251,12 @@ int member(const std::string &scenario) {
       forgetful();
       return 0;
     }
-    if (std::istringstream words(scenario); scenario.find('-') != scenario.npos && !scenarios.count(scenario)) {
-      std::string kind, first, second;
-      std::getline(words, kind, '-');
-      std::getline(words, first, '-');
-      std::getline(words, second);
+    if (std::vector<std::string> words = wordsOf(scenario); words.size() > 1 && !scenarios.count(scenario)) {
+      if (words.back() == "hosts") // Two, which have every second process.
+        ::setenv("SPMD_HOST_ID", std::stoi(std::getenv("SPMD_PROCESS_ID")) % 2 == 0 ? "even" : "odd", 1);
       // Longer than any wait that must end at once, shorter than the test's limit.
-      spmd::initialize({.collective_timeout = std::chrono::seconds(kind == "late" ? 3 : 300)});
-      kind == "left" ? leaveWithout(first) : callInOrder(first, second);
+      spmd::initialize({.collective_timeout = std::chrono::seconds(words[0] == "late" ? 3 : 300)});
+      words[0] == "left" ? leaveWithout(words[1]) : callInOrder(words[1], words.at(2));
       spmd::shutdown();
       return 0;
     }

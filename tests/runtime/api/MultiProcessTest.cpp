@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 using testing::Contains;
@@ -142,10 +142,10 @@ TEST(MultiProcess, a_process_that_goes_without_goodbye_ends_the_job) {
 
 // The others learn it at once, whatever they wait in, and all of them the same.
 TEST(MultiProcess, a_process_that_leaves_without_a_call_is_named) {
-  for (const char *call : {"put", "local", "save", "restore", "run", "sync", "submesh"}) {
-    std::string left = std::string(call) == "submesh" ? "0" : "1";
+  for (std::string call : {"put", "local", "save", "restore", "run", "sync", "submesh", "put-hosts", "run-hosts"}) {
+    std::string left = call == "submesh" ? "0" : "1";
     auto begin = std::chrono::steady_clock::now();
-    Outcome outcome = launch(3, 1, std::string("left-") + call);
+    Outcome outcome = launch(3, 1, "left-" + call);
     double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     EXPECT_EQ(outcome.status, 1) << call;
     ASSERT_EQ(outcome.lines.size(), 3u) << call;
@@ -158,11 +158,12 @@ TEST(MultiProcess, a_process_that_leaves_without_a_call_is_named) {
 
 // If the coordinator sees both waits, all processes get an error at once.
 TEST(MultiProcess, different_calls_that_wait_for_one_another_are_named) {
-  for (auto [first, second, texts] : {std::tuple("put", "local", std::pair("device_put at ", "local_data at ")),
-                                      std::tuple("put", "sync", std::pair("device_put at ", "at barrier `here`"))}) {
-    Outcome outcome = launch(2, 1, std::string("order-") + first + "-" + second);
+  for (auto [calls, texts] : {std::pair("put-local", std::pair("device_put at ", "local_data at ")),
+                              std::pair("put-local-hosts", std::pair("device_put at ", "local_data at ")),
+                              std::pair("put-sync", std::pair("device_put at ", "at barrier `here`"))}) {
+    Outcome outcome = launch(3, 1, std::string("order-") + calls);
     EXPECT_EQ(outcome.status, 1);
-    ASSERT_EQ(outcome.lines.size(), 2u);
+    ASSERT_EQ(outcome.lines.size(), 3u);
     EXPECT_THAT(outcome.lines,
                 Each(testing::AllOf(HasSubstr("processes wait for one another: "), HasSubstr(texts.first),
                                     HasSubstr(texts.second), HasSubstr("the same calls in the same order"))));
