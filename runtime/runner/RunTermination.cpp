@@ -33,7 +33,9 @@ bool RunTermination::isReaderGone(const Verdict *verdict) const {
 void RunTermination::watchSignals() {
   if (signals)
     return;
-  bool writesAtEnd = reporter.profile.getRecord() || !run.options.reportFile.empty();
+  // The last step for the launcher's report is sent at the end.
+  bool writesAtEnd =
+      reporter.profile.getRecord() || !run.options.reportFile.empty() || (run.isLaunched() && run.options.steps > 0);
   std::vector<int> numbers =
       signalsToWatch(run.isMember(), run.isLaunched(), writesAtEnd, !run.options.checkpointDirectory.empty());
   if (!numbers.empty())
