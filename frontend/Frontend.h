@@ -27,12 +27,16 @@ class ProgramIndex;
 struct FrontendOptions {
   /// `--set NAME=VALUE`: replaces consts.
   std::vector<std::pair<std::string, std::string>> sets;
+  /// The option of `sets`, for error messages: `--set`, or a field of JitOptions.
+  std::string setOption = "--set";
   /// `--mesh a=4,b=2`: replaces the sizes of the mesh, or declares one.
   std::string meshOverride;
   /// The option that set `meshOverride`, for error messages (`--mesh`, `--mesh-b`).
   std::string meshOption = "--mesh";
   /// `--fn NAME`: the entry. Empty: there is none, and only functions whose parameters have types are checked.
   std::string function = "main";
+  /// The option that set `function`, for error messages.
+  std::string functionOption = "--fn";
   /// Receives the values of the program's names and expressions (frontend/editor/ProgramIndex.h), also for a program
   /// with errors; may be null. The module's values carry the handles of the index (ir/spmd/ValueNames.h,
   /// addValueHandle).

@@ -41,8 +41,10 @@ public:
 
   void add(const FrontendOptions &options) {
     // The receivers of the index and of warnings are not inputs.
-    const auto &[sets, meshOverride, meshOption, function, index, receiver] = options;
-    addEach(sets, meshOverride, meshOption, function); // Errors and warnings name the option.
+    const auto &[sets, setOption, meshOverride, meshOption, function, functionOption, index, receiver] = options;
+    // Warnings name the options that are given. Errors, which are not kept, name the entry's option, too.
+    const std::string none;
+    addEach(sets, sets.empty() ? none : setOption, meshOverride, meshOverride.empty() ? none : meshOption, function);
   }
   void add(const LinkRates &rates) {
     const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;

@@ -84,11 +84,11 @@ void Emitter::declare() {
   checkStructs();
 }
 
-/// `--set NAME=VALUE`. Errors point into a source named like the option.
+/// `--set NAME=VALUE`. Errors point into a source that is named like the option.
 void Emitter::applySets() {
   std::map<std::string_view, Range> seen;
   for (const auto &[name, text] : options.sets) {
-    const Source &source = diagnostics.addSource("--set", name + "=" + text);
+    const Source &source = diagnostics.addSource(options.setOption, name + "=" + text);
     Range nameRange{&source, 0, static_cast<uint32_t>(name.size())};
     Range valueRange{&source, nameRange.end + 1, static_cast<uint32_t>(source.getText().size())};
     if (auto [first, isNew] = seen.emplace(name, nameRange); !isNew) {
@@ -338,11 +338,11 @@ void Emitter::reportMissingEntry() {
   }
   std::string hint = didYouMean(name, names);
   if (hint.empty() && isDefault)
-    hint = "; the entry is 'main' or what --fn names";
+    hint = "; the entry is 'main' or what " + options.functionOption + " names";
   // Points at the option's name, or at the first function.
   Range where = names.empty() ? Range{program.source, 0, 0} : program.functions.front().name.range;
   if (!isDefault) {
-    const Source &source = diagnostics.addSource("--fn", name);
+    const Source &source = diagnostics.addSource(options.functionOption, name);
     where = {&source, 0, static_cast<uint32_t>(name.size())};
   }
   diagnostics.error(where, "the program has no function '" + name + "'" + list + hint);

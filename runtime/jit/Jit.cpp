@@ -147,6 +147,8 @@ private:
     result.frontend.sets = options.constants;
     result.frontend.meshOverride = meshOverride(options.mesh);
     result.frontend.meshOption = "JitOptions::mesh";
+    result.frontend.functionOption = "JitOptions::function";
+    result.frontend.setOption = "JitOptions::constants";
     result.target = spmdc::nameLocalGpu(options.target);
     result.allowTf32 = options.allow_tf32;
     if (options.target.starts_with("cuda"))

@@ -52,6 +52,14 @@ TEST_F(Jit, relu_of_a_product) {
 TEST_F(Jit, mistakes_are_the_compilers_messages) {
   Function wrong = jit("mesh m(i=8)\nfn main(x: f32[8@i]) -> f32 { return sum(y); }", {.file_name = "wrong.spmd"});
   EXPECT_THAT(messageOf([&] { wrong.parameters(); }), HasSubstr("wrong.spmd:2:42: error: "));
+  // Of options: with the name of the field.
+  std::string text = "mesh m(i=8)\nconst N = 1;\nfn main(x: f32[8@i]) -> f32 { return sum(x); }";
+  EXPECT_THAT(messageOf([&] { jit(text, {.function = "mian"}).parameters(); }),
+              HasSubstr("JitOptions::function:1:1: error: the program has no function 'mian'"));
+  EXPECT_THAT(messageOf([&] { jit(text, {.constants = {{"M", "1"}}}).parameters(); }),
+              HasSubstr("JitOptions::constants:1:1: error: the program has no const 'M'"));
+  EXPECT_THAT(messageOf([&] { jit("fn f() { return 1.0; }").parameters(); }),
+              HasSubstr("the entry is 'main' or what JitOptions::function names"));
 }
 
 TEST_F(Jit, constants_mesh_and_function_are_options) {
