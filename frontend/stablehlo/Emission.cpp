@@ -124,6 +124,12 @@ Value Translation::select(Value predicate, Value onTrue, Value onFalse) {
   return create<spmdc::SelectOp>(plainTypeOf(onTrue), wide, onTrue, onFalse);
 }
 
+Value Translation::odd(Value x, Value size) {
+  Value zero = splatLike(x, 0);
+  Value result = select(compare(x, ComparisonDirection::lt, zero), create<spmdc::NegateOp>(size), size);
+  return select(compare(x, ComparisonDirection::eq, zero), x, result); // Both zeros are equal.
+}
+
 Value Translation::combine(ReductionKind kind, Value x, Value y) {
   switch (kind) {
   case ReductionKind::sum:

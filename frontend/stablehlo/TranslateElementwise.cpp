@@ -4,7 +4,6 @@
 #include "frontend/stablehlo/TotalOrder.h"
 
 #include <cmath>
-#include <numbers>
 
 using namespace mlir;
 
@@ -45,9 +44,7 @@ One roundAwayFromZero(Translation &t, RoundNearestAfzOp op) {
   Value size = t.create<spmdc::AbsOp>(x), low = t.create<spmdc::FloorOp>(size);
   Value rest = t.create<spmdc::SubtractOp>(size, low);
   Value isUp = t.compare(rest, ComparisonDirection::ge, t.splatLike(x, 0.5));
-  Value rounded = t.select(isUp, t.create<spmdc::AddOp>(low, t.splatLike(x, 1)), low);
-  Value isNegative = t.compare(x, ComparisonDirection::lt, t.splatLike(x, 0));
-  return t.select(isNegative, t.create<spmdc::NegateOp>(rounded), rounded);
+  return t.odd(x, t.select(isUp, t.create<spmdc::AddOp>(low, t.splatLike(x, 1)), low));
 }
 
 One compare(Translation &t, CompareOp op) {
@@ -83,43 +80,6 @@ One clamp(Translation &t, ClampOp op) {
 One square(Translation &t, chlo::SquareOp op) {
   Value x = t.get(op.getOperand());
   return t.create<spmdc::MultiplyOp>(x, x).getResult();
-}
-
-Value log1p(Translation &t, Value x) { return t.create<spmdc::Log1pOp>(x); }
-Value add(Translation &t, Value x, Value y) { return t.create<spmdc::AddOp>(x, y); }
-Value multiply(Translation &t, Value x, Value y) { return t.create<spmdc::MultiplyOp>(x, y); }
-
-/// From this size on, x^2 would overflow or 1 is lost beside it: asinh(x) = log(2) + log(x), and acosh alike.
-double largeOf(Type type) { return type.isF16() ? 200.0 : type.isF64() ? 1e100 : 1e18; }
-
-/// sign(x) log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))): no cancellation near zero.
-One asinh(Translation &t, chlo::AsinhOp op) {
-  Value x = t.get(op.getOperand()), size = t.create<spmdc::AbsOp>(x), one = t.splatLike(x, 1);
-  Value isLarge = t.compare(size, ComparisonDirection::gt, t.splatLike(x, largeOf(elementOf(x))));
-  Value safe = t.select(isLarge, one, size), squared = multiply(t, safe, safe);
-  Value root = t.create<spmdc::SqrtOp>(add(t, squared, one));
-  Value near = log1p(t, add(t, safe, t.create<spmdc::DivideOp>(squared, add(t, one, root))));
-  Value far = add(t, t.create<spmdc::LogOp>(size), t.splatLike(x, std::numbers::ln2));
-  Value result = t.select(isLarge, far, near);
-  Value isNegative = t.compare(x, ComparisonDirection::lt, t.splatLike(x, 0));
-  return t.select(isNegative, t.create<spmdc::NegateOp>(result), result);
-}
-
-/// log1p((x - 1) + sqrt((x - 1) (x + 1))); NaN below 1.
-One acosh(Translation &t, chlo::AcoshOp op) {
-  Value x = t.get(op.getOperand()), one = t.splatLike(x, 1);
-  Value isLarge = t.compare(x, ComparisonDirection::gt, t.splatLike(x, largeOf(elementOf(x))));
-  Value safe = t.select(isLarge, one, x), less = t.create<spmdc::SubtractOp>(safe, one);
-  Value near = log1p(t, add(t, less, t.create<spmdc::SqrtOp>(multiply(t, less, add(t, safe, one)))));
-  Value far = add(t, t.create<spmdc::LogOp>(x), t.splatLike(x, std::numbers::ln2));
-  return t.select(isLarge, far, near);
-}
-
-/// (log1p(x) - log1p(-x)) / 2.
-One atanh(Translation &t, chlo::AtanhOp op) {
-  Value x = t.get(op.getOperand());
-  Value difference = t.create<spmdc::SubtractOp>(log1p(t, x), log1p(t, t.create<spmdc::NegateOp>(x)));
-  return multiply(t, difference, t.splatLike(x, 0.5));
 }
 
 template <typename Op> One equalsInfinity(Translation &t, Op op) {
@@ -220,9 +180,6 @@ void addElementwiseRules(Rules &rules) {
   rules.add<RealOp>(realPart);
   rules.add<ImagOp>(imaginaryPart);
   rules.add<chlo::SquareOp>(square);
-  rules.add<chlo::AsinhOp>(asinh);
-  rules.add<chlo::AcoshOp>(acosh);
-  rules.add<chlo::AtanhOp>(atanh);
   rules.add<chlo::IsInfOp>(equalsInfinity<chlo::IsInfOp>);
   rules.add<chlo::IsPosInfOp>(equalsInfinity<chlo::IsPosInfOp>);
   rules.add<chlo::IsNegInfOp>(equalsInfinity<chlo::IsNegInfOp>);

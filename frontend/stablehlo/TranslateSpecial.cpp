@@ -1,6 +1,6 @@
-//===- TranslateSpecial.cpp - erfc, lgamma, digamma, zeta -----------------===//
+//===- TranslateSpecial.cpp - functions that the array dialect lacks ------===//
 //
-// Functions that the array dialect does not have, as polynomials of its operations. 16-bit floats are computed in f32.
+// asinh, erfc, lgamma, zeta and others, as formulas of the dialect's operations. 16-bit floats are computed in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,9 @@ public:
   Value negate(Value x) { return t.create<spmdc::NegateOp>(x); }
   Value exp(Value x) { return t.create<spmdc::ExpOp>(x); }
   Value log(Value x) { return t.create<spmdc::LogOp>(x); }
+  Value log1p(Value x) { return t.create<spmdc::Log1pOp>(x); }
+  Value sqrt(Value x) { return t.create<spmdc::SqrtOp>(x); }
+  Value abs(Value x) { return t.create<spmdc::AbsOp>(x); }
   Value isLess(Value x, double value) { return t.compare(x, spmdc::ComparisonDirection::lt, number(value)); }
   Value select(Value predicate, Value x, Value y) { return t.select(predicate, x, y); }
 
@@ -43,6 +46,41 @@ template <typename Op, typename Compute> FailureOr<Value> inFloat(Translation &t
     return refuse(op, "takes floats");
   Value wide = type.getWidth() < 32 ? t.convert(x, t.b.getF32Type()) : x;
   return t.convert(compute(Formula(t, wide), wide, type.getWidth() == 64), type);
+}
+
+//===- Inverse hyperbolic functions ---------------------------------------===//
+
+/// From this size on x^2 would overflow, and 1 is lost beside it: asinh(x) = log(2) + log(x), and acosh alike.
+Value isLarge(Formula f, Value size, bool isDouble) {
+  return f.t.compare(size, spmdc::ComparisonDirection::gt, f.number(isDouble ? 1e100 : 1e18));
+}
+Value logOfTwice(Formula f, Value x) { return f.add(f.log(x), f.number(std::numbers::ln2)); }
+
+/// log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))): no cancellation near zero.
+FailureOr<Value> asinh(Translation &t, chlo::AsinhOp op) {
+  return inFloat(t, op, [&](Formula f, Value x, bool isDouble) {
+    Value size = f.abs(x), one = f.number(1), isFar = isLarge(f, size, isDouble);
+    Value safe = f.select(isFar, one, size), squared = f.multiply(safe, safe);
+    Value near = f.log1p(f.add(safe, f.divide(squared, f.add(one, f.sqrt(f.add(squared, one))))));
+    return t.odd(x, f.select(isFar, logOfTwice(f, size), near));
+  });
+}
+
+/// log1p((x - 1) + sqrt((x - 1) (x + 1))); NaN below 1.
+FailureOr<Value> acosh(Translation &t, chlo::AcoshOp op) {
+  return inFloat(t, op, [&](Formula f, Value x, bool isDouble) {
+    Value one = f.number(1), isFar = isLarge(f, x, isDouble);
+    Value safe = f.select(isFar, one, x), less = f.subtract(safe, one);
+    Value near = f.log1p(f.add(less, f.sqrt(f.multiply(less, f.add(safe, one)))));
+    return f.select(f.isLess(x, 1), f.number(NAN), f.select(isFar, logOfTwice(f, x), near));
+  });
+}
+
+/// (log1p(x) - log1p(-x)) / 2.
+FailureOr<Value> atanh(Translation &t, chlo::AtanhOp op) {
+  return inFloat(t, op, [&](Formula f, Value x, bool) {
+    return f.multiply(f.subtract(f.log1p(x), f.log1p(f.negate(x))), f.number(0.5));
+  });
 }
 
 //===- erfc ---------------------------------------------------------------===//
@@ -75,7 +113,7 @@ Value chebyshev(Formula &f, Value u, ArrayRef<double> coefficients) {
 FailureOr<Value> erfc(Translation &t, chlo::ErfcOp op) {
   return inFloat(t, op, [&](Formula f, Value x, bool isDouble) {
     ArrayRef<double> coefficients(kErfcCoefficients);
-    Value size = t.create<spmdc::AbsOp>(x), near = f.divide(f.number(2), f.add(size, f.number(2)));
+    Value size = f.abs(x), near = f.divide(f.number(2), f.add(size, f.number(2)));
     Value u = f.subtract(f.add(near, near), f.number(1));
     Value series = chebyshev(f, u, isDouble ? coefficients : coefficients.take_front(kErfcTermsOfFloat));
     Value tail = f.multiply(near, f.exp(f.subtract(series, f.multiply(size, size))));
@@ -108,18 +146,15 @@ constexpr size_t kBesselNearOfFloat = 18, kBesselFarOfFloat = 8;
 FailureOr<Value> besselI1e(Translation &t, chlo::BesselI1eOp op) {
   return inFloat(t, op, [&](Formula f, Value x, bool isDouble) {
     auto terms = [&](ArrayRef<double> all, size_t ofFloat) { return isDouble ? all : all.take_front(ofFloat); };
-    Value size = t.create<spmdc::AbsOp>(x), isNear = f.isLess(size, 8);
+    Value size = f.abs(x), isNear = f.isLess(size, 8);
     // Each series is evaluated in its own range, where it does not overflow.
     Value small = f.select(isNear, size, f.number(8)), large = f.select(isNear, f.number(8), size);
     Value near = chebyshev(f, f.subtract(f.multiply(small, f.number(0.25)), f.number(1)),
                            terms(kBesselNear, kBesselNearOfFloat));
     Value far =
         chebyshev(f, f.subtract(f.divide(f.number(16), large), f.number(1)), terms(kBesselFar, kBesselFarOfFloat));
-    Value scaled = f.divide(far, t.create<spmdc::SqrtOp>(large));
-    Value result = f.select(isNear, f.multiply(near, size), scaled);
-    result = f.select(f.isLess(x, 0), f.negate(result), result);
-    Value isZero = t.compare(x, spmdc::ComparisonDirection::eq, f.number(0)); // Of either sign.
-    return f.select(isZero, x, result);
+    Value scaled = f.divide(far, f.sqrt(large));
+    return t.odd(x, f.select(isNear, f.multiply(near, size), scaled));
   });
 }
 
@@ -150,29 +185,40 @@ Lanczos lanczos(Formula &f, Value z) {
   double half = kLanczosG + 0.5;
   parts.t = f.add(z, f.number(half));
   // log(half + z), exact near z = 0.
-  parts.logT = f.add(f.number(std::log(half)), f.t.create<spmdc::Log1pOp>(f.divide(z, f.number(half))));
+  parts.logT = f.add(f.number(std::log(half)), f.log1p(f.divide(z, f.number(half))));
   return parts;
 }
 
-/// x - floor(x) with the sine of pi times it, whose size is that of sin(pi x); from 1/2 on the sine of the complement.
-Value sineOfPi(Formula &f, Value x) {
-  Value part = f.subtract(x, f.t.create<spmdc::FloorOp>(x));
-  Value nearest = f.select(f.isLess(part, 0.5), part, f.subtract(f.number(1), part));
-  return f.t.create<spmdc::SinOp>(f.multiply(nearest, f.number(std::numbers::pi)));
+/// x minus the nearest integer, in [-1/2, 1/2]. Exact, where x - floor(x) and pi x lose the digits of a small x or of
+/// one near an integer.
+Value distanceToInteger(Formula &f, Value x) { return f.subtract(x, f.t.create<spmdc::RoundNearestEvenOp>(x)); }
+
+/// log(pi / |sin(pi x)|); infinite at integers. Near one, the sine of pi d is pi d to every digit, and log(1 / d) keeps
+/// the digits of a subnormal d.
+Value logOfReflection(Formula &f, Value x) {
+  Value distance = f.abs(distanceToInteger(f, x)), isTiny = f.isLess(distance, 1e-8);
+  Value sine = f.t.create<spmdc::SinOp>(f.multiply(distance, f.number(std::numbers::pi)));
+  Value logOfPi = f.select(isTiny, f.number(0), f.number(std::log(std::numbers::pi)));
+  return f.subtract(logOfPi, f.log(f.select(isTiny, distance, sine)));
 }
 
 /// For x < 1/2 by reflection: log(pi / |sin(pi x)|) - lgamma(1 - x). Infinite at 0, -1, -2, ... and at infinities.
 Value lgammaOf(Formula f, Value x) {
+  auto isInfinite = [&](Value array) {
+    return f.t.compare(f.abs(array), spmdc::ComparisonDirection::eq, f.number(INFINITY));
+  };
   Value isSmall = f.isLess(x, 0.5);
   Value z = f.select(isSmall, f.negate(x), f.subtract(x, f.number(1)));
   Lanczos parts = lanczos(f, z);
+  Value isRoot = f.t.compare(f.multiply(z, z), spmdc::ComparisonDirection::eq, z); // 1 and 2, without rounding errors.
   Value scale = f.subtract(f.add(z, f.number(0.5)), f.divide(parts.t, parts.logT));
   Value value =
       f.add(f.add(f.multiply(scale, parts.logT), f.number(0.5 * std::log(2 * std::numbers::pi))), f.log(parts.sum));
-  Value reflected = f.subtract(f.subtract(f.number(std::log(std::numbers::pi)), f.log(sineOfPi(f, x))), value);
-  Value result = f.select(isSmall, reflected, value);
-  Value isInfinite = f.t.compare(f.t.create<spmdc::AbsOp>(x), spmdc::ComparisonDirection::eq, f.number(INFINITY));
-  return f.select(isInfinite, f.number(INFINITY), result);
+  value = f.select(isRoot, f.number(0), value);
+  // At a pole lgamma(1 - x) may be infinite, too.
+  Value reflection = logOfReflection(f, x);
+  Value reflected = f.select(isInfinite(reflection), reflection, f.subtract(reflection, value));
+  return f.select(isInfinite(x), f.number(INFINITY), f.select(isSmall, reflected, value));
 }
 
 FailureOr<Value> lgamma(Translation &t, chlo::LgammaOp op) {
@@ -187,8 +233,7 @@ Value digammaOf(Formula f, Value x) {
   Lanczos parts = lanczos(f, z);
   Value value =
       f.subtract(f.add(parts.logT, f.divide(parts.derivative, parts.sum)), f.divide(f.number(kLanczosG), parts.t));
-  // The tangent of pi times the distance to the nearest integer: near one, pi x itself has no digits left.
-  Value distance = f.subtract(x, t.create<spmdc::RoundNearestEvenOp>(x));
+  Value distance = distanceToInteger(f, x);
   Value angle = f.multiply(distance, f.number(std::numbers::pi));
   Value cotangent = f.divide(f.number(std::numbers::pi), t.create<spmdc::TanOp>(angle));
   Value isPole = f.t.create<spmdc::AndOp>(t.compare(distance, spmdc::ComparisonDirection::eq, f.number(0)),
@@ -223,7 +268,6 @@ Value zetaOf(Formula f, Value x, Value q) {
   Translation &t = f.t;
   auto isEqual = [&](Value a, Value b) { return t.compare(a, spmdc::ComparisonDirection::eq, b); };
   auto isInteger = [&](Value a) { return isEqual(a, t.create<spmdc::FloorOp>(a)); };
-  auto both = [&](Value a, Value b) { return t.create<spmdc::AndOp>(a, b).getResult(); };
   Value exponent = f.negate(x), w = q, power = t.create<spmdc::PowerOp>(q, exponent), sum = power;
   for (int i = 0; i < 9; ++i) {
     w = f.add(w, f.number(1));
@@ -242,10 +286,12 @@ Value zetaOf(Formula f, Value x, Value q) {
   Value rest = f.add(f.subtract(f.divide(w, f.subtract(x, f.number(1))), f.number(0.5)), series);
   // For a large x the power is 0, and the series may overflow.
   Value result = f.add(sum, f.select(isEqual(power, f.number(0)), f.number(0), f.multiply(power, rest)));
-  Value isBelow = t.compare(q, spmdc::ComparisonDirection::le, f.number(0)), half = f.multiply(x, f.number(0.5));
-  Value atPole = f.select(both(isInteger(x), isInteger(half)), f.number(INFINITY), f.number(NAN));
-  result = f.select(isBelow, f.select(isInteger(q), atPole, f.select(isInteger(x), result, f.number(NAN))), result);
+  // Infinity is no even number: the difference is NaN.
+  Value half = f.multiply(x, f.number(0.5)), odd = f.subtract(half, t.create<spmdc::FloorOp>(half));
+  Value isBelow = t.compare(q, spmdc::ComparisonDirection::le, f.number(0));
+  Value atPole = f.select(isEqual(odd, f.number(0)), f.number(INFINITY), f.number(NAN));
   result = f.select(f.isLess(x, 1), f.number(NAN), result);
+  result = f.select(isBelow, f.select(isInteger(q), atPole, f.select(isInteger(x), result, f.number(NAN))), result);
   return f.select(isEqual(x, f.number(1)), f.number(INFINITY), result);
 }
 
@@ -257,8 +303,9 @@ Value polygammaOf(Formula f, Value n, Value x) {
   Value size = f.multiply(f.exp(lgammaOf(f, next)), zetaOf(f, next, x));
   Value result = f.select(isOdd, size, f.negate(size));
   result = f.select(t.compare(n, spmdc::ComparisonDirection::eq, f.number(0)), digammaOf(f, x), result);
+  Value fraction = f.subtract(n, t.create<spmdc::FloorOp>(n)); // NaN of infinity.
   Value isOther =
-      t.create<spmdc::OrOp>(f.isLess(n, 0), t.compare(n, spmdc::ComparisonDirection::ne, t.create<spmdc::FloorOp>(n)));
+      t.create<spmdc::OrOp>(f.isLess(n, 0), t.compare(fraction, spmdc::ComparisonDirection::ne, f.number(0)));
   return f.select(isOther, f.number(NAN), result);
 }
 
@@ -275,6 +322,9 @@ template <typename Op, Value (*function)(Formula, Value, Value)> FailureOr<Value
 } // namespace
 
 void addSpecialRules(Rules &rules) {
+  rules.add<chlo::AsinhOp>(asinh);
+  rules.add<chlo::AcoshOp>(acosh);
+  rules.add<chlo::AtanhOp>(atanh);
   rules.add<chlo::ErfcOp>(erfc);
   rules.add<chlo::BesselI1eOp>(besselI1e);
   rules.add<chlo::LgammaOp>(lgamma);

@@ -74,6 +74,8 @@ public:
   mlir::Value concatenate(llvm::ArrayRef<mlir::Value> arrays, int64_t dim);
   mlir::Value compare(mlir::Value x, ComparisonDirection direction, mlir::Value y);
   mlir::Value select(mlir::Value predicate, mlir::Value onTrue, mlir::Value onFalse);
+  /// The odd function of x that is `size` at |x|: zero keeps its sign.
+  mlir::Value odd(mlir::Value x, mlir::Value size);
   /// Combines two arrays of one type.
   mlir::Value combine(ReductionKind kind, mlir::Value x, mlir::Value y);
   /// The value that `kind` leaves the other operand unchanged with.
