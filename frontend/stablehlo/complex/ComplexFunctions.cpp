@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 
@@ -93,9 +94,12 @@ Complex expm1(Complex z) {
 }
 
 /// The root of (|x| + |z|) / 2 is the larger part, and the other one is y / 2 over it. An infinite y has both infinite.
-/// Left of zero, -0 is as 0: XLA's values differ from annex G there.
+/// Left of zero, -0 is as 0: XLA's values differ from annex G there. The root is taken of an eighth of large parts,
+/// whose sum would overflow, and of twice the small ones, which keeps the bits of subnormal parts.
 Complex sqrt(Complex z) {
-  Real large = sqrt(abs(z.re) * 0.5 + hypot(z.re, z.im) * 0.5);
+  Real isLarge = max(abs(z.re), abs(z.im)) > 1.0;
+  Real scale = isLarge.select(z.re.like(0.125), z.re.like(2)), factor = isLarge.select(z.re.like(2), z.re.like(0.5));
+  Real re = z.re * scale, large = sqrt(abs(re) + hypot(re, z.im * scale)) * factor;
   Real small = abs(z.im) * 0.5 / large;
   small = (large == 0.0).select(large, isInfinite(z.im).select(abs(z.im), small));
   Real isLeft = z.re < 0.0;
@@ -108,26 +112,35 @@ Complex rsqrt(Complex z) {
   return numberLike(z.re, 1) / root;
 }
 
+/// 1 with the sign of x.
+Real unitOf(Real x) { return x.like(1).withSignOf(x); }
+
 /// (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y) (Kahan, "Branch cuts for complex elementary functions",
-/// 1987). From 20 on, the real part is 1 and the other one at most 4 e^-40.
+/// 1987). From 20 on, the real part is 1 and the other one at most 4 e^-40; at an infinite x, no angle matters.
 Complex tanh(Complex z) {
-  Real isLarge = abs(z.re) > 20.0;
+  Real isLarge = abs(z.re) > 20.0, isReal = z.im == 0.0;
   Real x = isLarge.select(z.re.like(0), z.re), sine = sin(z.im), cosine = cos(z.im);
   Real sinhX = sinh(x), divisor = sinhX * sinhX + cosine * cosine;
   Real re = sinhX * cosh(x) / divisor, im = sine * cosine / divisor;
-  Real decay = exp(-abs(z.re)), far = isFinite(z.im).select(sine * cosine, z.im.like(0));
-  return {isLarge.select(z.re.like(1).withSignOf(z.re), re), isLarge.select(far * 4.0 * decay * decay, im)};
+  Real decay = exp(-abs(z.re)), isEnd = isInfinite(z.re), far = isEnd.select(z.im.like(0), sine * cosine);
+  im = isLarge.select(far * 4.0 * decay * decay, im);
+  return {isLarge.select(unitOf(z.re) + far * 0.0, re), isReal.select(z.im, im)};
 }
 
+/// From 20 on, sinh x and cosh x are e^x / 2, which may overflow where the result does not.
 Complex sinh(Complex z) {
-  Real isReal = z.im == 0.0;
-  return {isReal.select(sinh(z.re), sinh(z.re) * cos(z.im)), isReal.select(z.im, cosh(z.re) * sin(z.im))};
+  Real isReal = z.im == 0.0, isLarge = abs(z.re) > 20.0, power = abs(z.re);
+  Real re = isLarge.select(scaledExp(power, unitOf(z.re) * cos(z.im) * 0.5), sinh(z.re) * cos(z.im));
+  Real im = isLarge.select(scaledExp(power, sin(z.im) * 0.5), cosh(z.re) * sin(z.im));
+  return {isReal.select(sinh(z.re), re), isReal.select(z.im, im)};
 }
 
 Complex cosh(Complex z) {
-  Real isReal = z.im == 0.0, isImaginary = z.re == 0.0;
-  Real im = (isReal | isImaginary).select(z.re * z.im, sinh(z.re) * sin(z.im));
-  return {isReal.select(cosh(z.re), cosh(z.re) * cos(z.im)), im};
+  Real isReal = z.im == 0.0, isImaginary = z.re == 0.0, isLarge = abs(z.re) > 20.0, power = abs(z.re);
+  Real re = isLarge.select(scaledExp(power, cos(z.im) * 0.5), cosh(z.re) * cos(z.im));
+  Real im = isLarge.select(scaledExp(power, unitOf(z.re) * sin(z.im) * 0.5), sinh(z.re) * sin(z.im));
+  im = isReal.select(unitOf(z.re) * z.im, isImaginary.select(z.re * unitOf(z.im), im));
+  return {isReal.select(cosh(z.re), re), im};
 }
 
 /// f(iz) of the hyperbolic functions: sin z = -i sinh(iz), cos z = cosh(iz), tan z = -i tanh(iz).
@@ -137,25 +150,40 @@ Complex sin(Complex z) { return overI(sinh(timesI(z))); }
 Complex cos(Complex z) { return cosh(timesI(z)); }
 Complex tan(Complex z) { return overI(tanh(timesI(z))); }
 
-/// The inverse functions are Kahan's, of the article above.
+/// Whether 1 is lost beside z^2, which may overflow: the inverse functions are those of log 2z and 1 / z.
+Real isHuge(Complex z) { return max(abs(z.re), abs(z.im)) > (z.re.isDouble() ? 1e150 : 1e18); }
+Real logOfTwice(Complex z) { return logOfSize(z) + std::numbers::ln2; }
+
+/// The inverse functions are Kahan's, of the article above. On the branch cuts of asin and acos, -0 is as 0, as XLA has
+/// it: the sign of y alone decides on that of the imaginary part.
 Complex asin(Complex z) {
   Complex less = sqrt({1.0 - z.re, -z.im}), more = sqrt({z.re + 1.0, z.im});
-  return {atan2(z.re, (less * more).re), asinh((Complex{less.re, -less.im} * more).im)};
+  Real angle = atan2(z.re, isHuge(z).select(abs(z.im), (less * more).re));
+  Real size = isHuge(z).select(logOfTwice(z), abs(asinh((Complex{less.re, -less.im} * more).im)));
+  return {angle, (z.im < 0.0).select(-size, size)};
 }
 
 Complex acos(Complex z) {
   Complex less = sqrt({1.0 - z.re, -z.im}), more = sqrt({z.re + 1.0, z.im});
-  return {atan2(less.re, more.re) * 2.0, asinh((Complex{more.re, -more.im} * less).im)};
+  Real angle = isHuge(z).select(atan2(abs(z.im), z.re), atan2(less.re, more.re) * 2.0);
+  Real size = isHuge(z).select(logOfTwice(z), abs(asinh((Complex{more.re, -more.im} * less).im)));
+  return {angle, (z.im < 0.0).select(size, -size)};
 }
 
 Complex acosh(Complex z) {
   Complex less = sqrt({z.re - 1.0, z.im}), more = sqrt({z.re + 1.0, z.im});
-  return {asinh((Complex{less.re, -less.im} * more).re), atan2(less.im, more.re) * 2.0};
+  Real size = isHuge(z).select(logOfTwice(z), asinh((Complex{less.re, -less.im} * more).re));
+  Real angle = atan2(abs(z.im), z.re), far = (z.im < 0.0).select(-angle, angle);
+  return {size, isHuge(z).select(far, atan2(less.im, more.re) * 2.0)};
 }
 
+/// Odd: the real part is computed at |x|, where the logarithm does not cancel beside -1.
 Complex atanh(Complex z) {
-  Real less = 1.0 - z.re, divisor = less * less + z.im * z.im;
-  return {log1p(z.re * 4.0 / divisor) * 0.25, atan2(z.im * 2.0, less * (z.re + 1.0) - z.im * z.im) * 0.5};
+  Real x = abs(z.re), less = 1.0 - x, divisor = less * less + z.im * z.im;
+  Real re = (log1p(x * 4.0 / divisor) * 0.25).withSignOf(z.re);
+  Real im = atan2(z.im * 2.0, less * (x + 1.0) - z.im * z.im) * 0.5, right = z.re.like(std::numbers::pi / 2);
+  Complex far{(numberLike(z.re, 1) / z).re, (z.im < 0.0).select(-right, right)};
+  return select(isHuge(z), far, {re, im});
 }
 
 Complex asinh(Complex z) { return overI(asin(timesI(z))); }
@@ -166,7 +194,8 @@ Complex logistic(Complex z) {
   return numberLike(z.re, 1) / sum(numberLike(z.re, 1), power);
 }
 
-Complex square(Complex z) { return z * z; }
+/// x^2 - y^2 as a product does not cancel, and is no difference of infinities. The sum alone may overflow.
+Complex square(Complex z) { return {(z.re - z.im) * (z.re * 0.5 + z.im * 0.5) * 2.0, z.re * z.im * 2.0}; }
 Complex conj(Complex z) { return {z.re, -z.im}; }
 
 /// z / |z|, and 0 of 0.
@@ -189,7 +218,8 @@ Complex power(Complex x, Complex y) {
   Real isOne = (y.re == 0.0) & (y.im == 0.0);
   Real ofZero = isOne.select(size.like(1), (y.re > 0.0).select(size.like(0), size.like(NAN)));
   Real imaginary = isOne.select(size.like(0), (y.re > 0.0).select(size.like(0), size.like(NAN)));
-  return select(isZero, {ofZero, imaginary}, {length * cos(angle), length * sin(angle)});
+  // The power 0 is 1 of infinities and NaN, too.
+  return select(isZero | isOne, {ofZero, imaginary}, {length * cos(angle), length * sin(angle)});
 }
 
 Expander::Results absolute(Expander &e, Operation *op) {

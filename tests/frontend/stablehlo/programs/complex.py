@@ -56,6 +56,14 @@ case("complex_saturated", lambda z: (jnp.tanh(z), jnp.exp(z)),
      np.complex64([30 + 1j, -30 + 2j, 15 - 1j, -100 + 0.5j, 88.9 + 1.5j, -200 + 3j, 0.0 + 1.5j, 1e-4 + 1e-4j]))
 
 x = numbers(6, 8)
+# Parts whose squares or sums overflow, branch cuts, poles, and infinities.
+huge = np.array([3e38 + 3e38j, -3e38 + 1j, 1e20 - 2e20j, -1e10 + 1e10j], np.complex64)
+edges_of_cuts = np.array([2, -2, 30, 3j, -3j, 1e-3 + 1j, -1 + 1e-5j, 3e38, 3e38 - 3e38j, complex(np.inf, 0), complex(-np.inf, 1)], np.complex64)
+case("complex_huge", lambda z: (jnp.sqrt(z), jnp.square(z[:1]), jnp.arctan(z), jnp.arctanh(z), jnp.log(z)), huge)
+case("complex_cuts", lambda z: (jnp.arcsin(z), jnp.arccos(z), jnp.arctan(z), jnp.arcsinh(z[:-1]), jnp.arccosh(z), jnp.arctanh(z)), edges_of_cuts)
+case("complex_ends", lambda z, w: (jnp.tanh(z), jnp.cosh(z), jnp.tan(w), jnp.cosh(w[:1]), jnp.sinh(w[:1]), lax.pow(z, jnp.zeros_like(z))),
+     np.array([complex(np.inf, 0), complex(-np.inf, 0), complex(np.nan, 0), complex(30, np.inf), complex(-30, -np.inf)], np.complex64),
+     np.array([100 + 1e-5j, 1e-5 + 100j, complex(np.inf, 30)], np.complex64))
 both("complex_movement",
      lambda x, y, i, k: (x.T, x.reshape(4, 12), jnp.broadcast_to(x[0], (3, 8)), x[1:5:2, ::3], x[::-1, ::-1],
                          lax.dynamic_slice(x, (k, 2), (2, 3)), lax.dynamic_update_slice(x, y[:2, :3], (k, 1)),
