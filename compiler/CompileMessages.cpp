@@ -30,7 +30,7 @@ LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
     return success();
   }
   if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
-    warnings.error(placeOf(diagnostic.getLocation()), diagnostic.str());
+    add(warnings, diagnostic.getLocation(), diagnostic.str());
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return success();
   if (!getSourcePosition(diagnostic.getLocation())) {
@@ -40,29 +40,54 @@ LogicalResult CompileMessages::take(mlir::Diagnostic &diagnostic) {
       general += "note: " + note.str() + "\n";
     return success();
   }
-  spmdc::Diagnostic &error =
-      diagnostics.error(placeOf(diagnostic.getLocation()), messageAt(diagnostic.getLocation(), diagnostic.str()));
-  noteCalls(error, diagnostic.getLocation());
+  spmdc::Diagnostic &error = add(diagnostics, diagnostic.getLocation(), diagnostic.str());
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     error.note(placeOf(note.getLocation()), note.str());
   return success();
 }
 
-/// Adds a note for each call that leads to the place of an error.
-void CompileMessages::noteCalls(spmdc::Diagnostic &error, Location loc) {
-  constexpr int shownCalls = 5;
-  for (int i = 0; i < shownCalls; ++i) {
+/// Calls of one place that are shown.
+static constexpr size_t kShownCalls = 5;
+
+/// The location of an expression and those of the calls around it, innermost first.
+static SmallVector<Location> getCallStack(Location loc) {
+  SmallVector<Location> stack{loc};
+  while (stack.size() <= kShownCalls) {
     while (!isa<CallSiteLoc>(loc)) {
       if (auto named = dyn_cast<NameLoc>(loc))
         loc = named.getChildLoc();
       else if (auto fused = dyn_cast<FusedLoc>(loc); fused && !fused.getLocations().empty())
         loc = fused.getLocations().front();
       else
-        return;
+        return stack;
     }
-    loc = cast<CallSiteLoc>(loc).getCaller();
-    error.note(placeOf(loc), "in the call here");
+    stack.push_back(loc = cast<CallSiteLoc>(loc).getCaller());
   }
+  return stack;
+}
+
+spmdc::Diagnostic &CompileMessages::add(spmdc::Diagnostics &list, Location loc, std::string message) {
+  std::optional<SourcePosition> place = getSourcePosition(loc);
+  SmallVector<Location> stack = getCallStack(loc);
+  if (!place || isReadable(*place)) {
+    spmdc::Diagnostic &added = list.error(placeOf(loc), std::move(message));
+    for (Location call : llvm::drop_begin(stack))
+      if (std::optional<SourcePosition> caller = getSourcePosition(call); caller && isReadable(*caller))
+        added.note(placeOf(call), "in the call here");
+    return added;
+  }
+  std::string places;
+  for (auto [index, call] : llvm::enumerate(stack))
+    if (std::optional<SourcePosition> position = getSourcePosition(call))
+      places += (index == 0 ? "" : index == 1 ? ", called at " : ", from ") + position->str();
+  if (!textPlaces)
+    textPlaces.emplace(text, fileName);
+  std::optional<SourcePosition> inText = textPlaces->find(loc, message);
+  return list.error(inText ? rangeOf(*inText, *inText) : placeOf(loc), message + " (" + places + ")");
+}
+
+bool CompileMessages::isReadable(const SourcePosition &position) {
+  return position.file == fileName || otherSources.find(position.file);
 }
 
 Range CompileMessages::rangeOf(const SourcePosition &first, const SourcePosition &last) {
@@ -73,13 +98,6 @@ Range CompileMessages::rangeOf(const SourcePosition &first, const SourcePosition
     return {source, 0, 0};
   Range begin = rangeAt(*of, first), end = last == first ? begin : rangeAt(*of, last);
   return {of, begin.begin, std::max(begin.end, end.end)};
-}
-
-std::string CompileMessages::messageAt(Location loc, std::string message) {
-  std::optional<SourcePosition> place = getSourcePosition(loc);
-  if (place && place->file != fileName && !otherSources.find(place->file))
-    message += " (" + place->str() + ")";
-  return message;
 }
 
 Range CompileMessages::placeOf(StringRef place) {

@@ -332,6 +332,26 @@ Results constraint(Translation &t, CustomCallOp op) {
   return SmallVector<Value>{t.constrain(array, *sharding)};
 }
 
+/// Refuses a call of code that the export does not contain, with the function of JAX that is the usual cause.
+LogicalResult refuseCall(CustomCallOp op) {
+  StringRef target = op.getCallTargetName();
+  if (target.contains("python") && target.ends_with("callback"))
+    return refuse(op,
+                  "calls back into Python ('" + target +
+                      "'), whose code an export does not contain; compute jax.pure_callback and io_callback outside "
+                      "of the exported function, and export checks of Equinox (eqx.error_if) as NaNs: "
+                      "EQX_ON_ERROR=nan");
+  if (target == "CustomSPMDPartitioning")
+    return refuse(op, "is a function of custom_partitioning, which an export only names; export the function that "
+                      "custom_partitioning takes, itself");
+  if (target == "ragged_all_to_all")
+    return refuse(op, "is lax.ragged_all_to_all, which has no translation yet; pad the slices to one size and use "
+                      "lax.all_to_all");
+  return refuse(op, "calls '" + target +
+                        "', compiled code of JAX's libraries or of jax.ffi that an export does not contain; "
+                        "compute it outside of the exported function");
+}
+
 Results customCall(Translation &t, CustomCallOp op) {
   if (std::optional<Results> results = translateLapack(t, op))
     return *results;
@@ -343,9 +363,13 @@ Results customCall(Translation &t, CustomCallOp op) {
     return refuse(op, "'" + op.getCallTargetName() +
                           "' is shard_map in the form of GSPMD; export with Shardy: "
                           "jax.config.update('jax_use_shardy_partitioner', True)");
-  return refuse(op, "calls '" + op.getCallTargetName() +
-                        "', code of JAX's runtime that an export does not contain; "
-                        "compute it outside of the exported function");
+  if (op.getNumResults() == 0) {
+    op.emitWarning() << "'" << op->getName() << "' of '" << op.getCallTargetName()
+                     << "' is left out: its code, as that of jax.debug.print and jax.debug.callback, is not in the "
+                        "export, and no result depends on it";
+    return SmallVector<Value>();
+  }
+  return refuseCall(op);
 }
 
 } // namespace

@@ -55,7 +55,7 @@ LogicalResult Translation::translate(Operation *op) {
 /// The shardings that an operation carries as an attribute.
 LogicalResult Translation::constrainResults(Operation *op) {
   Attribute attribute = op->getAttr("sdy.sharding");
-  if (!attribute || elementwiseShape)
+  if (!attribute || elementwiseShape || op->getNumResults() == 0) // A callback without results names its device.
     return success();
   auto shardings = llvm::dyn_cast<sdy::TensorShardingsAttr>(attribute);
   if (!shardings || shardings.getShardings().size() != op->getNumResults())

@@ -42,8 +42,10 @@ TEST(LinearRefusals, Lapack) {
                    "#sdy.op_sharding_rule<([i, j])->([i, kl]) {i=8, j=4, k=2, l=2} reduction={j}, custom>} : "
                    "(tensor<8xf32>) -> tensor<8xf32>"),
               HasSubstr("calls 'lapack_sgetrf_ffi' with 1 operands and 1 results"));
-  EXPECT_THAT(call("sgges_ffi(%y) : (tensor<8x4xf32>) -> tensor<8x4xf32>"),
-              HasSubstr("calls 'lapack_sgges_ffi', code of JAX's runtime that an export does not contain"));
+  EXPECT_THAT(
+      call("sgges_ffi(%y) : (tensor<8x4xf32>) -> tensor<8x4xf32>"),
+      HasSubstr(
+          "calls 'lapack_sgges_ffi', compiled code of JAX's libraries or of jax.ffi that an export does not contain"));
   EXPECT_THAT(call("sorgqr_ffi(%y, %x) : (tensor<8x4xf32>, tensor<8xf32>) -> tensor<8x4xf32>"),
               HasSubstr("has more reflections than columns, or more columns than rows"));
   EXPECT_THAT(call("strsm_ffi(%y, %y) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>"),
@@ -53,7 +55,8 @@ TEST(LinearRefusals, Lapack) {
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @cu_lu_pivots_to_permutation(%x) : (tensor<8xf32>) -> "
                                    "tensor<8xi32>")),
               HasSubstr("has other pivots than an i32 for each row, or for the first rows"));
-  EXPECT_THAT(call("sgetrf(%x) : (tensor<8xf32>) -> tensor<8xf32>"), HasSubstr("calls 'lapack_sgetrf', code of"));
+  EXPECT_THAT(call("sgetrf(%x) : (tensor<8xf32>) -> tensor<8xf32>"),
+              HasSubstr("calls 'lapack_sgetrf', compiled code of"));
   auto square = [](const std::string &text) {
     return importErrors(program("%0:2 = stablehlo.custom_call @lapack_" + text));
   };

@@ -6,18 +6,31 @@
 
 namespace spmdc {
 
-std::string importErrors(const std::string &text, const FrontendOptions &options) {
+/// Imports a text; the messages of one severity.
+static std::string messagesOf(const std::string &text, const FrontendOptions &options,
+                              mlir::DiagnosticSeverity severity) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  std::string errors;
+  std::string errors, messages;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    errors += diagnostic.str() + "\n";
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+      errors += diagnostic.str() + "\n";
+    if (diagnostic.getSeverity() == severity)
+      messages += diagnostic.str() + "\n";
     return mlir::success();
   });
   Diagnostics diagnostics;
   auto module = importStablehlo(text, "f.mlir", options, context, diagnostics);
   errors += diagnostics.str();
   EXPECT_EQ(module.get() == nullptr, !errors.empty()) << errors;
-  return errors;
+  return severity == mlir::DiagnosticSeverity::Error ? errors : messages;
+}
+
+std::string importErrors(const std::string &text, const FrontendOptions &options) {
+  return messagesOf(text, options, mlir::DiagnosticSeverity::Error);
+}
+
+std::string importWarnings(const std::string &text) {
+  return messagesOf(text, {}, mlir::DiagnosticSeverity::Warning);
 }
 
 std::string program(const std::string &lines, const std::string &before) {

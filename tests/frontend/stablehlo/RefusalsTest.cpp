@@ -62,11 +62,31 @@ TEST(Refusals, OperationsWithoutTranslation) {
               HasSubstr("'builtin.unrealized_conversion_cast' has no translation yet; write it with other operations "
                         "of jax.numpy or jax.lax"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @lapack_spotrf(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
-              HasSubstr("calls 'lapack_spotrf', code of JAX's runtime that an export does not contain; compute it "
+              HasSubstr("calls 'lapack_spotrf', compiled code of JAX's libraries or of jax.ffi that an export does not "
+                        "contain; compute it "
                         "outside of the exported function"));
+  for (auto [call, message] : std::vector<std::pair<const char *, const char *>>{
+           {"xla_ffi_python_gpu_callback",
+            "calls back into Python ('xla_ffi_python_gpu_callback'), whose code an export does not contain; compute "
+            "jax.pure_callback and io_callback outside of the exported function, and export checks of Equinox "
+            "(eqx.error_if) as NaNs: EQX_ON_ERROR=nan"},
+           {"CustomSPMDPartitioning", "is a function of custom_partitioning, which an export only names; export the "
+                                      "function that custom_partitioning takes, itself"},
+           {"ragged_all_to_all", "is lax.ragged_all_to_all, which has no translation yet; pad the slices to one size "
+                                 "and use lax.all_to_all"}})
+    EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @" + std::string(call) +
+                                     "(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
+                HasSubstr(message));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.custom_call @Sharding(%x) : (tensor<8xf32>) -> tensor<8xf32>")),
               HasSubstr("'Sharding' has no sharding in 'mhlo.sharding', or not one array"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.frobnicate %x : tensor<8xf32>")), HasSubstr("stablehlo.frobnicate"));
+}
+
+TEST(Refusals, CallsWithoutResultsAreLeftOut) {
+  EXPECT_EQ(importWarnings(program("stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) {has_side_effect = true} : "
+                                   "(tensor<8xf32>) -> ()")),
+            "'stablehlo.custom_call' of 'xla_ffi_python_cpu_callback' is left out: its code, as that of "
+            "jax.debug.print and jax.debug.callback, is not in the export, and no result depends on it\n");
 }
 
 struct Wrong {
