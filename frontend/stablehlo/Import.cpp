@@ -9,6 +9,7 @@
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/stablehlo/TextForm.h"
 #include "frontend/stablehlo/Translation.h"
+#include "frontend/stablehlo/UnreadTypes.h"
 #include "frontend/stablehlo/complex/ExpandComplex.h"
 #include "frontend/stablehlo/complex/Expander.h"
 #include "frontend/stablehlo/narrow/ExpandNarrow.h"
@@ -37,10 +38,8 @@ namespace {
 /// Refuses a type that no array has.
 LogicalResult checkType(Operation *op, Type type) {
   auto tensor = llvm::dyn_cast<RankedTensorType>(type);
-  if (!tensor)
+  if (!tensor || !tensor.hasStaticShape()) // The text has no dynamic shapes (UnreadTypes.h).
     return refuse(op, "has a value of type ") << type << "; only arrays are supported";
-  if (!tensor.hasStaticShape())
-    return refuse(op, "has the dynamic shape ") << type << "; export with concrete shapes";
   // A complex array becomes two real ones, a narrow one an array of bytes.
   Type element = tensor.getElementType(), part = llvm::cast<RankedTensorType>(partOf(type)).getElementType();
   bool isKnown =
@@ -253,13 +252,11 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
         << "this is HLO, which is not read; export StableHLO: jax.jit(f).lower(...).as_text(debug_info=True)";
     return {};
   }
-  if (StringRef element = stablehlo::findUnreadElement(text); !element.empty()) {
-    StringRef before = text.take_front(element.data() - text.data());
+  if (std::optional<stablehlo::UnreadType> unread = stablehlo::findUnreadType(text)) {
+    StringRef before = text.take_front(unread->offset);
     auto line = static_cast<unsigned>(before.count('\n') + 1);
     auto column = static_cast<unsigned>(before.size() - (before.rfind('\n') + 1) + 1);
-    emitError(FileLineColLoc::get(&context, fileName, line, column))
-        << "the program has elements of type '" << element << "', which is not supported; use one of "
-        << stablehlo::listNarrowTypes();
+    emitError(FileLineColLoc::get(&context, fileName, line, column)) << unread->message;
     return {};
   }
   loadFrontendDialects(context);

@@ -1,9 +1,11 @@
 //===- Types.cpp - the types of a portable artifact -----------------------===//
 
+#include "frontend/stablehlo/UnreadTypes.h"
 #include "frontend/stablehlo/narrow/NarrowTypes.h"
 #include "frontend/stablehlo/portable/Pool.h"
 
 #include "mlir/IR/TypeRange.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -16,7 +18,14 @@ Type makeTensor(ElementReader &reader, ArrayRef<int64_t> sizes, Type elementType
     reader.fail();
     return {};
   }
-  return RankedTensorType::get(sizes, elementType);
+  auto type = RankedTensorType::get(sizes, elementType);
+  if (!type.hasStaticShape()) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    reader.failure.set("it has dynamic shapes such as " + text + "; " + kStaticShapes);
+    return {};
+  }
+  return type;
 }
 
 static Type makeComplex(ElementReader &reader, Type part) {
@@ -118,6 +127,8 @@ static Type refuseType(ElementReader &reader, uint64_t code) {
                                               : "";
   if (name.empty())
     reader.refuseCode("vhlo", code);
+  else if (name.starts_with("a token"))
+    reader.failure.set("it has a type that is not supported: " + name + "; " + kUnorderedEffects);
   else
     reader.failure.set("it has a type that is not supported: " + name);
   return {};

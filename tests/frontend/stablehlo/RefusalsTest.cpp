@@ -31,7 +31,13 @@ TEST(Refusals, TypesThatNoArrayHas) {
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f16>>")),
               HasSubstr("has elements of type 'complex<f16>'"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<?xf32>")),
-              HasSubstr("has the dynamic shape 'tensor<?xf32>'; export with concrete shapes"));
+              HasSubstr("the program has dynamic shapes such as tensor<?xf32>; export it with concrete shapes: "
+                        "jax.export.export(f)(jax.ShapeDtypeStruct((8, 4), x.dtype)), without jax.export.symbolic_shape"));
+  EXPECT_THAT(importErrors("func.func @main(%x: tensor<2x?x4xf32>) { stablehlo.get_dimension_size %x, dim = 1 }"),
+              HasSubstr("the program has dynamic shapes such as tensor<2x?x4xf32>; "));
+  EXPECT_THAT(importErrors("func.func @main(%x: !stablehlo.token) { }"),
+              HasSubstr("the program orders its effects by tokens, which is not supported; export it without ordered "
+                        "effects: jax.debug.print without ordered=True"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> "
                                    "tensor<4294967296x4294967296xi32>")),
               HasSubstr("has an array that is too large: "));

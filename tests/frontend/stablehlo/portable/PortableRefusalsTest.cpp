@@ -98,11 +98,21 @@ TEST(PortableRefusals, Types) {
     artifact.type("vhlo", number(code));
     return causeOf(artifact.str({artifact.bytesOf("vhlo", "iota_v1", kResults, numbers({1, 0}))}, 1));
   };
-  EXPECT_EQ(causeOfType(22), "it has a type that is not supported: a token, the order of effects such as callbacks");
+  EXPECT_EQ(causeOfType(22), "it has a type that is not supported: a token, the order of effects such as callbacks; "
+                             "export it without ordered effects: jax.debug.print without ordered=True");
   EXPECT_EQ(causeOfType(24), "it has a type that is not supported: quantized numbers");
   EXPECT_EQ(causeOfType(25), "it has a type that is not supported: a tensor of unknown rank");
   EXPECT_EQ(causeOfType(38), "it has a type that is not supported: floats of 6 bits");
   EXPECT_EQ(causeOfType(41), "it has an attribute or type that is not read: code 41 of the dialect 'vhlo'");
+}
+
+TEST(PortableRefusals, DynamicShapes) {
+  Artifact artifact;
+  uint64_t element = artifact.type("vhlo", number(4));
+  uint64_t dynamic = artifact.type("vhlo", numbers({20, 1, UINT64_MAX, element})); // The least integer, in zigzag.
+  EXPECT_EQ(causeOf(artifact.str({artifact.bytesOf("vhlo", "iota_v1", kResults, numbers({1, dynamic}))}, 2)),
+            "it has dynamic shapes such as tensor<?xf32>; export it with concrete shapes: "
+            "jax.export.export(f)(jax.ShapeDtypeStruct((8, 4), x.dtype)), without jax.export.symbolic_shape");
 }
 
 TEST(PortableRefusals, Operations) {
