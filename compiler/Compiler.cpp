@@ -64,6 +64,7 @@ struct Compiler::State : CompileMessages {
       general += "error: '" + options.target + "' is not a target; " + kTargets + "\n";
       return;
     }
+    options.frontend.platform = target->isCuda ? "cuda" : "cpu";
     if (target->isCuda) {
       FailureOr<GpuTarget> named = GpuTarget::named(target->chip, UnknownLoc::get(&context));
       if (failed(named))

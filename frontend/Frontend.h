@@ -37,6 +37,8 @@ struct FrontendOptions {
   std::string function = "main";
   /// The option that set `function`, for error messages.
   std::string functionOption = "--fn";
+  /// The target's platform, as JAX names it: of exports for several platforms, the one that is compiled.
+  std::string platform = "cpu";
   /// Receives the values of the program's names and expressions (frontend/editor/ProgramIndex.h), also for a program
   /// with errors; may be null. The module's values carry the handles of the index (ir/spmd/ValueNames.h,
   /// addValueHandle).

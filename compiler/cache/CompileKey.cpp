@@ -41,10 +41,12 @@ public:
 
   void add(const FrontendOptions &options) {
     // The receivers of the index and of warnings are not inputs.
-    const auto &[sets, setOption, meshOverride, meshOption, function, functionOption, index, receiver] = options;
+    const auto &[sets, setOption, meshOverride, meshOption, function, functionOption, platform, index, receiver] =
+        options;
     // Warnings name the options that are given. Errors, which are not kept, name the entry's option, too.
     const std::string none;
-    addEach(sets, sets.empty() ? none : setOption, meshOverride, meshOverride.empty() ? none : meshOption, function);
+    addEach(sets, sets.empty() ? none : setOption, meshOverride, meshOverride.empty() ? none : meshOption, function,
+            platform);
   }
   void add(const LinkRates &rates) {
     const auto &[latencyMicroseconds, bytesPerSecond, overlap] = rates;

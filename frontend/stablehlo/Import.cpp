@@ -5,6 +5,7 @@
 #include "frontend/MeshOverride.h"
 #include "frontend/stablehlo/Gspmd.h"
 #include "frontend/stablehlo/Names.h"
+#include "frontend/stablehlo/Platforms.h"
 #include "frontend/stablehlo/RegionConstants.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/stablehlo/TextForm.h"
@@ -270,7 +271,8 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
     return {};
   FailureOr<stablehlo::Meshes> meshes = stablehlo::Meshes::read(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
-  if (failed(meshes) || !entry || failed(stablehlo::expandNarrow(*source, entry)) ||
+  if (failed(meshes) || !entry || failed(stablehlo::bindPlatform(entry, options.platform)) ||
+      failed(stablehlo::expandNarrow(*source, entry)) ||
       failed(stablehlo::expandComplex(*source, entry)))
     return {};
   stablehlo::copyConstantsIntoRegions(*source);

@@ -107,6 +107,12 @@ std::string pathIn(const Scanner &scanner, size_t begin) {
   return text.starts_with(kNumbered) ? "argument " + std::string(text.substr(kNumbered.size())) : std::string(text);
 }
 
+/// Whether the argument whose text begins at an offset is the number of the platform.
+bool isPlatformIndex(const Scanner &scanner, size_t begin) {
+  return scanner.text.substr(begin, scanner.at - begin).find("jax.global_constant = \"_platform_index\"") !=
+         std::string_view::npos;
+}
+
 /// The shardings of a list of arguments or results in parentheses.
 std::vector<std::optional<Annotation>> takeList(Scanner &scanner, bool isParameter) {
   std::vector<std::optional<Annotation>> list(1);
@@ -133,6 +139,14 @@ std::vector<std::optional<Annotation>> takeList(Scanner &scanner, bool isParamet
     depth += letter == '(' || letter == '{' || letter == '[' || letter == '<';
     depth -= letter == ')' || letter == '}' || letter == ']' || letter == '>';
     bool isEnd = depth == 0 || (letter == ',' && depth == 1);
+    if (isEnd && isPlatformIndex(scanner, begin)) { // No argument of the module (Platforms.h).
+      list.pop_back();
+      if (depth == 0)
+        break;
+      list.emplace_back();
+      begin = scanner.at;
+      continue;
+    }
     if (isEnd && list.back())
       list.back()->label = (isParameter ? "in_shardings of " : "out_shardings of ") + pathIn(scanner, begin);
     if (depth == 0)

@@ -272,6 +272,17 @@ Results chooseElements(Translation &t, Value index, ArrayRef<Block *> branches) 
   return chosen;
 }
 
+/// The branch's number if the index is a constant, as that of the platform: true is the first one.
+std::optional<int64_t> constantOf(Value index) {
+  auto constant = index.getDefiningOp<spmdc::ConstantOp>();
+  auto value = constant ? llvm::dyn_cast<DenseIntElementsAttr>(constant.getValue()) : DenseIntElementsAttr();
+  if (!value)
+    return std::nullopt;
+  if (value.getElementType().isInteger(1))
+    return value.getSplatValue<bool>() ? 0 : 1;
+  return value.getSplatValue<APInt>().getSExtValue();
+}
+
 Results branch(Translation &t, Operation *op, Value index, ArrayRef<Block *> branches) {
   for (Block *block : branches)
     if (block->getNumArguments() || !llvm::equal(block->getTerminator()->getOperandTypes(), op->getResultTypes()))
@@ -280,6 +291,10 @@ Results branch(Translation &t, Operation *op, Value index, ArrayRef<Block *> bra
     return refuse(op, "chooses by an array, or has no branch");
   if (t.getElementwiseShape())
     return chooseElements(t, index, branches);
+  if (std::optional<int64_t> known = constantOf(index)) {
+    int64_t last = static_cast<int64_t>(branches.size()) - 1;
+    return t.translate(*branches[*known < 0 || *known > last ? last : *known]);
+  }
   return chooseBranch(t, op, index, branches);
 }
 

@@ -19,7 +19,7 @@ namespace spmdc::stablehlo::portable {
 namespace {
 
 /// Numbers of the fields (serialization.fbs).
-enum ExportField : unsigned { InTree = 2, OutTree = 4, Module = 13, KeptArguments = 15 };
+enum ExportField : unsigned { InTree = 2, OutTree = 4, Platforms = 9, Module = 13, KeptArguments = 15 };
 enum TreeField : unsigned { NodeKind = 0, Children = 1, ChildNames = 2 };
 enum Kind : uint8_t { Leaf = 0, None = 1, Dictionary = 4 };
 
@@ -157,6 +157,9 @@ std::optional<SerializedExport> readSerializedExport(StringRef bytes) {
       if (uint16_t number = *numberAt<uint16_t>(bytes, kept->begin + 2 * i); number < all.size())
         result.arguments.push_back(argumentPath(all[number]));
   result.results = readPaths(bytes, *root, OutTree, "result");
+  if (std::optional<List> names = listOf(bytes, *root, Platforms, 4))
+    for (size_t i = 0; i < names->count; ++i)
+      result.platforms.push_back(textAt(bytes, names->begin + 4 * i).value_or("").str());
   return result;
 }
 

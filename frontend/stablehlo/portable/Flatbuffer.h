@@ -15,6 +15,7 @@ struct SerializedExport {
   /// JAX's paths of the arguments that the module has, and of the results: `args[0]['w1']`, `result[1]`. Empty if the
   /// trees are damaged.
   std::vector<std::string> arguments, results;
+  std::vector<std::string> platforms; ///< In the order of their numbers: `cpu`, `cuda`.
 };
 
 /// The position of the portable artifact; nullopt if the bytes are no serialized export. The bytes may be the begin of

@@ -3,6 +3,7 @@
 #include "frontend/stablehlo/portable/Portable.h"
 
 #include "frontend/Frontend.h"
+#include "frontend/stablehlo/Platforms.h"
 #include "frontend/stablehlo/dialect/Dialects.h"
 #include "frontend/stablehlo/portable/Flatbuffer.h"
 #include "frontend/stablehlo/portable/Operations.h"
@@ -21,14 +22,22 @@ namespace {
 /// A text is at most this much longer than `Source::maxBytes` before it is refused: it is estimated, not printed.
 constexpr uint64_t kEstimateFactor = 8;
 
-/// Names arguments and results that the module leaves without a name, as those of older exports.
+/// Names arguments and results that the module leaves without a name, as those of older exports, and the platforms.
 void addNames(ModuleOp module, const portable::SerializedExport &exported) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
     return;
   MLIRContext *context = module.getContext();
-  if (exported.arguments.size() == main.getNumArguments())
-    for (auto [argument, path] : llvm::zip_equal(main.getArguments(), exported.arguments))
+  SmallVector<BlockArgument> arguments;
+  for (BlockArgument argument : main.getArguments()) {
+    if (!isPlatformIndex(main, argument.getArgNumber()))
+      arguments.push_back(argument);
+    else
+      main.setArgAttr(argument.getArgNumber(), kPlatforms,
+                      Builder(context).getStrArrayAttr(llvm::to_vector_of<StringRef>(exported.platforms)));
+  }
+  if (exported.arguments.size() == arguments.size())
+    for (auto [argument, path] : llvm::zip_equal(arguments, exported.arguments))
       if (llvm::isa<UnknownLoc>(argument.getLoc()))
         argument.setLoc(NameLoc::get(StringAttr::get(context, path)));
   if (exported.results.size() == main.getNumResults())
@@ -53,7 +62,7 @@ bool isPortable(llvm::StringRef begin) {
 
 FailureOr<std::string> textOfPortable(llvm::StringRef bytes, std::string &cause) {
   portable::ReadFailure failure;
-  portable::SerializedExport exported{bytes, {}, {}};
+  portable::SerializedExport exported{bytes, {}, {}, {}};
   if (!bytes.starts_with(portable::kBytecodeMagic)) {
     if (std::optional<portable::SerializedExport> found = portable::readSerializedExport(bytes))
       exported = std::move(*found);

@@ -78,6 +78,12 @@ def write_portable(case, folder, has_generic):
         (folder / f"{case.name}.generic.mlir").write_text(generic)
 
 
+def write_two_platforms():
+    function = jax.jit(lambda x: jax.lax.platform_dependent(x, cpu=jax.numpy.sin, default=jax.numpy.cos))
+    exported = export.export(function, platforms=["cpu", "cuda"])(np.ones((3, 4), np.float32))
+    (HERE / "portable" / "two_platforms.bin").write_bytes(exported.serialize())
+
+
 def main():
     for module in sorted((HERE / "programs").glob("*.py")):
         importlib.import_module(f"programs.{module.stem}")
@@ -91,6 +97,8 @@ def main():
     if is_portable:
         jax.config.update("jax_hlo_source_file_canonicalization_regex", "^/.*/")
         folder.mkdir(parents=True, exist_ok=True)
+    if arguments.portable == "":
+        write_two_platforms()
     wanted = arguments.names or (SAMPLE if arguments.portable == "" else [])
     for case in cases.CASES:
         if wanted and case.name not in wanted:
