@@ -5,6 +5,7 @@
 #include "runtime/support/CountText.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Unicode.h"
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,12 @@ std::string whilePlace(const std::string &location) {
   return location.empty() ? "a 'while'" : "the 'while' at " + location;
 }
 
+/// Columns of a terminal: a letter may have several bytes, and take two columns.
+size_t columnsOf(llvm::StringRef text) {
+  int columns = llvm::sys::unicode::columnWidthUTF8(text);
+  return columns < 0 ? text.size() : static_cast<size_t>(columns);
+}
+
 } // namespace
 
 std::string tableText(const std::vector<Row> &rows) {
@@ -62,7 +69,7 @@ std::string tableText(const std::vector<Row> &rows) {
   for (const Row &row : rows)
     for (size_t i = 0; i < row.size(); ++i) {
       widths.resize(std::max(widths.size(), i + 1));
-      widths[i] = std::max(widths[i], row[i].size());
+      widths[i] = std::max(widths[i], columnsOf(row[i]));
     }
   std::string text;
   for (const Row &row : rows) {
@@ -70,7 +77,7 @@ std::string tableText(const std::vector<Row> &rows) {
     for (size_t i = 0; i < row.size(); ++i) {
       line += row[i];
       if (i + 1 < row.size())
-        line += std::string(widths[i] - row[i].size() + 2, ' ');
+        line += std::string(widths[i] - columnsOf(row[i]) + 2, ' ');
     }
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }

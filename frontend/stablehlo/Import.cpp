@@ -272,8 +272,7 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   FailureOr<stablehlo::Meshes> meshes = stablehlo::Meshes::read(*source);
   func::FuncOp entry = stablehlo::findEntry(*source, options.function);
   if (failed(meshes) || !entry || failed(stablehlo::bindPlatform(entry, options.platform)) ||
-      failed(stablehlo::expandNarrow(*source, entry)) ||
-      failed(stablehlo::expandComplex(*source, entry)))
+      failed(stablehlo::expandNarrow(*source, entry)) || failed(stablehlo::expandComplex(*source, entry)))
     return {};
   stablehlo::copyConstantsIntoRegions(*source);
   spmd::MeshShape &mesh = meshes->shape;

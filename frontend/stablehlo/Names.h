@@ -7,8 +7,8 @@
 
 namespace spmdc::stablehlo {
 
-/// The name of a parameter or result: `p[0]['w'].scale` is `p.0.w.scale`. Characters that are no letter, digit or
-/// underscore become underscores.
+/// The name of a parameter or result: `p[0]['w'].scale` is `p.0.w.scale`. Characters of ASCII that are no
+/// letter, digit or underscore become underscores; others are kept: `p['ü']` is `p.ü`.
 std::string nameOfPath(llvm::StringRef path);
 
 } // namespace spmdc::stablehlo

@@ -11,6 +11,7 @@
 #include "runtime/runner/InputChecksums.h"
 #include "runtime/support/Elements.h"
 #include "runtime/support/NameList.h"
+#include "runtime/support/Spelling.h"
 
 #include <charconv>
 #include <cstring>
@@ -86,8 +87,11 @@ struct Assignment {
 std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs) {
   std::vector<Assignment> result(plan.params.size());
   std::string known;
-  for (const ValueInfo &param : plan.params)
+  std::vector<std::string> names;
+  for (const ValueInfo &param : plan.params) {
     known += (known.empty() ? "" : ", ") + param.name;
+    names.push_back(param.name);
+  }
   for (const Spec &spec : specs) {
     bool isUsed = false;
     for (size_t i = 0; i < plan.params.size(); ++i) {
@@ -106,7 +110,7 @@ std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs)
     }
     if (!isUsed)
       throw usage("--input " + spec.name + ": the program has no parameter of that name" +
-                  (known.empty() ? "; it has none" : "; it has " + known));
+                  (known.empty() ? "; it has none" : "; it has " + known) + didYouMean(spec.name, names));
   }
   std::string missing;
   for (size_t i = 0; i < plan.params.size(); ++i)

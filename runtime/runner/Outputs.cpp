@@ -11,6 +11,7 @@
 #include "runtime/io/Safetensors.h"
 #include "runtime/support/File.h"
 #include "runtime/support/OutOfMemory.h"
+#include "runtime/support/Spelling.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -53,11 +54,14 @@ OutputFile parseOutput(const Plan &plan, const std::string &text) {
     isStruct |= leaf.isField;
   }
   std::string known;
-  for (const ValueInfo &result : plan.results)
+  std::vector<std::string> names;
+  for (const ValueInfo &result : plan.results) {
     known += (known.empty() ? "" : ", ") + result.name;
+    names.push_back(result.name);
+  }
   if (output.results.empty())
     throw usage("--output " + name + ": the program has no result of that name; it has " +
-                (known.empty() ? "none" : known));
+                (known.empty() ? "none" : known) + didYouMean(name, names));
   if (isNpy && isStruct)
     throw usage("--output " + text + ": '" + name + "' is a struct; write it to a .npz or .safetensors file");
   return output;

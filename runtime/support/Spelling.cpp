@@ -88,4 +88,22 @@ std::string_view nearestSpelling(std::string_view name, const std::vector<std::s
   return best;
 }
 
+/// The name without the punctuation of paths.
+static std::string lettersOf(std::string_view name) {
+  std::string letters;
+  for (char letter : name)
+    if (std::string_view(".[]'\"").find(letter) == std::string_view::npos)
+      letters += letter;
+  return letters;
+}
+
+std::string didYouMean(std::string_view name, const std::vector<std::string> &candidates) {
+  std::string letters = lettersOf(name);
+  auto same = std::find_if(candidates.begin(), candidates.end(),
+                           [&](const std::string &candidate) { return lettersOf(candidate) == letters; });
+  std::string_view nearest = same != candidates.end() ? std::string_view(*same)
+                                                      : nearestSpelling(name, {candidates.begin(), candidates.end()});
+  return nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?";
+}
+
 } // namespace spmd

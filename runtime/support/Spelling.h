@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,5 +17,9 @@ size_t editDistance(std::string_view a, std::string_view b);
 /// beginning, three from ten letters on); in names of at most three letters no letter may be replaced: `std` is not
 /// near `sgd`. Names of one letter are near to every other name of one letter, so they have no nearest.
 std::string_view nearestSpelling(std::string_view name, const std::vector<std::string_view> &candidates);
+
+/// `; did you mean 'p.w'?` for the candidate that has the same letters, such as `p.w` for JAX's `p['w']`, or else for
+/// the nearest one; empty if none is near.
+std::string didYouMean(std::string_view name, const std::vector<std::string> &candidates);
 
 } // namespace spmd

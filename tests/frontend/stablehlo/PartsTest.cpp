@@ -41,6 +41,8 @@ TEST(Names, PathsOfJax) {
   EXPECT_EQ(nameOfPath("p['w1']"), "p.w1");
   EXPECT_EQ(nameOfPath("p[0]['w'].scale"), "p.0.w.scale");
   EXPECT_EQ(nameOfPath("[1]['b-1']"), "1.b_1");
+  EXPECT_EQ(nameOfPath("p['\xC3\xBC']['\xE5\xB1\xA4/1']"), "p.\xC3\xBC.\xE5\xB1\xA4_1");
+  EXPECT_EQ(nameOfPath("p['\xC2\x9B\xFF\xC3']"), "p.___"); // A control character and invalid bytes.
   EXPECT_EQ(nameOfPath(""), "");
 }
 

@@ -29,9 +29,7 @@ std::string importErrors(const std::string &text, const FrontendOptions &options
   return messagesOf(text, options, mlir::DiagnosticSeverity::Error);
 }
 
-std::string importWarnings(const std::string &text) {
-  return messagesOf(text, {}, mlir::DiagnosticSeverity::Warning);
-}
+std::string importWarnings(const std::string &text) { return messagesOf(text, {}, mlir::DiagnosticSeverity::Warning); }
 
 std::string program(const std::string &lines, const std::string &before) {
   return before + "func.func @main(%x: tensor<8xf32>, %y: tensor<8x4xf32>, %n: tensor<i32>) -> tensor<8xf32> {\n" +

@@ -30,9 +30,10 @@ TEST(Refusals, TypesThatNoArrayHas) {
               HasSubstr("has a value of type 'vector<8xf32>'; only arrays are supported"));
   EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<8xcomplex<f16>>")),
               HasSubstr("has elements of type 'complex<f16>'"));
-  EXPECT_THAT(importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<?xf32>")),
-              HasSubstr("the program has dynamic shapes such as tensor<?xf32>; export it with concrete shapes: "
-                        "jax.export.export(f)(jax.ShapeDtypeStruct((8, 4), x.dtype)), without jax.export.symbolic_shape"));
+  EXPECT_THAT(
+      importErrors(program("%0 = stablehlo.convert %x : (tensor<8xf32>) -> tensor<?xf32>")),
+      HasSubstr("the program has dynamic shapes such as tensor<?xf32>; export it with concrete shapes: "
+                "jax.export.export(f)(jax.ShapeDtypeStruct((8, 4), x.dtype)), without jax.export.symbolic_shape"));
   EXPECT_THAT(importErrors("func.func @main(%x: tensor<2x?x4xf32>) { stablehlo.get_dimension_size %x, dim = 1 }"),
               HasSubstr("the program has dynamic shapes such as tensor<2x?x4xf32>; "));
   EXPECT_THAT(importErrors("func.func @main(%x: !stablehlo.token) { }"),

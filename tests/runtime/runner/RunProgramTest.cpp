@@ -173,6 +173,9 @@ TEST_F(RunProgram, wrong_command_lines_exit_with_2) {
   Printed unknown = run("--input x=iota --input p=ones --input q=zeros");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.text, HasSubstr("--input q: the program has no parameter of that name; it has x, p.w"));
+  // JAX's path of the parameter.
+  Printed path = run("--input x=iota --input \"p['w']=ones\"");
+  EXPECT_THAT(path.text, HasSubstr("no parameter of that name; it has x, p.w; did you mean 'p.w'?"));
   Printed output = run("--input x=iota --input p=ones --output z=z.npy");
   EXPECT_EQ(output.status, 2);
   EXPECT_THAT(output.text, HasSubstr("no result of that name; it has x, y.all, y.w"));

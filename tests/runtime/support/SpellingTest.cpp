@@ -54,4 +54,11 @@ TEST(Spelling, Nearest) {
   EXPECT_EQ(nearestSpelling("ste", names), "step"); // The first of two equally near names.
 }
 
+TEST(Spelling, DidYouMean) {
+  std::vector<std::string> names = {"x", "p.w", "p.layer.bias"};
+  EXPECT_EQ(spmd::didYouMean("p['w']", names), "; did you mean 'p.w'?");
+  EXPECT_EQ(spmd::didYouMean("p.layer.bais", names), "; did you mean 'p.layer.bias'?");
+  EXPECT_EQ(spmd::didYouMean("y", names), "");
+}
+
 } // namespace
