@@ -89,18 +89,11 @@ Winners winnersOf(const Updates &updates, Value number) {
 
 /// Updates are not moved, but their numbers: the updates at a position are then taken, so that their bits do not
 /// change.
-Winners lastOf(Translation &t, const Windows &windows, const Positions &positions, ArrayRef<Value> updates,
-               bool isUnique) {
+Winners onlyOf(Translation &t, const Windows &windows, const Positions &positions, ArrayRef<Value> updates) {
   Access access = accessOf(windows, positions, true);
-  Value targets = groupByBatches(t, windows, positions), numbers;
+  Value targets = groupByBatches(t, windows, positions);
   int64_t dim = access.dim, count = shapeOf(targets).back();
-  if (isUnique) {
-    numbers = countFromOne(t, shapeOf(targets), dim);
-  } else { // XLA writes in row-major order of the indices, which a stable sort keeps.
-    Value order = t.create<spmdc::ArgsortOp>(targets, dim, false);
-    targets = keepLast(t, t.create<spmdc::TakeAlongOp>(targets, order, dim), dim, positions.count);
-    numbers = addOne(t, order);
-  }
+  Value numbers = countFromOne(t, shapeOf(targets), dim);
   return winnersOf(Updates(t, windows, access, updates, count), invert(t, targets, numbers, dim, positions.count));
 }
 

@@ -1,6 +1,6 @@
 //===- ScatterWinners.h - one update for each position ----------*- C++ -*-===//
 //
-// Each position of a scatter's operand has at most one update in the end: the last one, or all of them combined.
+// Each position of a scatter's operand has at most one update in the end: its only one, or all of them combined.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,9 +18,8 @@ struct Winners {
   Access access;
 };
 
-/// The last of the updates of each position. `isUnique`: no position has several.
-Winners lastOf(Translation &t, const Windows &windows, const Positions &positions, llvm::ArrayRef<mlir::Value> updates,
-               bool isUnique);
+/// The updates of positions that have one each.
+Winners onlyOf(Translation &t, const Windows &windows, const Positions &positions, llvm::ArrayRef<mlir::Value> updates);
 
 /// All updates of each position, combined in row-major order of the indices by an associative function of arrays of
 /// elements, the earlier ones first: log2(number of updates) times as many combinations as there are updates.

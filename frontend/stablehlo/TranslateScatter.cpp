@@ -1,14 +1,16 @@
 //===- TranslateScatter.cpp - scatter -------------------------------------===//
 //
-// A scatter writes windows of its operand. A sum becomes a scatter-add along one dimension (WindowAccess.h). For other
-// regions, each position of the operand has at most one update in the end (ScatterWinners.h): with several, the last
-// one where the update replaces the element, as XLA writes them on a CPU, or what an associative region combines them
-// to.
+// A scatter writes windows of its operand. A sum, another reduction, or a replacement becomes a scatter along one
+// dimension (WindowAccess.h); the last of several updates replaces an element, as on XLA's CPUs. For other regions,
+// each position of the operand has at most one update in the end (ScatterWinners.h): with several, what an associative
+// region combines them to.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/Evaluation.h"
 #include "frontend/stablehlo/ScatterWinners.h"
+
+#include "ir/array/ScatterOp.h"
 
 #include <cmath>
 #include <random>
@@ -49,8 +51,6 @@ std::optional<Update> updateOf(ScatterOp op, size_t number) {
   else if (combine)
     kind = Translation::getReductionKind(combine, element, update);
   bool isNumber = !llvm::cast<RankedTensorType>(element.getType()).getElementType().isInteger(1);
-  if (isNumber && (kind == ReductionKind::and_ || kind == ReductionKind::or_))
-    kind = std::nullopt; // A scatter adds bools, which are or-ed, but not the bits of numbers.
   auto difference = llvm::dyn_cast_or_null<SubtractOp>(combine);
   bool isDifference =
       count == 1 && isNumber && difference && difference.getLhs() == element && difference.getRhs() == update;
@@ -158,16 +158,32 @@ FailureOr<Arrays> updateWindow(Translation &t, ScatterOp op, const Update &updat
   return written;
 }
 
-Value add(Translation &t, const Windows &windows, Value x, Value indices, Value updates) {
+/// A scatter that combines by `make`, a function of the operand, the indices, the updates, and the access.
+Value scatterAlong(Translation &t, const Windows &windows, Value x, Value indices, Value updates,
+                   llvm::function_ref<Value(Value, Value, Value, const Access &)> make) {
   Positions positions = positionsOf(t, windows, indices, false);
   Access access = accessOf(windows, positions, false);
-  Value sum = arrange(t, access, x), parts = arrangeUpdates(t, access, updates);
-  Value at = indicesFor(t, windows, positions, access);
-  if (access.isAlong)
-    sum = t.create<spmdc::ScatterAddAlongOp>(sum, at, parts, access.dim);
-  else
-    sum = t.create<spmdc::ScatterAddOp>(sum, at, parts, access.dim);
-  return restore(t, access, sum);
+  Value arranged = arrange(t, access, x), at = indicesFor(t, windows, positions, access);
+  return restore(t, access, make(arranged, at, arrangeUpdates(t, access, updates), access));
+}
+
+Value add(Translation &t, const Windows &windows, Value x, Value indices, Value updates) {
+  return scatterAlong(t, windows, x, indices, updates,
+                      [&](Value sum, Value at, Value parts, const Access &access) -> Value {
+                        if (access.isAlong)
+                          return t.create<spmdc::ScatterAddAlongOp>(sum, at, parts, access.dim);
+                        return t.create<spmdc::ScatterAddOp>(sum, at, parts, access.dim);
+                      });
+}
+
+/// Another reduction, or a replacement. `isUnique`: no position has several updates.
+Value combineAt(Translation &t, ScatterKind kind, bool isUnique, const Windows &windows, Value x, Value indices,
+                Value updates) {
+  return scatterAlong(t, windows, x, indices, updates,
+                      [&](Value array, Value at, Value parts, const Access &access) -> Value {
+                        return t.create<spmdc::ScatterOp>(plainTypeOf(array), array, at, parts, kind, access.dim,
+                                                          access.isAlong, isUnique);
+                      });
 }
 
 /// Whether a region computes its results from the elements alone, as `x.at[i].apply(f)` does.
@@ -234,25 +250,34 @@ FailureOr<Arrays> scatterTogether(Translation &t, ScatterOp op, const Update &up
     return updateWindow(t, op, update, windows, x, indices, updates);
   if (update.isDifference)
     return Arrays{add(t, windows, x[0], indices, t.create<spmdc::NegateOp>(updates[0]))};
-  if (update.kind == ReductionKind::sum || update.kind == ReductionKind::or_)
+  bool isBool = plainTypeOf(x[0]).getElementType().isInteger(1);
+  if (update.kind == ReductionKind::sum || (isBool && update.kind == ReductionKind::or_))
     return Arrays{add(t, windows, x[0], indices, updates[0])};
-  if (update.kind == ReductionKind::and_) // The complement of the complements' or.
+  if (isBool && update.kind == ReductionKind::and_) // The complement of the complements' or.
     return Arrays{t.create<spmdc::NotOp>(
         add(t, windows, t.create<spmdc::NotOp>(x[0]), indices, t.create<spmdc::NotOp>(updates[0])))};
   // The elements of one window differ.
   bool isUnique = op.getUniqueIndices() || windows.isSingle();
-  if (!isUnique && !update.isReplacement && !update.kind && ignoresUpdates(op))
+  if (update.isReplacement) {
+    // The region may compute what it writes, of the update alone.
+    FailureOr<Arrays> written = combine(t, op, update, updates, updates);
+    if (failed(written))
+      return written;
+    return Arrays{combineAt(t, ScatterKind::replace, isUnique, windows, x[0], indices, written->front())};
+  }
+  if (update.kind)
+    return Arrays{combineAt(t, *getScatterKind(*update.kind), isUnique, windows, x[0], indices, updates[0])};
+  if (!isUnique && ignoresUpdates(op))
     return applyRepeatedly(t, op, update, windows, x, indices, updates);
-  if (!isUnique && !update.isReplacement && !update.kind && !isAssociative(t, op))
+  if (!isUnique && !isAssociative(t, op))
     return refuse(op, "changes elements at indices that may repeat, by a region that combines updates to other values "
                       "in another order; if the indices differ, say so by unique_indices=True");
   Positions positions = positionsOf(t, windows, indices, false);
   FailureOr<Winners> winners =
-      isUnique || update.isReplacement
-          ? FailureOr<Winners>(lastOf(t, windows, positions, updates, isUnique))
-          : combinedOf(t, windows, positions, updates, [&](ArrayRef<Value> earlier, ArrayRef<Value> later) {
-              return combine(t, op, update, earlier, later);
-            });
+      isUnique ? FailureOr<Winners>(onlyOf(t, windows, positions, updates))
+               : combinedOf(t, windows, positions, updates, [&](ArrayRef<Value> earlier, ArrayRef<Value> later) {
+                   return combine(t, op, update, earlier, later);
+                 });
   if (failed(winners))
     return failure();
   auto restored = [&](Value value) { return restore(t, winners->access, value); };

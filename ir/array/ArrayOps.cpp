@@ -6,6 +6,7 @@
 #include "ir/array/Positions.h"
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
+#include "ir/array/ScatterOp.h"
 #include "ir/array/Verification.h"
 #include "ir/spmd/DefinitionNotes.h"
 #include "ir/spmd/ReducePrecision.h"
@@ -23,6 +24,10 @@ void ArrayDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/array/ArrayOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/array/ScatterOp.cpp.inc"
       >();
 }
 

@@ -41,10 +41,14 @@ Tensor sortLines(plan::LibraryOp op, const Tensor &operand) {
   return result;
 }
 
-Tensor scatterAdd(plan::LibraryOp op, Tensor result, const Tensor &indices, const Tensor &updates) {
+/// A scatter of any kind.
+Tensor scatter(plan::LibraryOp op, Tensor result, const Tensor &indices, const Tensor &updates) {
   ArrayRef<int64_t> sizes = op.getSizes();
   View target{sizes[1], sizes[3]}, source{sizes[2], sizes[3]};
-  bool isAlong = op.getFunction() == "scatter_add_along", isFloat = isa<FloatType>(result.elementType);
+  StringRef name = op.getFunction();
+  name.consume_front("scatter_");
+  bool isAlong = name.consume_back("_along"), isFloat = isa<FloatType>(result.elementType);
+  ReductionKind kind = symbolizeReductionKind(name).value_or(ReductionKind::sum); // scatter_add
   for (int64_t o = 0; o < sizes[0]; ++o)
     for (int64_t m = 0; m < sizes[2]; ++m)
       for (int64_t i = 0; i < sizes[3]; ++i) {
@@ -52,7 +56,11 @@ Tensor scatterAdd(plan::LibraryOp op, Tensor result, const Tensor &indices, cons
         if (row < 0 || row >= sizes[1])
           continue;
         Scalar &element = result.elements[target.at(o, row, i)];
-        element = evaluateAdd(result.elementType, element, updates.elements[source.at(o, m, i)]);
+        Scalar update = updates.elements[source.at(o, m, i)];
+        if (name == "replace")
+          element = update;
+        else
+          element = evaluateReduction(result.elementType, kind, element, update);
         if (!isFloat)
           element = roundTo(element, result.elementType);
       }
@@ -91,8 +99,8 @@ LogicalResult ProcessGridEvaluator::runLibrary(Operation *op, ArrayRef<DeviceTen
       inputs.push_back(&operand[device]);
     if (call.isSort())
       result.push_back(sortLines(call, *inputs[0]));
-    else if (call.getFunction().starts_with("scatter_add"))
-      result.push_back(scatterAdd(call, *inputs[0], *inputs[1], *inputs[2]));
+    else if (call.getFunction().starts_with("scatter_"))
+      result.push_back(scatter(call, *inputs[0], *inputs[1], *inputs[2]));
     else if (call.getFunction() == "update_slice")
       result.push_back(updateSlice(call, inputs));
     else

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/array/ScatterOp.h"
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Passes.h"
 
@@ -34,12 +35,12 @@ void replace(Operation *op, StringRef function, ArrayRef<int64_t> sizes) {
   op->erase();
 }
 
-template <typename Op> void replaceScatter(Op op, StringRef function) {
+template <typename Op> void replaceScatter(Op op, bool isAlong, const Twine &function) {
   ArrayRef<int64_t> shape = op.getType().getShape();
   int64_t dim = op.getDim(), outer = productOf(shape.take_front(dim)), inner = productOf(shape.drop_front(dim + 1));
   int64_t indices = op.getIndices().getType().getNumElements();
-  bool isAlong = isa<ScatterAddAlongOp>(op.getOperation());
-  replace(op, function, {outer, shape[dim], isAlong ? op.getIndices().getType().getDimSize(dim) : indices, inner});
+  replace(op, (function + (isAlong ? "_along" : "")).str(),
+          {outer, shape[dim], isAlong ? op.getIndices().getType().getDimSize(dim) : indices, inner});
 }
 
 /// The only slice that reads the value, of a range of places along `dim`; null if anything else reads it.
@@ -106,13 +107,16 @@ private:
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<ScatterAddOp, ScatterAddAlongOp, DynamicUpdateSliceOp, ArgsortOp>(op))
+      if (isa<ScatterAddOp, ScatterAddAlongOp, ScatterOp, DynamicUpdateSliceOp, ArgsortOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
       llvm::TypeSwitch<Operation *>(op)
-          .Case([](ScatterAddOp scatter) { replaceScatter(scatter, "scatter_add"); })
-          .Case([](ScatterAddAlongOp scatter) { replaceScatter(scatter, "scatter_add_along"); })
+          .Case([](ScatterAddOp scatter) { replaceScatter(scatter, false, "scatter_add"); })
+          .Case([](ScatterAddAlongOp scatter) { replaceScatter(scatter, true, "scatter_add"); })
+          .Case([](ScatterOp scatter) {
+            replaceScatter(scatter, scatter.getAlong(), "scatter_" + stringifyScatterKind(scatter.getKind()));
+          })
           .Case([](DynamicUpdateSliceOp update) {
             SmallVector<int64_t> sizes(update.getType().getShape());
             llvm::append_range(sizes, update.getUpdate().getType().getShape());

@@ -98,6 +98,30 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
+def DecomposeScatters : Pass<"spmdc-decompose-scatters", "mlir::ModuleOp"> {
+  let summary = "Rewrites scatters that are no sums by sorts, for a GPU";
+  let description = [{
+    Before: a partitioned program, for a GPU.
+
+    array.scatter becomes an argsort of the indices, a scan of the sorted updates that combines those of one index (but
+    for `replace`), an array.scatter_add of the number of the update that is left at each position, and a take of these
+    updates. With `unique` indices nothing is sorted.
+
+    After: no array.scatter is left.
+    ```
+    %0 = array.scatter replace %x, %i, %u dim 0 unique : <f32[8]>, <i32[5]>, <f32[5]> -> <f32[8]>
+    ```
+    becomes
+    ```
+    %0 = array.iota dim 0 : <i32[5]>
+    %1 = array.scatter_add %zeros, %i, %0 + 1 dim 0 : <i32[8]>, <i32[5]>, <i32[5]> -> <i32[8]>
+    %2 = array.take %u, %1 - 1 dim 0 : <f32[5]>, <i32[8]> -> <f32[8]>
+    %3 = array.select %1 > 0, %2, %x : <i1[8]>, <f32[8]>, <f32[8]> -> <f32[8]>
+    ```
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect"];
+}
+
 def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp"> {
   let summary = "Turns dot_general into batched matrix products";
   let description = [{
@@ -126,7 +150,7 @@ def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
   let description = [{
     Before: a partitioned program.
 
-    array.argsort, array.scatter_add, array.scatter_add_along and array.dynamic_update_slice become plan.library calls,
+    array.argsort, array.scatter_add, array.scatter_add_along, array.scatter and array.dynamic_update_slice become plan.library calls,
     which sort lines in parallel, add in a fixed order, and change their first input in place if no other operation
     needs it: a step of a loop that writes one row touches one row. An argsort that only serves to read its operand in
     order becomes, with that array.take or array.take_along, one call of `sort`. With `ranges`, a call returns only the

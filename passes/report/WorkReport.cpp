@@ -2,17 +2,15 @@
 
 #include "passes/report/WorkReport.h"
 
+#include "runtime/artifact/PlanFields.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
-#include <array>
 
 namespace spmdc {
 namespace {
-
-constexpr std::array<const char *, 7> kLibraryFunctions = {
-    "scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending", "sort", "sort_descending"};
 
 class Walker {
 public:
@@ -89,7 +87,8 @@ private:
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
     bool isSort = spmd::isSort(op.function);
     double bytes = isSort ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
-    add("library", kLibraryFunctions[static_cast<size_t>(op.function)], step, 0, bytes, trips);
+    add("library", std::string(spmd::plan_fields::libraryNames[static_cast<size_t>(op.function)]), step, 0, bytes,
+        trips);
     if (isSort) {
       auto line = static_cast<double>(op.sizes[1]);
       reports.back().predictedSeconds = model.sortSeconds(line * static_cast<double>(op.sizes[0] * op.sizes[2]), line);

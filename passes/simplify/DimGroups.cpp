@@ -2,6 +2,7 @@
 
 #include "passes/simplify/DimGroups.h"
 
+#include "ir/array/ScatterOp.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,6 +34,9 @@ std::optional<DimGroup> ifUnannotated(DimGroup group) {
 bool isIndexed(Operation *op, int64_t array, int64_t dim) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case([&](TakeOp take) { return array == 0 && dim == static_cast<int64_t>(take.getDim()); })
+      .Case([&](ScatterOp scatter) {
+        return (array <= 0 || scatter.getAlong()) && dim == static_cast<int64_t>(scatter.getDim());
+      })
       .Case([&](ScatterAddOp add) { return array <= 0 && dim == static_cast<int64_t>(add.getDim()); })
       .Case<TakeAlongOp, ScatterAddAlongOp>([&](auto along) { return dim == static_cast<int64_t>(along.getDim()); })
       .Case([&](DynamicSliceOp slice) {
@@ -48,7 +52,8 @@ bool isIndexed(Operation *op, int64_t array, int64_t dim) {
 bool isKnown(Operation *op) {
   return isa<ElementwiseOpInterface, ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp, DotGeneralOp, EinsumOp, ReduceOp, ArgReduceOp, CumulativeOp, DynamicSliceOp,
-             DynamicUpdateSliceOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp, ArgsortOp, ConstraintOp>(op);
+             DynamicUpdateSliceOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp, ScatterOp, ArgsortOp,
+             ConstraintOp>(op);
 }
 
 /// The group of dimension `dim` of operand `operand`, or of the result if `operand` is -1.

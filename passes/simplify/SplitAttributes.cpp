@@ -2,6 +2,8 @@
 
 #include "passes/simplify/SplitAttributes.h"
 
+#include "ir/array/ScatterOp.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <limits>
@@ -118,7 +120,8 @@ Value splitAttributes(Operation *op, ArrayRef<Renumbering> operands, const Renum
         dot.setRhsBatch(operands[1].all(dot.getRhsBatch()));
       })
       .Case([&](EinsumOp einsum) { relabel(einsum, operands, result, static_cast<int64_t>(parts.size())); })
-      .Case<ConcatenateOp, ArgReduceOp, CumulativeOp, ArgsortOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp>(
+      .Case<ConcatenateOp, ArgReduceOp, CumulativeOp, ArgsortOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp,
+            ScatterOp>(
           [&](auto along) { along.setDim(number(operands[0].first(static_cast<int64_t>(along.getDim())))); })
       .Case([&](DynamicSliceOp slice) {
         slice.setSizes(result.spread(slice.getSizes(), parts));

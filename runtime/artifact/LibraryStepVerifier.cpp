@@ -88,10 +88,13 @@ private:
 
   void verifyScatter() {
     int64_t o = step.sizes[0], n = step.sizes[1], m = step.sizes[2], i = step.sizes[3];
-    bool isAlong = step.function == LibraryFunction::ScatterAddAlong;
     DType dtype = inputs[0].dtype;
+    ScatterKind kind = getScatterKind(step.function);
+    need(dtype != DType::Key || kind == ScatterKind::Replace, "computes with random keys");
+    need(!isFloat(dtype) || (kind != ScatterKind::And && kind != ScatterKind::Or), "combines bits of floats");
     check(inputs[0], dtype, {o, n, i}, "an operand");
-    checkPositions(inputs[1], isAlong ? std::vector<int64_t>{o, m, i} : std::vector<int64_t>{m}, "indices");
+    checkPositions(inputs[1], isAlong(step.function) ? std::vector<int64_t>{o, m, i} : std::vector<int64_t>{m},
+                   "indices");
     check(inputs[2], dtype, {o, m, i}, "updates");
     check(result, dtype, {o, n, i}, "a result");
   }

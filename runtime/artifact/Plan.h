@@ -115,14 +115,37 @@ struct MatmulStep {
 };
 
 enum class LibraryFunction : uint8_t {
+  // A function for each ScatterKind, in the order of the kinds, and that along a dimension behind it.
   ScatterAdd,
   ScatterAddAlong,
+  ScatterReplace,
+  ScatterReplaceAlong,
+  ScatterProd,
+  ScatterProdAlong,
+  ScatterMax,
+  ScatterMaxAlong,
+  ScatterMin,
+  ScatterMinAlong,
+  ScatterAnd,
+  ScatterAndAlong,
+  ScatterOr,
+  ScatterOrAlong,
   UpdateSlice,
   Argsort,
   ArgsortDescending,
   Sort,
   SortDescending
 };
+
+/// How a scatter combines an element with an update; Replace: the last update of an element is its value.
+enum class ScatterKind : uint8_t { Sum, Replace, Prod, Max, Min, And, Or };
+
+constexpr bool isScatter(LibraryFunction function) { return function <= LibraryFunction::ScatterOrAlong; }
+/// The kind of a scatter, and whether each of its updates has an index of its own.
+constexpr ScatterKind getScatterKind(LibraryFunction function) {
+  return static_cast<ScatterKind>(static_cast<uint8_t>(function) / 2);
+}
+constexpr bool isAlong(LibraryFunction function) { return static_cast<uint8_t>(function) % 2 == 1; }
 
 /// Whether the function returns the elements in their order.
 constexpr bool returnsSortedValues(LibraryFunction function) {
@@ -141,12 +164,13 @@ constexpr bool isDescending(LibraryFunction function) {
 /// sorts update their first input: the result is the same memory, or the library copies the input to it first.
 struct LibraryStep {
   LibraryFunction function = LibraryFunction::ScatterAdd;
-  /// scatter_add: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates [o, m, i].
-  /// update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort, sort: operand [o, n, i].
+  /// scatter_add and others: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates
+  /// [o, m, i]. update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort, sort: operand [o,
+  /// n, i].
   std::vector<BufferId> inputs;
   BufferId result = 0;
-  /// scatter_add: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i; on a CPU also
-  /// o, n, i, begin, end, for a result [o, end - begin, i] of these places of the sorted lines.
+  /// scatter_add and others: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i; on a
+  /// CPU also o, n, i, begin, end, for a result [o, end - begin, i] of these places of the sorted lines.
   std::vector<int64_t> sizes;
 };
 

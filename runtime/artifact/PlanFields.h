@@ -20,8 +20,16 @@ inline constexpr std::array<std::string_view, 7> collectiveNames = {
     "all_reduce",         "all_gather", "reduce_scatter",      "all_to_all",
     "collective_permute", "exchange",   "collective_broadcast"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
-inline constexpr std::array<std::string_view, 7> libraryNames = {
-    "scatter_add", "scatter_add_along", "update_slice", "argsort", "argsort_descending", "sort", "sort_descending"};
+inline constexpr std::array<std::string_view, 19> libraryNames = {"scatter_add",        "scatter_add_along",
+                                                                  "scatter_replace",    "scatter_replace_along",
+                                                                  "scatter_prod",       "scatter_prod_along",
+                                                                  "scatter_max",        "scatter_max_along",
+                                                                  "scatter_min",        "scatter_min_along",
+                                                                  "scatter_and",        "scatter_and_along",
+                                                                  "scatter_or",         "scatter_or_along",
+                                                                  "update_slice",       "argsort",
+                                                                  "argsort_descending", "sort",
+                                                                  "sort_descending"};
 inline constexpr std::array<std::string_view, 4> epilogueNames = {"none", "identity", "gelu", "gelu_gradient"};
 /// In the order of Step::op's alternatives.
 inline constexpr std::array<std::string_view, 10> stepNames = {

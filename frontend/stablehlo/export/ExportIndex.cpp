@@ -7,6 +7,8 @@
 
 #include "frontend/stablehlo/export/Exporter.h"
 
+#include "ir/array/ScatterOp.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -59,13 +61,20 @@ Value takeAlong(Exporter &e, spmdc::TakeAlongOp op) {
   return gather(e, op.getResult(), x, indices, dims, sizes);
 }
 
-/// Adds updates, those of bf16 and f16 in f32, rounded once.
-Value scatterAdd(Exporter &e, Value array, Value x, Value indices, Value updates, ScatterDimsAttr dims) {
+/// Combines updates, sums and products of bf16 and f16 in f32, rounded once. Without a kind, they replace elements.
+Value scatter(Exporter &e, Value array, Value x, Value indices, Value updates, ScatterDimsAttr dims,
+              std::optional<ReductionKind> kind = ReductionKind::sum, bool isUnique = false) {
   RankedTensorType type = Exporter::typeOf(array);
-  Type element = e.accumulatorOf(ReductionKind::sum, type.getElementType());
+  Type element = kind ? e.accumulatorOf(*kind, type.getElementType()) : type.getElementType();
   auto made = e.create<ScatterOp>(TypeRange{type.clone(element)}, e.convert(x, element), indices,
                                   e.convert(updates, element), dims);
-  e.fillCombiner(made.getUpdateComputation(), ReductionKind::sum, element);
+  made.setUniqueIndices(isUnique);
+  Type scalar = RankedTensorType::get({}, element);
+  if (kind)
+    e.fillCombiner(made.getUpdateComputation(), *kind, element);
+  else
+    e.fill(made.getUpdateComputation(), {scalar, scalar},
+           [](auto arguments) { return SmallVector<Value>{arguments[1]}; });
   return e.convert(made.getResult(0), type.getElementType());
 }
 
@@ -74,7 +83,7 @@ Value scatterAddRows(Exporter &e, spmdc::ScatterAddOp op) {
   auto dim = static_cast<int64_t>(op.getDim());
   auto dims = ScatterDimsAttr::get(e.b.getContext(), windowDims(rankOf(x), rankOf(indices), dim), {dim}, {}, {}, {dim},
                                    rankOf(indices));
-  return scatterAdd(e, op.getResult(), x, indices, e.get(op.getUpdates()), dims);
+  return scatter(e, op.getResult(), x, indices, e.get(op.getUpdates()), dims);
 }
 
 Value scatterAddAlong(Exporter &e, spmdc::ScatterAddAlongOp op) {
@@ -82,7 +91,18 @@ Value scatterAddAlong(Exporter &e, spmdc::ScatterAddAlongOp op) {
   auto dim = static_cast<int64_t>(op.getDim());
   SmallVector<int64_t> others = othersOf(rankOf(x), dim);
   auto dims = ScatterDimsAttr::get(e.b.getContext(), {}, {dim}, others, others, {dim}, rankOf(indices));
-  return scatterAdd(e, op.getResult(), x, indices, e.get(op.getUpdates()), dims);
+  return scatter(e, op.getResult(), x, indices, e.get(op.getUpdates()), dims);
+}
+
+/// Any other kind, without the window of a sum's result.
+Value scatterAny(Exporter &e, spmdc::ScatterOp op) {
+  Value x = e.get(op.getOperand()), indices = e.get(op.getIndices());
+  auto dim = static_cast<int64_t>(op.getDim());
+  SmallVector<int64_t> others = op.getAlong() ? othersOf(rankOf(x), dim) : SmallVector<int64_t>();
+  SmallVector<int64_t> window = op.getAlong() ? SmallVector<int64_t>() : windowDims(rankOf(x), rankOf(indices), dim);
+  auto dims = ScatterDimsAttr::get(e.b.getContext(), window, {dim}, others, others, {dim}, rankOf(indices));
+  std::optional<ReductionKind> kind = spmdc::getReductionKind(op.getKind());
+  return scatter(e, op.getResult(), x, indices, e.get(op.getUpdates()), dims, kind, op.getUnique());
 }
 
 /// A stable sort of the elements and their positions. Ascending, zeros of both signs are equal, and NaN is larger than
@@ -116,6 +136,7 @@ void addIndexExports(ExportRules &rules) {
   rules.add<spmdc::ArgsortOp>(argsort);
   rules.add<spmdc::ScatterAddAlongOp>(scatterAddAlong);
   rules.add<spmdc::ScatterAddOp>(scatterAddRows);
+  rules.add<spmdc::ScatterOp>(scatterAny);
   rules.add<spmdc::TakeAlongOp>(takeAlong);
   rules.add<spmdc::TakeOp>(take);
 }

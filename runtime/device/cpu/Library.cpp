@@ -72,7 +72,7 @@ void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *c
   if (call.function == LibraryFunction::UpdateSlice)
     updateSlice(call, parallelFor, inputs, result);
   else
-    scatterAdd(call, parallelFor, inputs[1], inputs[2], result);
+    scatter(call, parallelFor, inputs[1], inputs[2], result);
 }
 
 } // namespace spmd

@@ -17,8 +17,7 @@ void runLibrary(const LibraryCall &call, ParallelFor &parallelFor, const void *c
 
 /// The functions that runLibrary dispatches to.
 void sort(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result);
-void scatterAdd(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
-                void *result);
+void scatter(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates, void *result);
 void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *const *inputs, void *result);
 
 /// Calls `use` with an int32_t or an int64_t, according to the dtype of the positions.

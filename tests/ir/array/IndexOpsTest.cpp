@@ -18,7 +18,8 @@ protected:
       func.func @main(%x: !spmd.array<f32[8, 6]>, %v: !spmd.array<f32[5]>, %e: !spmd.array<f32[0, 6]>,
                       %s: !spmd.array<i32[]>, %i: !spmd.array<i32[5]>, %j: !spmd.array<i32[3, 4]>,
                       %a: !spmd.array<i32[8, 2]>, %long: !spmd.array<i8[2147483649]>, %u: !spmd.array<u32[4]>,
-                      %up: !spmd.array<f32[5, 6]>, %al: !spmd.array<f32[8, 2]>, %win: !spmd.array<f32[1, 6]>) {
+                      %up: !spmd.array<f32[5, 6]>, %al: !spmd.array<f32[8, 2]>, %win: !spmd.array<f32[1, 6]>,
+                      %s2: !spmd.array<f32[3, 4]>) {
         %0 = )mlir" +
             statement + "\n return }")
         .str();
@@ -59,6 +60,18 @@ TEST_F(IndexOpsTest, ArraysOfIndices) {
              "([i, k], [j], [j, k]) -> ([i, k]) {i=8, j=5, k=6} reduction={j}");
   expectRule("array.scatter_add_along %x, %a, %al dim 1 : <f32[8, 6]>, <i32[8, 2]>, <f32[8, 2]> -> <f32[8, 6]>",
              "([i, j], [i, k], [i, k]) -> ([i, j]) {i=8, j=6, k=2} reduction={k}");
+}
+
+// Devices combine the operand with some of the updates each, if combining it again changes nothing.
+TEST_F(IndexOpsTest, Scatters) {
+  expectRule("array.scatter max %x, %i, %up dim 0 : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>",
+             "([i, k], [j], [j, k]) -> ([i, k]) {i=8, j=5, k=6} reduction={j}");
+  expectRule("array.scatter prod %x, %i, %up dim 0 unique : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>",
+             "([i, k], [j], [j, k]) -> ([i, k]) {i=8, j=5, k=6} need_replication={j}");
+  expectRule("array.scatter replace %x, %a, %al dim 1 along : <f32[8, 6]>, <i32[8, 2]>, <f32[8, 2]> -> <f32[8, 6]>",
+             "([i, j], [i, k], [i, k]) -> ([i, j]) {i=8, j=6, k=2} need_replication={k}");
+  expectRule("array.scatter min %v, %j, %s2 dim 0 : <f32[5]>, <i32[3, 4]>, <f32[3, 4]> -> <f32[5]>",
+             "([i], [j, k], [j, k]) -> ([i]) {i=5, j=3, k=4} reduction={j, k}");
 }
 
 TEST_F(IndexOpsTest, OrderAndRandomBits) {
@@ -108,6 +121,16 @@ TEST_F(IndexOpsTest, Errors) {
               "updates must be f32[5, 6], got f32[8, 2]");
   expectError("array.scatter_add_along %x, %a, %up dim 1 : <f32[8, 6]>, <i32[8, 2]>, <f32[5, 6]> -> <f32[8, 6]>",
               "updates must be f32[8, 2], got f32[5, 6]");
+  expectError("array.scatter max %x, %i, %al dim 0 : <f32[8, 6]>, <i32[5]>, <f32[8, 2]> -> <f32[8, 6]>",
+              "updates must be f32[5, 6], got f32[8, 2]");
+  expectError("array.scatter max %x, %i, %al dim 1 along : <f32[8, 6]>, <i32[5]>, <f32[8, 2]> -> <f32[8, 6]>",
+              "indices i32[5] and operand f32[8, 6] must agree in all dimensions but 1");
+  expectError("array.scatter or %x, %i, %up dim 0 : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>",
+              "combines bits of integers and bools, got f32[8, 6]");
+  expectError("array.scatter max %x, %u, %up dim 0 : <f32[8, 6]>, <u32[4]>, <f32[5, 6]> -> <f32[8, 6]>",
+              "indices of 8 elements must be i32 or i64, got u32[4]");
+  expectError("array.scatter max %x, %i, %up dim 2 : <f32[8, 6]>, <i32[5]>, <f32[5, 6]> -> <f32[8, 6]>",
+              "dimension 2 is outside the rank 2");
   expectError("array.argsort %v dim 0 descending = true : <f32[5]> -> <f32[5]>",
               "positions are i32 or i64, got f32[5]");
   expectError("array.threefry2x32 word 2 %u, %u, %u, %u : <u32[4]>, <u32[4]>, <u32[4]>, <u32[4]> -> <u32[4]>",

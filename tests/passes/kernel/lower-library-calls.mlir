@@ -22,6 +22,26 @@ func.func @scatter_along(%x: !spmd.array<f32[8, 6]>, %i: !spmd.array<i32[3, 6]>,
 
 // -----
 
+// CHECK-LABEL: func.func @scatter_max
+// CHECK-NEXT: plan.library "scatter_max"(%arg0, %arg1, %arg2) sizes [1, 8, 3, 6]
+func.func @scatter_max(%x: !spmd.array<f32[8, 6]>, %i: !spmd.array<i32[3]>, %u: !spmd.array<f32[3, 6]>)
+    -> !spmd.array<f32[8, 6]> {
+  %0 = array.scatter max %x, %i, %u dim 0 : <f32[8, 6]>, <i32[3]>, <f32[3, 6]> -> <f32[8, 6]>
+  return %0 : !spmd.array<f32[8, 6]>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scatter_replace_along
+// CHECK-NEXT: plan.library "scatter_replace_along"(%arg0, %arg1, %arg2) sizes [1, 8, 3, 6]
+func.func @scatter_replace_along(%x: !spmd.array<f32[8, 6]>, %i: !spmd.array<i32[3, 6]>, %u: !spmd.array<f32[3, 6]>)
+    -> !spmd.array<f32[8, 6]> {
+  %0 = array.scatter replace %x, %i, %u dim 0 along : <f32[8, 6]>, <i32[3, 6]>, <f32[3, 6]> -> <f32[8, 6]>
+  return %0 : !spmd.array<f32[8, 6]>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @window
 // CHECK-NEXT: plan.library "update_slice"(%arg0, %arg1, %arg2, %arg3) sizes [8, 6, 1, 6]
 func.func @window(%x: !spmd.array<f32[8, 6]>, %u: !spmd.array<f32[1, 6]>, %i: !spmd.array<i32[]>,

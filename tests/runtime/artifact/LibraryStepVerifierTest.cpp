@@ -61,6 +61,13 @@ TEST(LibraryStepVerifier, WindowsAndScatters) {
   EXPECT_EQ(problemOf(ScatterAdd, {1, 8, 4, 6}, {array, indices, rows}, array), "has other indices than its sizes say");
   EXPECT_EQ(problemOf(ScatterAddAlong, {1, 8, 3, 6}, {array, indices, rows}, array),
             "has other indices than its sizes say");
+  EXPECT_EQ(problemOf(ScatterMax, {1, 8, 3, 6}, {array, indices, rows}, array), "");
+  EXPECT_EQ(problemOf(ScatterProdAlong, {1, 8, 3, 6}, {array, indices, rows}, array),
+            "has other indices than its sizes say");
+  EXPECT_EQ(problemOf(ScatterOr, {1, 8, 3, 6}, {array, indices, rows}, array), "combines bits of floats");
+  const BufferInfo keys = bufferOf(DType::Key, {8}), newKeys = bufferOf(DType::Key, {3});
+  EXPECT_EQ(problemOf(ScatterReplace, {1, 8, 3, 1}, {keys, indices, newKeys}, keys), "");
+  EXPECT_EQ(problemOf(ScatterAdd, {1, 8, 3, 1}, {keys, indices, newKeys}, keys), "computes with random keys");
 }
 
 TEST(LibraryStepVerifier, Epilogues) {
