@@ -310,7 +310,15 @@ void scatter(const LibraryCall &call, ParallelFor &parallelFor, const void *indi
       if constexpr (kind == ScatterKind::Replace)
         visitBits(call.dtype, run);
       else
-        visitElement(call.dtype, run);
+        visitElement(call.dtype, [&](auto element) {
+          using Value = typename decltype(element)::Value;
+          // Other kinds are the same for signed and unsigned integers: less code.
+          if constexpr (std::is_integral_v<Value> && std::is_signed_v<Value> && kind != ScatterKind::Max &&
+                        kind != ScatterKind::Min)
+            run(PlainElement<std::make_unsigned_t<Value>>());
+          else
+            run(element);
+        });
     });
   });
 }

@@ -133,6 +133,10 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.take %arg1, %arg2 dim 1 : <f32[8@a, 4]>, <i32[8, 4]> -> <f32[8@a, 8, 4]>",
       "%0 = array.take_along %arg0, %arg2 dim 0 : <f32[8, 4]>, <i32[8, 4]> -> <f32[8, 4]>",
       "%0 = array.scatter_add %arg0, %arg2, %arg9 dim 1 : <f32[8, 4]>, <i32[8, 4]>, <f32[8, 8, 4]> -> <f32[8, 4]>",
+      "%0 = array.scatter max %arg0, %arg2, %arg9 dim 1 unique : <f32[8, 4]>, <i32[8, 4]>, <f32[8, 8, 4]> -> <f32[8, "
+      "4]>",
+      "%0 = array.scatter replace %arg0, %arg2, %arg0 dim 0 along : <f32[8, 4]>, <i32[8, 4]>, <f32[8, 4]> -> <f32[8, "
+      "4]>",
       "%0 = array.scatter_add_along %arg1, %arg2, %arg0 dim 1 : <f32[8@a, 4]>, <i32[8, 4]>, <f32[8, 4]> -> <f32[8@a, "
       "4]>",
       "%0 = array.argsort %arg0 dim 1 descending = true : <f32[8, 4]> -> <i32[8, 4]>",

@@ -140,6 +140,26 @@ TEST(EmulatedInstructions, Products) {
     }
 }
 
+// Two numbers of 16 bits in a register, which do not carry into each other (PTX 8.0, sm_90).
+TEST(EmulatedInstructions, PairsOfIntegers) {
+  Statements least = of("min.s16x2 %r9, %r1, %r2"), most = of("max.u16x2 %r9, %r1, %r2"),
+             sum = of("add.u16x2 %r9, %r1, %r2");
+  auto pair = [](uint32_t x, uint32_t y, auto combine) {
+    auto part = [&](uint32_t shift) {
+      return static_cast<uint16_t>(combine(static_cast<uint16_t>(x >> shift), static_cast<uint16_t>(y >> shift)));
+    };
+    return static_cast<uint32_t>(part(16)) << 16 | part(0);
+  };
+  for (uint32_t x : kNumbers)
+    for (uint32_t y : kNumbers) {
+      EXPECT_EQ(least.of32(x, y), pair(x, y, [](uint16_t a, uint16_t b) {
+                  return std::min(static_cast<int16_t>(a), static_cast<int16_t>(b));
+                }));
+      EXPECT_EQ(most.of32(x, y), pair(x, y, [](uint16_t a, uint16_t b) { return std::max(a, b); }));
+      EXPECT_EQ(sum.of32(x, y), pair(x, y, [](uint16_t a, uint16_t b) { return a + b; }));
+    }
+}
+
 // The ISA leaves quotients by zero open; neither these nor the lowest number by -1 may end the process.
 TEST(EmulatedInstructions, Quotients) {
   Statements quotient = of("div.s32 %r9, %r1, %r2"), remainder = of("rem.s32 %r9, %r1, %r2"),

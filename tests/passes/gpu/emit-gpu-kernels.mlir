@@ -70,7 +70,7 @@ plan.kernel @column(%x: !spmd.array<i32[64, 1000]>) {
 // CHECK-LABEL: gpu.func @row_of_a_cluster
 // CLUSTER-LABEL: gpu.func @row_of_a_cluster
 // CLUSTER-SAME: spmd.cluster_blocks = 8
-// CLUSTER: nvvm.cluster.arrive {aligned}
+// CLUSTER: nvvm.cluster.arrive.relaxed {aligned}
 // CLUSTER: gpu.barrier
 // CLUSTER: nvvm.cluster.wait {aligned}
 // CLUSTER: llvm.call_intrinsic "llvm.nvvm.mapa"

@@ -230,7 +230,7 @@ std::vector<OverwriteCase> getOverwriteCases() {
                    twoOutputs(R"(
       %0 = array.negate %x : $t
       %1 = array.cumulative sum %x dim 1 : $t -> $t)",
-                              "9, 500"),
+                              "9, 5000"),
                    2, 1});
   cases.push_back({"two scans along a row",
                    twoOutputs(R"(

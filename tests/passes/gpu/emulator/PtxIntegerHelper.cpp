@@ -33,7 +33,9 @@ bool computeSum(PtxCode &code) {
        isProduct = name.starts_with("mul") || name.starts_with("mad");
   StringRef part = isProduct ? code.takeOf({"lo", "hi", "wide"}) : "";
   size_t count = name == "mul" || !isProduct ? 2 : 3;
-  if (!type.isInteger() || type.lanes > 1 || code.operandCount() != count + 1 || (isProduct && part.empty()))
+  bool isOfPairs = type.bits == 16 && name == "add" && !keepsCarry;
+  if (!type.isInteger() || (type.lanes > 1 && !isOfPairs) || code.operandCount() != count + 1 ||
+      (isProduct && part.empty()))
     return false;
   unsigned bits = type.bits;
   llvm::Type *narrow = code.typeOf(type), *wide = b.getIntNTy(2 * bits);
@@ -134,7 +136,8 @@ bool computeBinary(PtxCode &code) {
   StringRef name = nameOf(code);
   PtxType type = code.takeType();
   llvm::Type *narrow = code.typeOf(type);
-  if (code.operandCount() != (name == "sad" ? 4u : 3u) || type.lanes > 1 || type.isFloat())
+  bool isOfPairs = type.bits == 16 && (name == "min" || name == "max");
+  if (code.operandCount() != (name == "sad" ? 4u : 3u) || (type.lanes > 1 && !isOfPairs) || type.isFloat())
     return false;
   Value *x = code.read(1, narrow), *y = code.read(2, narrow);
   if (!x || !y)
