@@ -11,6 +11,7 @@
 #include "ir/array/PartialSums.h"
 #include "ir/array/ScatterOp.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/Shapes.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -22,13 +23,6 @@ namespace spmdc {
 #include "passes/kernel/Passes.h.inc"
 
 namespace {
-
-int64_t productOf(ArrayRef<int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
 
 class Decomposer {
 public:

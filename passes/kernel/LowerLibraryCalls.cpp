@@ -8,6 +8,7 @@
 #include "ir/array/ScatterOp.h"
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/Shapes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -19,13 +20,6 @@ namespace spmdc {
 #include "passes/kernel/Passes.h.inc"
 
 namespace {
-
-int64_t productOf(ArrayRef<int64_t> sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes)
-    product *= size;
-  return product;
-}
 
 void replace(Operation *op, StringRef function, ArrayRef<int64_t> sizes) {
   OpBuilder builder(op);

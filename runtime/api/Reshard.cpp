@@ -109,12 +109,12 @@ Array reshard(const Array &array, const NamedSharding &target, const std::source
                       target.mesh().str() + " is not possible: process " + std::to_string(process) +
                       " has no device in the first; use meshes over the same processes",
                   Error::Kind::Usage);
-  Array whole =
+  Array replicated =
       impl.sharding.is_fully_replicated() ? array : exchange(array, NamedSharding(impl.sharding.mesh(), P()), where);
-  whole.block_until_ready();
+  replicated.block_until_ready();
   if (!want.contains(impl.job->getProcess()))
     return Array(planArray(impl.job, impl.dtype, impl.shape, target, impl.name));
-  return placeLocally(whole, target);
+  return placeLocally(replicated, target);
 }
 
 Array process_allgather(const Array &value, std::source_location where) {

@@ -148,6 +148,16 @@ std::string entryOf(const std::string &ptx, const std::string &symbol) {
   return begin == std::string::npos ? "" : ptx.substr(begin, ptx.find("\n}\n", begin) - begin);
 }
 
+/// The stores of the only kernel; expects that all are of 16 bytes.
+size_t countStoresOf16Bytes(const GpuProgram &program) {
+  std::string entry = entryOf(program.artifact.code, program.artifact.plan.kernels[0].symbol);
+  std::regex access("st\\.global(?:\\.v(\\d))?\\.[a-z](\\d+)\\b");
+  size_t stores = 0;
+  for (std::sregex_iterator it(entry.begin(), entry.end(), access), end; it != end; ++it, ++stores)
+    EXPECT_EQ(bytesOf(*it), 16) << entry;
+  return stores;
+}
+
 int registersOf(const std::string &report, const std::string &symbol) {
   size_t at = report.find("'" + symbol + "' for");
   std::smatch match;
@@ -196,12 +206,7 @@ TEST(GpuBudget, StoresOfVeryLongRows) {
     ASSERT_TRUE(program.isGood());
     ASSERT_EQ(program.artifact.plan.kernels.size(), 1u);
     EXPECT_EQ(program.findFault(), "");
-    std::string entry = entryOf(program.artifact.code, program.artifact.plan.kernels[0].symbol);
-    std::regex access("st\\.global(?:\\.v(\\d))?\\.[a-z](\\d+)\\b");
-    size_t stores = 0;
-    for (std::sregex_iterator it(entry.begin(), entry.end(), access), end; it != end; ++it, ++stores)
-      EXPECT_EQ(bytesOf(*it), 16) << entry;
-    EXPECT_GT(stores, 0u) << entry;
+    EXPECT_GT(countStoresOf16Bytes(program), 0u);
   }
 }
 
@@ -222,12 +227,7 @@ TEST(GpuBudget, StoresOfSeveralOutputs) {
   GpuProgram program(*module);
   ASSERT_TRUE(program.isGood());
   ASSERT_EQ(program.artifact.plan.kernels.size(), 1u);
-  std::string entry = entryOf(program.artifact.code, program.artifact.plan.kernels[0].symbol);
-  std::regex access("st\\.global(?:\\.v(\\d))?\\.[a-z](\\d+)\\b");
-  size_t stores = 0;
-  for (std::sregex_iterator it(entry.begin(), entry.end(), access), end; it != end; ++it, ++stores)
-    EXPECT_EQ(bytesOf(*it), 16) << entry;
-  EXPECT_EQ(stores, 3u) << entry;
+  EXPECT_EQ(countStoresOf16Bytes(program), 3u);
 }
 
 TEST(GpuBudget, Registers) {
