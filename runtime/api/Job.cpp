@@ -228,6 +228,7 @@ void Job::makeDevices(const JoinOptions &options, NetworkAddresses network) {
   network.coordinator = ends.coordinator;
   network.token = ends.token;
   collectives = createCollectives(std::move(shm), std::move(network));
+  client->setAwaitedCalls([backend = collectives.get()] { return backend->findAwaitedCalls(); });
   if (devices.size() > 1)
     connectGpus(options);
 }
@@ -269,6 +270,8 @@ Job::~Job() {
     // The job is over; the call that saw the verdict has thrown it.
   }
   gpuTransport.reset();
+  if (client)
+    client->setAwaitedCalls(nullptr);
   collectives.reset();
   localDevices.clear();
 }

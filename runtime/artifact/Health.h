@@ -9,6 +9,13 @@
 
 namespace spmd {
 
+/// A call in which a device of another process waits for this process.
+struct AwaitedCall {
+  int32_t process = 0; ///< The process that waits.
+  std::string text;    ///< The call with its source location.
+  bool operator==(const AwaitedCall &) const = default;
+};
+
 /// The executor's and the collectives' view of the control plane. The coordinator's client implements it; jobs of one
 /// process use a trivial implementation. Thread-safe, lock-free on the fast path.
 class Health {

@@ -21,7 +21,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "runtime/artifact/Plan.h"
+#include "runtime/artifact/Health.h"
 
 #include <chrono>
 #include <cstdint>
@@ -111,6 +111,11 @@ public:
   /// have one of the devices: each must call it, at most `timeout` apart.
   virtual std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                                      std::chrono::milliseconds timeout) = 0;
+
+  /// Returns calls that devices of other processes have begun, and that a device of this process has not made yet; at
+  /// most one for each process. Between hosts, such a call is known once the other device has waited for a while. May
+  /// be called on any thread.
+  virtual std::vector<AwaitedCall> findAwaitedCalls() = 0;
 
   /// Declares that this process starts no more runs: the runs queued on its devices are the last. A peer that waits for
   /// another run gets an error instead of waiting forever.

@@ -106,6 +106,16 @@ const std::string *Barriers::findOnlyWait(int32_t process) const {
   return found == bound.end() ? nullptr : &found->second;
 }
 
+bool Barriers::isAt(int32_t process, const std::string &name) const {
+  auto barrier = open.find(name);
+  return barrier != open.end() && barrier->second.present.count(process);
+}
+
+bool Barriers::isOnlyWait(Requester from) const {
+  const std::string *name = findOnlyWait(from.process);
+  return name && open.at(*name).present.at(from.process) == from.request;
+}
+
 TimePoint Barriers::nextDeadline() const {
   TimePoint next = never;
   for (const auto &[name, barrier] : open)

@@ -38,6 +38,9 @@ public:
   TimePoint nextDeadline() const;
   /// Returns the barrier at which a process waits with its only thread, or null.
   const std::string *findOnlyWait(int32_t process) const;
+  bool isAt(int32_t process, const std::string &name) const;
+  /// Whether a process waits for the answer to this request with its only thread.
+  bool isOnlyWait(Requester from) const;
 
 private:
   struct OpenBarrier {

@@ -153,6 +153,11 @@ public:
   /// coordinator that it still needs. Throws the verdict if a process does not get there. May be called again.
   virtual void goodbye() = 0;
 
+  /// `find` returns the calls in which other processes wait for this one (CollectiveBackend::findAwaitedCalls). It is
+  /// called from time to time while the only thread of this process waits and no launch of it runs: if the thread waits
+  /// for such a process, both wait in vain, and the job ends. An empty function ends the use of the previous one.
+  virtual void setAwaitedCalls(std::function<std::vector<AwaitedCall>()> /*find*/) {}
+
   /// As reportFailure, for a failure that all processes have learned of and report alike. `culprit` is the process that
   /// met the cause, or -1 if it is no single process.
   virtual void reportSharedFailure(const std::string &message, int32_t culprit) = 0;

@@ -18,7 +18,7 @@
 
 namespace spmd::coordinator {
 
-constexpr uint16_t protocolVersion = 4;
+constexpr uint16_t protocolVersion = 5;
 constexpr size_t openingBytes = 32;
 constexpr size_t challengeBytes = 64;
 constexpr size_t proofBytes = 32;

@@ -8,6 +8,7 @@
 #include "runtime/support/Process.h"
 #include "runtime/support/Token.h"
 
+#include <algorithm>
 #include <cstring>
 #include <future>
 #include <new>
@@ -19,7 +20,9 @@ namespace spmd::coordinator {
 
 using Stage = MemberMachine::Stage;
 
-constexpr Milliseconds verdictWait{500};      ///< For the verdict, so that all processes print the same.
+constexpr Milliseconds verdictWait{500}; ///< For the verdict, so that all processes print the same.
+/// How often a waiting thread looks whether this process delays another one. Most waits are shorter.
+constexpr Milliseconds delayInterval{200};
 constexpr Milliseconds quietWait{500};        ///< For members to read the verdict before process 0 ends.
 constexpr Milliseconds latecomerWait{10'000}; ///< The same, for processes that have not joined yet.
 
@@ -397,7 +400,7 @@ std::string NetworkClient::request(Message message, uint64_t id, const std::stri
     ++waiting;
     waitsFor = text;
   }
-  changed.wait(lock, [&] { return requests.at(id).has_value() || stage >= Stage::Left; });
+  waitForReply(lock, id);
   if (!text.empty())
     --waiting;
   std::optional<Reply> reply = std::move(requests.at(id));
@@ -409,6 +412,34 @@ std::string NetworkClient::request(Message message, uint64_t id, const std::stri
   if (!reply->ok)
     throw Error(reply->text);
   return std::move(reply->text);
+}
+
+/// Tells the coordinator meanwhile if another process waits for a launch that this process cannot begin, because its
+/// only thread waits here.
+void NetworkClient::waitForReply(std::unique_lock<std::mutex> &lock, uint64_t id) {
+  auto isOver = [&] { return requests.at(id).has_value() || stage >= Stage::Left; };
+  std::vector<AwaitedCall> told;
+  while (!changed.wait_for(lock, delayInterval, isOver)) {
+    if (callers.size() != 1 || !callers.count(std::this_thread::get_id()) || !findAwaitedCalls ||
+        launches.load(std::memory_order_relaxed) != 0)
+      continue;
+    auto find = findAwaitedCalls;
+    lock.unlock();
+    std::vector<AwaitedCall> calls = find();
+    for (const AwaitedCall &call : calls)
+      if (std::find(told.begin(), told.end(), call) == told.end())
+        asio::post(io, [this, message = Delays{id, call.process, call.text}] {
+          machine->request(message);
+          pump();
+        });
+    told = std::move(calls);
+    lock.lock();
+  }
+}
+
+void NetworkClient::setAwaitedCalls(std::function<std::vector<AwaitedCall>()> find) {
+  std::lock_guard lock(mutex);
+  findAwaitedCalls = std::move(find);
 }
 
 static void checkKey(const std::string &key, const char *what) {

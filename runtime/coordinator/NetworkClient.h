@@ -43,6 +43,7 @@ public:
   void set(const std::string &key, const std::string &value) override;
   std::string wait(const std::string &key, const Awaited &awaited) override;
   void removePrefix(const std::string &prefix) override;
+  void setAwaitedCalls(std::function<std::vector<AwaitedCall>()> find) override;
 
   void atStep(uint64_t launch, int32_t step, const SourceLocation &location) override;
   void onLaunch() override { launches.fetch_add(1, std::memory_order_relaxed); }
@@ -75,6 +76,7 @@ private:
   void endWithoutMemory() noexcept;
   void waitForVerdict();
   std::string request(Message message, uint64_t id, const std::string &text);
+  void waitForReply(std::unique_lock<std::mutex> &lock, uint64_t id);
   [[noreturn]] void throwVerdictLocked(std::unique_lock<std::mutex> &lock);
 
   // Called on the background thread.
@@ -129,7 +131,8 @@ private:
   std::string waitsFor;
   std::set<int32_t> departed;        ///< Processes that have said goodbye.
   std::set<std::thread::id> callers; ///< The thread that joined, and the threads that have called wait() or barrier().
-  bool quiet = false;                ///< The server has no connections any more.
+  std::function<std::vector<AwaitedCall>()> findAwaitedCalls;
+  bool quiet = false; ///< The server has no connections any more.
 
   std::atomic<bool> over{false};
 };

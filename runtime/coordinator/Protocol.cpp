@@ -366,6 +366,17 @@ void get(Reader &in, Missed &missed) {
 void put(Writer &out, const Departed &departed) { out.integer(departed.process); }
 void get(Reader &in, Departed &departed) { departed.process = in.integer<int32_t>(); }
 
+void put(Writer &out, const Delays &delays) {
+  out.integer(delays.request);
+  out.integer(delays.process);
+  out.text(truncateText(delays.call), maxTextBytes);
+}
+void get(Reader &in, Delays &delays) {
+  delays.request = in.integer<uint64_t>();
+  delays.process = in.integer<int32_t>();
+  delays.call = getShown(in, maxTextBytes);
+}
+
 /// Reads the alternative whose index is `kind`.
 template <size_t index = 0> Message getAlternative(Reader &in, size_t kind) {
   if constexpr (index == std::variant_size_v<Message>) {

@@ -170,11 +170,19 @@ struct Departed {
   int32_t process = 0;
 };
 
+/// The only thread of the sender waits for the answer to this request, and the sender runs no launch: a device of
+/// `process` waits in vain for a device of the sender.
+struct Delays {
+  uint64_t request = 0;
+  int32_t process = 0;
+  std::string call; ///< The call in which the device waits.
+};
+
 /// The index of an alternative is its kind on the wire.
 using Message =
     std::variant<Hello, Welcome, Reject, TopologyMessage, Heartbeat, VerdictMessage, Fail, NoticeMessage, SetRequest,
                  WaitRequest, RemoveRequest, BarrierRequest, Reply, Goodbye, Farewell, ProcessStatisticsMessage,
-                 StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed, Departed>;
+                 StatusRequest, StatusReply, ProgramDetailsRequest, ProgramDetails, Missed, Departed, Delays>;
 
 /// Returns a frame with its header. Throws ProtocolError if a limit would be exceeded.
 std::string encode(const Message &message);

@@ -164,6 +164,14 @@ private:
   void checkStuck(TimePoint now);
   void endExpiredWaits(TimePoint now);
   void endWaitsFor(int32_t leaving, TimePoint now);
+  void onDelays(int32_t process, Delays delays, TimePoint now);
+  /// A wait of a process for another one; `text` describes it.
+  struct MutualWait {
+    int32_t process = 0, awaited = 0;
+    std::string text;
+  };
+  std::vector<MutualWait> waitsOf(int32_t process) const;
+  std::vector<MutualWait> findCircle(int32_t process) const;
   void endDeadlock(int32_t process, TimePoint now);
   void finishIfAllLeft();
   std::string describe(int32_t process) const;
@@ -210,6 +218,8 @@ private:
   std::map<int32_t, ChildEndMessage> ends;
   KeyValueStore store;
   Barriers barriers;
+  /// By the process whose launch waits: the last report of the process that it waits for.
+  std::map<int32_t, std::pair<int32_t, Delays>> delayed;
   std::optional<Verdict> verdict;
   bool endedAtRollCall = false;
   std::set<int32_t> toldLate; ///< Processes that joined after the verdict and were told.

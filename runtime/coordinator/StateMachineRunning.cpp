@@ -96,6 +96,10 @@ void StateMachine::onMemberMessage(int32_t process, Message message, TimePoint n
     if (members.at(wait->setter).position.state == Position::State::Leaving)
       endWaitsFor(wait->setter, now);
     return endDeadlock(process, now);
+  } else if (auto *delays = std::get_if<Delays>(&message)) {
+    if (!members.count(delays->process) || delays->process == process)
+      return onMalformed(member.connection, "a delay of a process that it cannot delay", now);
+    return onDelays(process, std::move(*delays), now);
   } else if (auto *remove = std::get_if<RemoveRequest>(&message)) {
     store.removePrefix({process, remove->request}, remove->prefix, answers);
   } else if (auto *barrier = std::get_if<BarrierRequest>(&message)) {

@@ -4,6 +4,9 @@
 #include "runtime/coordinator/StateMachine.h"
 
 #include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
 
 namespace spmd::coordinator {
 
@@ -47,46 +50,75 @@ void StateMachine::endWaitsFor(int32_t leaving, TimePoint now) {
   deliver(answers);
 }
 
-/// Reports processes that wait for one another, each with the only thread that could end the wait of another. A process
-/// at a barrier waits for all others; one that waits for a key of the store waits for the process that sets it.
-/// (Barriers find two processes at two barriers themselves.) `process` is the one that has begun to wait.
+void StateMachine::onDelays(int32_t process, Delays delays, TimePoint now) {
+  int32_t waiting = delays.process;
+  delayed[waiting] = {process, std::move(delays)};
+  endDeadlock(process, now);
+}
+
+/// Returns the waits of a process that end only with another one's call: those of its only thread, for a key of the
+/// store or at a barrier, and that of a launch, whose partner does nothing meanwhile but wait. At a barrier it waits
+/// for all that are not there; returned are those that wait themselves. (Barriers find two processes at two barriers.)
+std::vector<StateMachine::MutualWait> StateMachine::waitsOf(int32_t process) const {
+  std::vector<MutualWait> waits;
+  auto isOnlyWait = [&](Requester from) {
+    const KeyValueStore::Wait *wait = store.findOnlyWait(from.process);
+    return (wait && wait->from.request == from.request) || barriers.isOnlyWait(from);
+  };
+  auto waitsFor = [&](int32_t awaited, const std::string &call) {
+    waits.push_back({process, awaited, " waits for process " + std::to_string(awaited) + " in " + call});
+  };
+  if (const KeyValueStore::Wait *wait = store.findOnlyWait(process))
+    waitsFor(wait->setter, wait->call.empty() ? "a wait for key `" + wait->key + "`" : wait->call);
+  if (const std::string *name = barriers.findOnlyWait(process)) {
+    auto addAbsent = [&](int32_t other) {
+      if (other != process && !barriers.isAt(other, *name))
+        waits.push_back({process, other, " waits at barrier `" + *name + "`"});
+    };
+    for (int32_t other : store.findProcessesAtWait())
+      addAbsent(other);
+    for (const auto &[other, report] : delayed)
+      addAbsent(other);
+  }
+  if (auto report = delayed.find(process); report != delayed.end()) {
+    const auto &[partner, delays] = report->second;
+    if (isOnlyWait({partner, delays.request}))
+      waitsFor(partner, delays.call);
+  }
+  return waits;
+}
+
+/// Returns processes that wait for one another, beginning with `process`; empty: there are none.
+std::vector<StateMachine::MutualWait> StateMachine::findCircle(int32_t process) const {
+  std::map<int32_t, MutualWait> reachedBy; // By awaited process.
+  std::deque<int32_t> open{process};
+  for (; !open.empty() && !reachedBy.count(process); open.pop_front())
+    for (MutualWait &wait : waitsOf(open.front()))
+      if (int32_t awaited = wait.awaited; reachedBy.emplace(awaited, std::move(wait)).second)
+        open.push_back(awaited);
+  std::vector<MutualWait> circle;
+  if (reachedBy.count(process))
+    for (int32_t awaited = process; circle.empty() || awaited != process; awaited = circle.back().process)
+      circle.push_back(reachedBy.at(awaited));
+  return circle;
+}
+
+/// Reports processes that wait for one another in vain. `process` has begun a wait, or reported one.
 void StateMachine::endDeadlock(int32_t process, TimePoint now) {
   if (isEnded())
     return;
-  std::vector<int32_t> waiting;
-  if (barriers.findOnlyWait(process)) {
-    for (int32_t other : store.findProcessesAtWait())
-      if (store.findOnlyWait(other)->setter == process)
-        waiting = {other, process};
-  } else {
-    for (int32_t next = process;;) {
-      const KeyValueStore::Wait *wait = store.findOnlyWait(next);
-      if (!wait && !barriers.findOnlyWait(next))
-        return; // It can still end the waits of the others.
-      if (auto found = std::find(waiting.begin(), waiting.end(), next); found != waiting.end()) {
-        waiting.erase(waiting.begin(), found); // Those before the cycle wait for it.
-        break;
-      }
-      waiting.push_back(next);
-      if (!wait)
-        break;
-      next = wait->setter;
-    }
-  }
-  if (waiting.size() < 2)
+  std::vector<MutualWait> circle = findCircle(process);
+  if (circle.empty())
     return;
-  std::sort(waiting.begin(), waiting.end());
+  std::sort(circle.begin(), circle.end(),
+            [](const MutualWait &left, const MutualWait &right) { return left.process < right.process; });
   Fail report;
   report.culprit = -1;
-  for (int32_t member : waiting) {
-    const KeyValueStore::Wait *wait = store.findOnlyWait(member);
-    report.text += (report.text.empty() ? "processes wait for one another: " : "; ") + describe(member) +
-                   (!wait ? " waits at barrier `" + *barriers.findOnlyWait(member) + "`"
-                          : " waits for process " + std::to_string(wait->setter) + " in " +
-                                (wait->call.empty() ? "a wait for key `" + wait->key + "`" : wait->call));
-  }
+  for (const MutualWait &wait : circle)
+    report.text +=
+        (report.text.empty() ? "processes wait for one another: " : "; ") + describe(wait.process) + wait.text;
   report.text += std::string(": ") + orderAdvice;
-  addCandidate(waiting.front(), &report, now);
+  addCandidate(circle.front().process, &report, now);
 }
 
 } // namespace spmd::coordinator

@@ -33,6 +33,14 @@ public:
     return known;
   }
 
+  std::vector<AwaitedCall> findAwaitedCalls() override {
+    std::vector<AwaitedCall> calls = backend.findAwaitedCalls();
+    std::lock_guard lock(mutex);
+    for (auto &[key, communicator] : communicators)
+      communicator->addAwaitedCalls(calls);
+    return calls;
+  }
+
   void leave() override { backend.leave(); }
 
 private:

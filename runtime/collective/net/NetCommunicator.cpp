@@ -40,7 +40,7 @@ CommunicatorEndpoint &NetCommunicator::getEndpoint(int64_t position) {
   return *endpoint->second;
 }
 
-Answer NetCommunicator::answer(const Question &question) const {
+Answer NetCommunicator::answer(const Question &question) {
   Answer answer;
   if (question.position < 0 || question.position >= static_cast<int64_t>(getDevices().size()) ||
       !isOnThisHost(question.position))
@@ -52,6 +52,10 @@ Answer NetCommunicator::answer(const Question &question) const {
     putText(answer.cause, textOf(header.cause));
   }
   shm::PeerState state = local->getPage().stateOf(question.position, question.sequence);
+  if (state.announced <= question.sequence && endpoints.count(question.position)) {
+    std::lock_guard lock(askedMutex);
+    asked[question.process] = {question.position, question.sequence, textOf(question.text)};
+  }
   answer.isKnown = state.isKnown;
   answer.announced = state.announced;
   answer.launchesEnded = state.launchesEnded;
@@ -59,6 +63,13 @@ Answer NetCommunicator::answer(const Question &question) const {
   answer.launch = state.launch;
   putText(answer.text, state.text);
   return answer;
+}
+
+void NetCommunicator::addAwaitedCalls(std::vector<AwaitedCall> &calls) {
+  std::lock_guard lock(askedMutex);
+  for (const auto &[process, question] : asked)
+    if (local->getPage().slot(question.position).announced.load(std::memory_order_acquire) <= question.sequence)
+      shm::addCall(calls, {process, question.call});
 }
 
 //===----------------------------------------------------------------------===//
@@ -214,9 +225,11 @@ void NetEndpoint::askPeer(const NetCall &call, int64_t peer) {
     if (!stream)
       stream = communicator.getNetwork().connect(process, {.kind = Greeting::Questions}, deadline, check);
     Question question;
+    question.process = communicator.getBackend().getOptions().process;
     question.communicator = communicator.getKey();
     question.position = peer;
     question.sequence = call.getSequence();
+    putText(question.text, call.describe());
     writeAll(*stream, bytesOf(question), deadline, check);
     std::string bytes(sizeof answer, 0);
     readAll(*stream, bytes.data(), bytes.size(), deadline, check);

@@ -15,6 +15,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <vector>
 
@@ -96,14 +97,26 @@ public:
   const std::string &hostOf(int64_t position) const { return backend.hostOf(getDevices()[position]); }
   bool isOnThisHost(int64_t position) const { return backend.isOnThisHost(getDevices()[position]); }
 
-  Answer answer(const Question &question) const;
+  /// Called on the listener's thread.
+  Answer answer(const Question &question);
+  /// Adds the calls of CollectiveBackend::findAwaitedCalls about which devices of other hosts have asked.
+  void addAwaitedCalls(std::vector<AwaitedCall> &calls);
 
 private:
+  /// A question about a device of this process that had not made the call yet.
+  struct Asked {
+    int64_t position = 0;
+    uint64_t sequence = 0;
+    std::string call;
+  };
+
   shm::Backend &backend;
   Network &network;
   std::shared_ptr<shm::ShmCommunicator> local;
   const uint64_t key;
   std::map<int64_t, std::unique_ptr<NetEndpoint>> endpoints;
+  std::mutex askedMutex;
+  std::map<int32_t, Asked> asked; ///< The last one of each process; guarded by `askedMutex`.
 };
 
 } // namespace spmd::net

@@ -45,10 +45,11 @@ struct MessageHeader {
 /// Asks for the progress of the device whose message the sender waits for.
 struct Question {
   uint32_t magic = wireMagic;
-  uint32_t unused = 0;
+  int32_t process = 0; ///< The sender.
   uint64_t communicator = 0;
   int64_t position = 0;
   uint64_t sequence = 0;
+  char text[shm::textBytes] = {}; ///< Description of the call in which the sender waits.
 };
 
 struct Answer {

@@ -160,6 +160,14 @@ std::shared_ptr<ShmCommunicator> Backend::onThisHost(const std::vector<int64_t> 
   return communicators.try_emplace(devices, made).first->second;
 }
 
+std::vector<AwaitedCall> Backend::findAwaitedCalls() {
+  std::vector<AwaitedCall> calls;
+  std::lock_guard lock(mutex);
+  for (auto &[devices, communicator] : communicators)
+    communicator->addAwaitedCalls(calls);
+  return calls;
+}
+
 void Backend::leave() {
   std::lock_guard lock(mutex);
   for (auto &[devices, communicator] : communicators)

@@ -24,6 +24,7 @@ public:
 
   std::shared_ptr<Communicator> communicator(const std::vector<int64_t> &devices,
                                              std::chrono::milliseconds timeout) override;
+  std::vector<AwaitedCall> findAwaitedCalls() override;
   void leave() override;
 
   /// Returns the part of a communicator that is on this host: it lists all devices, but only those of this host can

@@ -38,6 +38,12 @@ bool isComplete(const GroupState &group, uint32_t barrier) {
 
 } // namespace
 
+void addCall(std::vector<AwaitedCall> &calls, AwaitedCall call) {
+  auto isSame = [&](const AwaitedCall &known) { return known.process == call.process; };
+  if (std::none_of(calls.begin(), calls.end(), isSame))
+    calls.push_back(std::move(call));
+}
+
 std::string describeCall(const CollectiveDesc &desc, const CallSite &site) {
   std::string text = (site.name.empty() ? describeCollective(desc) : site.name) + " at " + site.location.str();
   return site.step < 0 ? text : text + " (step " + std::to_string(site.step) + ")";
@@ -82,6 +88,16 @@ void ShmCommunicator::abort(const std::string &cause) {
   std::memcpy(header.cause, cause.data(), length);
   header.cause[length] = 0;
   header.aborted.store(2, std::memory_order_release);
+}
+
+void ShmCommunicator::addAwaitedCalls(std::vector<AwaitedCall> &calls) const {
+  for (const auto &[position, endpoint] : endpoints) {
+    uint64_t next = page.slot(position).announced.load(std::memory_order_acquire);
+    for (int64_t member = 0; member != static_cast<int64_t>(devices.size()); ++member)
+      if (!endpoints.count(member))
+        if (PeerState state = page.stateOf(member, next); state.announced > next && state.isKnown)
+          addCall(calls, {processOf(member), state.text});
+  }
 }
 
 //===----------------------------------------------------------------------===//

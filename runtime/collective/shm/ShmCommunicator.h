@@ -24,6 +24,9 @@ public:
   virtual std::string describe() const = 0;
 };
 
+/// Adds the call, unless there is one of its process already.
+void addCall(std::vector<AwaitedCall> &calls, AwaitedCall call);
+
 /// The text of AnnouncedCall::describe, the same for all backends.
 std::string describeCall(const CollectiveDesc &desc, const CallSite &site);
 uint64_t fingerprintCall(const MeshShape &mesh, const CollectiveDesc &desc, const CallSite &site);
@@ -144,6 +147,8 @@ public:
 
   Backend &getBackend() { return backend; }
   const ControlPage &getPage() const { return page; }
+  /// Adds the calls of CollectiveBackend::findAwaitedCalls that devices of this host have begun.
+  void addAwaitedCalls(std::vector<AwaitedCall> &calls) const;
   std::string nameOf(int64_t member) const;
   int32_t processOf(int64_t member) const { return backend.processOf(devices[member]); }
   /// Whether devices of other processes take part, on this host or on others.

@@ -254,8 +254,8 @@ int member(const std::string &scenario) {
     if (std::vector<std::string> words = wordsOf(scenario); words.size() > 1 && !scenarios.count(scenario)) {
       if (words.back() == "hosts") // Two, which have every second process.
         ::setenv("SPMD_HOST_ID", std::stoi(std::getenv("SPMD_PROCESS_ID")) % 2 == 0 ? "even" : "odd", 1);
-      // Longer than any wait that must end at once, shorter than the test's limit.
-      spmd::initialize({.collective_timeout = std::chrono::seconds(words[0] == "late" ? 3 : 300)});
+      // Longer than any wait that must end at once.
+      spmd::initialize({.collective_timeout = std::chrono::seconds(300)});
       words[0] == "left" ? leaveWithout(words[1]) : callInOrder(words[1], words.at(2));
       spmd::shutdown();
       return 0;

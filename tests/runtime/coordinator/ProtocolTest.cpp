@@ -63,7 +63,8 @@ std::vector<Message> examples() {
           ProgramDetailsRequest{},
           ProgramDetails{{{"the program", "mesh\nreturn"}}},
           Missed{3, "waited"},
-          Departed{2}};
+          Departed{2},
+          Delays{6, 1, "all_reduce at f:3"}};
 }
 
 std::string payload(const Message &message) { return encode(message).substr(frameHeaderBytes); }

@@ -152,6 +152,89 @@ TEST(StateMachineWaits, AnotherThreadMayEndAWait) {
   EXPECT_EQ(bench.verdict(), "none");
 }
 
+// Process 1 reports that a launch of process 0 waits for it, while it waits for process 0 itself.
+TEST(StateMachineWaits, ALaunchThatWaitsIsPartOfACycle) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(1, waitFor(0, "device_put at f.cpp:3"));
+  bench.receiveFrom(1, Delays{7, 0, "all_reduce at g.spmd:4"});
+  bench.pass(200ms);
+  EXPECT_EQ(bench.verdict(),
+            "processes wait for one another: process 0 (h0, pid 100) waits for process 1 in all_reduce at g.spmd:4; "
+            "process 1 (h1, pid 101) waits for process 0 in device_put at f.cpp:3: all processes must make the same "
+            "calls in the same order");
+}
+
+TEST(StateMachineWaits, ALaunchThatWaitsIsPartOfALongCycle) {
+  for (bool reportsFirst : {false, true}) {
+    Bench bench(4);
+    bench.joinAll();
+    auto report = [&] {
+      bench.receiveFrom(2, waitFor(1, "b"));
+      bench.receiveFrom(2, Delays{7, 3, "all_reduce"});
+    };
+    if (reportsFirst)
+      report();
+    bench.receiveFrom(1, waitFor(3, "a"));
+    if (!reportsFirst)
+      report();
+    bench.pass(200ms);
+    EXPECT_THAT(bench.verdict(), AllOf(HasSubstr("process 1 (h1, pid 101) waits for process 3 in a; "),
+                                       HasSubstr("process 2 (h2, pid 102) waits for process 1 in b; "),
+                                       HasSubstr("process 3 (h3, pid 103) waits for process 2 in all_reduce: ")));
+  }
+}
+
+TEST(StateMachineWaits, ALaunchOfAProcessThatNobodyAwaitsMayWait) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(1, waitFor(2, "device_put at f.cpp:3"));
+  bench.receiveFrom(1, Delays{7, 0, "all_reduce at g.spmd:4"});
+  bench.pass(1000ms);
+  EXPECT_EQ(bench.verdict(), "none");
+  // Process 2 comes, and process 1 goes on: its next wait has another number.
+  bench.receiveFrom(2, SetRequest{9, "key of 2", "v"});
+  bench.receiveFrom(1, WaitRequest{8, "later", 0, longLimit, "device_put at f.cpp:5", WaitingThread::Only});
+  bench.pass(1000ms);
+  EXPECT_EQ(bench.verdict(), "none");
+}
+
+// A report that arrives when the wait is over says nothing about the next one.
+TEST(StateMachineWaits, AReportOfAWaitThatIsOverDoesNotCount) {
+  Bench bench(2);
+  bench.joinAll();
+  bench.receiveFrom(1, waitFor(0, "device_put at f.cpp:3"));
+  bench.receiveFrom(0, SetRequest{9, "key of 0", "v"});
+  bench.receiveFrom(1, Delays{7, 0, "all_reduce at g.spmd:4"});
+  bench.receiveFrom(1, BarrierRequest{8, "here", longLimit, true});
+  bench.pass(1000ms);
+  EXPECT_EQ(bench.verdict(), "none");
+}
+
+// The launch goes on when all are at the barrier.
+TEST(StateMachineWaits, AProcessAtTheBarrierMayHaveALaunchThatWaits) {
+  Bench bench(3);
+  bench.joinAll();
+  bench.receiveFrom(0, BarrierRequest{1, "here", longLimit, true});
+  bench.receiveFrom(1, BarrierRequest{1, "here", longLimit, true});
+  bench.receiveFrom(1, Delays{1, 0, "all_reduce at g.spmd:4"});
+  bench.pass(1000ms);
+  EXPECT_EQ(bench.verdict(), "none");
+  bench.receiveFrom(2, BarrierRequest{1, "here", longLimit, true});
+  EXPECT_TRUE(bench.all<Reply>(bench.memberConnections[1]).back().ok);
+}
+
+TEST(StateMachineWaits, ADelayOfNoProcessIsMalformed) {
+  for (int32_t process : {1, 2, -1}) {
+    Bench bench(2);
+    bench.joinAll();
+    bench.receiveFrom(1, waitFor(0, "a"));
+    bench.receiveFrom(1, Delays{7, process, "all_reduce"});
+    bench.pass(200ms);
+    EXPECT_THAT(bench.verdict(), HasSubstr("a delay of a process that it cannot delay"));
+  }
+}
+
 TEST(StateMachineWaits, AWaitForNoProcessIsMalformed) {
   Bench bench(2);
   bench.joinAll();
