@@ -54,6 +54,22 @@ LogicalResult checkType(Operation *op, Type type) {
   return success();
 }
 
+/// Refuses operands and results of a manual region that are sums, if arrays of their type cannot be added.
+LogicalResult checkUnreduced(sdy::ManualComputationOp op) {
+  auto check = [&](sdy::TensorShardingsAttr shardings, TypeRange types) {
+    for (auto [sharding, type] : llvm::zip(shardings.getShardings(), types))
+      if (Type element = llvm::cast<RankedTensorType>(type).getElementType();
+          !sharding.getSharding().getUnreduced().empty() && (element.isInteger(1) || findNarrowElement(element)))
+        return failure();
+    return success();
+  };
+  if (failed(check(op.getInShardings(), op->getOperandTypes())) ||
+      failed(check(op.getOutShardings(), op->getResultTypes())))
+    return refuse(op, "takes or returns partial sums ('unreduced') of bools, of floats of 8 bits or fewer, or of "
+                      "integers of 4 bits or fewer, which is not supported; convert them to f32 or i32");
+  return success();
+}
+
 /// Checks all types, so that no rule meets another one.
 LogicalResult checkModule(ModuleOp module) {
   bool isGood = true;
@@ -65,6 +81,8 @@ LogicalResult checkModule(ModuleOp module) {
         for (BlockArgument argument : block.getArguments())
           isGood &= succeeded(checkType(op, argument.getType()));
   });
+  if (isGood)
+    module.walk([&](sdy::ManualComputationOp op) { isGood &= succeeded(checkUnreduced(op)); });
   return success(isGood);
 }
 
@@ -147,10 +165,13 @@ FailureOr<SmallVector<Type>> typesOf(Translation &t, func::FuncOp function, Type
       type = type.withSharding(*sharding);
     }
     if (auto annotation = llvm::dyn_cast_or_null<sdy::TensorShardingAttr>(attributeOf(number, "sdy.sharding"))) {
-      FailureOr<ShardingAttr> sharding = t.shardingOf(function, annotation, type.getShape());
-      if (failed(sharding))
+      FailureOr<ReadSharding> read = t.readSharding(function, annotation, type.getShape());
+      if (failed(read))
         return failure();
-      type = type.withSharding(*sharding);
+      if (read->replicated)
+        return refuse(function, "has an argument or result that keeps an axis from its open dimensions ('replicated'), "
+                                "which is not supported; close the dimensions");
+      type = type.withSharding(read->sharding);
     }
     types.push_back(type);
   }

@@ -73,7 +73,7 @@ std::optional<AnnotatedDim> takeDim(Scanner &scanner) {
   return dim;
 }
 
-/// `<@mesh, [{"a"}, {}]...`.
+/// `<@mesh, [{"a"}, {}]...`; nullopt if the array is also unreduced, which `writePartitionSpec` cannot say.
 std::optional<Annotation> takeSharding(Scanner &scanner) {
   Annotation annotation;
   size_t begin = scanner.at;
@@ -90,7 +90,9 @@ std::optional<Annotation> takeSharding(Scanner &scanner) {
   }
   annotation.range = scanner.rangeFrom(begin);
   annotation.isPartition = true;
-  return annotation.dims.empty() ? std::nullopt : std::optional(annotation);
+  std::string_view rest = scanner.text.substr(scanner.at);
+  bool isUnreduced = rest.substr(0, rest.find('>')).find("unreduced=") != std::string_view::npos;
+  return annotation.dims.empty() || isUnreduced ? std::nullopt : std::optional(annotation);
 }
 
 /// JAX's path of the argument or result whose text begins at an offset: of its location, or of its `jax.result_info`.

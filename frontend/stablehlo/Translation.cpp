@@ -62,10 +62,10 @@ LogicalResult Translation::constrainResults(Operation *op) {
     return refuse(op, "has no sharding for each of its results");
   for (auto [value, annotation] : llvm::zip_equal(op->getResults(), shardings.getShardings())) {
     Value array = get(value);
-    FailureOr<ShardingAttr> sharding = shardingOf(op, annotation, shapeOf(array));
-    if (failed(sharding))
+    FailureOr<ReadSharding> read = readSharding(op, annotation, shapeOf(array));
+    if (failed(read))
       return failure();
-    set(value, constrain(array, *sharding));
+    set(value, constrain(array, read->sharding, read->replicated));
   }
   return success();
 }

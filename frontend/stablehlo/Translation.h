@@ -24,6 +24,15 @@
 
 namespace spmdc::stablehlo {
 
+/// A sharding of Shardy, by the axes of the module's mesh.
+struct ReadSharding {
+  ShardingAttr sharding; ///< The axes of the dimensions.
+  AxesAttr replicated;   ///< The axes that its open dimensions may not take; null without any.
+  /// The array is the sum of what devices along these axes hold. Values are global, so this says something to a manual
+  /// region alone, whose devices take or return the addends; elsewhere the partitioner chooses where sums are complete.
+  llvm::SmallVector<AxisRefAttr> unreduced;
+};
+
 /// A module during its translation. The state is that of one module; used by one thread.
 class Translation {
 public:
@@ -122,11 +131,13 @@ public:
   /// The axes of the manual regions around the operation.
   llvm::SmallVector<std::string> manualAxes;
 
-  /// The axes of a mesh's sharding, checked against the mesh. `shape` is that of the array.
-  mlir::FailureOr<ShardingAttr> shardingOf(mlir::Operation *op, sdy::TensorShardingAttr sharding,
-                                           llvm::ArrayRef<int64_t> shape);
-  /// The value with an annotation; one that says nothing emits nothing.
-  mlir::Value constrain(mlir::Value array, ShardingAttr sharding);
+  /// A sharding with its axes checked against the mesh. `shape` is that of the array. Fails with a message.
+  mlir::FailureOr<ReadSharding> readSharding(mlir::Operation *op, sdy::TensorShardingAttr sharding,
+                                             llvm::ArrayRef<int64_t> shape);
+  /// The value with an annotation; one that says nothing emits nothing. `replicated` may be null.
+  mlir::Value constrain(mlir::Value array, ShardingAttr sharding, AxesAttr replicated = {});
+  /// The value with an annotation of this type, which may say nothing.
+  mlir::Value constrain(mlir::Value array, ArrayType type, AxesAttr replicated);
 
 private:
   mlir::LogicalResult translate(mlir::Operation *op);

@@ -4,6 +4,7 @@
 
 #include "ir/array/ArrayOps.h"
 #include "ir/spmd/AllowedDirection.h"
+#include "ir/spmd/ReplicatedAxes.h"
 #include "ir/spmd/SpmdOps.h"
 
 #include <map>
@@ -76,6 +77,12 @@ Direction getAllowed(Operation *op) {
   return text ? *parseDirection(text.getValue()) : Direction::Both;
 }
 
+/// The axes that the open dimensions of a constraint's value may not take.
+ArrayRef<AxisRefAttr> getReplicatedAxes(ConstraintOp constraint) {
+  auto axes = constraint->getAttrOfType<AxesAttr>(kReplicatedAxesAttrName);
+  return axes ? axes.getAxes() : ArrayRef<AxisRefAttr>();
+}
+
 LogicalResult verifyBarriers(func::FuncOp func) {
   WalkResult walk = func.walk([](Operation *op) -> WalkResult {
     Attribute written = op->getAttr(kAllowedDirectionAttrName);
@@ -117,7 +124,7 @@ FailureOr<PropagationState> PropagationState::create(func::FuncOp func, const Me
     return WalkResult::advance();
   });
   if (walk.wasInterrupted() || failed(verifyBarriers(func)) || failed(state.addGroups(func)) ||
-      failed(state.excludeManualAxes(func)))
+      failed(state.excludeManualAxes(func)) || failed(state.excludeReplicatedAxes(func)))
     return failure();
   state.applyConstraintsToOperands(func);
   state.addOps(func);
@@ -208,13 +215,39 @@ LogicalResult PropagationState::addGroups(func::FuncOp func) {
   return failure(walk.wasInterrupted());
 }
 
+/// Fails if an attribute names an axis that the mesh does not have, or an operation that is no constraint has one.
+LogicalResult PropagationState::excludeReplicatedAxes(func::FuncOp func) {
+  WalkResult walk = func.walk([&](Operation *op) -> WalkResult {
+    if (!op->hasAttr(kReplicatedAxesAttrName))
+      return WalkResult::advance();
+    auto constraint = dyn_cast<ConstraintOp>(op);
+    if (!constraint || !op->getAttrOfType<AxesAttr>(kReplicatedAxesAttrName))
+      return op->emitOpError() << "'" << kReplicatedAxesAttrName << "' is a list of axes of spmd.constraint";
+    for (AxisRefAttr axis : getReplicatedAxes(constraint))
+      if (!mesh.find(axis))
+        return op->emitOpError() << "unknown axis '" << axis.str() << "' in '" << kReplicatedAxesAttrName
+                                 << "'; the mesh has " << mesh.names();
+    auto slotNumber = slotOf.find(constraint.getResult());
+    if (slotNumber == slotOf.end()) // In a region that is manual over all axes.
+      return WalkResult::advance();
+    Slot &slot = slots[slotNumber->second];
+    for (const AxisPart &axis : mesh.getParts(getReplicatedAxes(constraint)))
+      if (!llvm::is_contained(slot.excluded, axis))
+        slot.excluded.push_back(axis);
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
   func.walk([&](ConstraintOp constraint) {
     Value operand = constraint.getOperand();
     Slot &slot = slots[slotOf[operand]];
     ShardingAttr annotation = slots[slotOf[constraint.getResult()]].annotation;
+    ArrayRef<AxisRefAttr> replicated = getReplicatedAxes(constraint);
     Operation *producer = operand.getDefiningOp();
-    if (!annotation || slot.annotation || slot.isGrouped || !producer || !slot.excluded.empty())
+    bool saysNothing = !annotation && replicated.empty();
+    if (saysNothing || slot.annotation || slot.isGrouped || !producer || !slot.excluded.empty())
       return;
     // A carry takes the annotation of its initial value before that of a constraint on the loop's result.
     if (isa<LoopLikeOpInterface>(producer)) {
@@ -224,8 +257,9 @@ void PropagationState::applyConstraintsToOperands(func::FuncOp func) {
     }
     for (Operation *user : operand.getUsers())
       if (auto other = dyn_cast<ConstraintOp>(user))
-        if (slots[slotOf[other.getResult()]].annotation != annotation)
+        if (slots[slotOf[other.getResult()]].annotation != annotation || getReplicatedAxes(other) != replicated)
           return;
+    slot.excluded = mesh.getParts(replicated);
     slot.annotation = annotation;
     slot.annotationLoc = constraint.getLoc();
   });

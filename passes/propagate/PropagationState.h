@@ -68,7 +68,8 @@ private:
     ShardingAttr annotation; ///< Null without annotation.
     mlir::Location annotationLoc;
     bool isGrouped = false;
-    AxisList excluded; ///< The manual axes of a region that contains, takes or yields the array.
+    /// The manual axes of a region that contains, takes or yields the array, and those that its constraint excludes.
+    AxisList excluded;
     TensorSharding current;
     llvm::SmallVector<unsigned, 4> opsAround;
   };
@@ -78,6 +79,7 @@ private:
   mlir::LogicalResult addCarries(mlir::Operation *loop);
   mlir::LogicalResult addGroups(mlir::func::FuncOp func);
   mlir::LogicalResult excludeManualAxes(mlir::func::FuncOp func);
+  mlir::LogicalResult excludeReplicatedAxes(mlir::func::FuncOp func);
   void applyConstraintsToOperands(mlir::func::FuncOp func);
   void addOps(mlir::func::FuncOp func);
   void addOp(mlir::Operation *op, ShardingRule rule, bool isEdge, llvm::ArrayRef<mlir::Value> values);

@@ -2,18 +2,24 @@
 
 #include "frontend/stablehlo/export/Exporter.h"
 
+#include "ir/spmd/ReplicatedAxes.h"
+
 using namespace mlir;
 
 namespace spmdc::stablehlo {
 
 namespace {
 
-/// A constraint without a sharding says nothing.
+/// A constraint without a sharding says nothing, unless it excludes axes.
 Value constraint(Exporter &e, spmdc::ConstraintOp op) {
   Value x = e.get(op.getOperand());
-  if (!e.mesh || !typeOf(op.getResult()).getSharding())
+  ArrayType type = typeOf(op.getResult());
+  auto replicated = op->getAttrOfType<AxesAttr>(kReplicatedAxesAttrName);
+  if (!e.mesh || (!type.getSharding() && !replicated))
     return x;
-  return e.create<sdy::ShardingConstraintOp>(x.getType(), x, e.shardingOf(typeOf(op.getResult())));
+  auto sharding = sdy::TensorShardingAttr::get(e.b.getContext(), kExportedMesh, type.getShardingOrOpen(),
+                                               replicated ? replicated.getAxes() : ArrayRef<AxisRefAttr>());
+  return e.create<sdy::ShardingConstraintOp>(x.getType(), x, sharding);
 }
 
 LogicalResult shardingGroup(Exporter &e, spmdc::ShardingGroupOp op) {

@@ -44,11 +44,32 @@ TEST(DeviceRefusals, Meshes) {
   EXPECT_THAT(constraint("<@mesh, [{\"z\"}]>"), HasSubstr("names the axis 'z', which the mesh does not have"));
   EXPECT_THAT(constraint("<@mesh, [{\"a\"}, {}]>"), HasSubstr("has a sharding of 2 dimensions for an array of 1"));
   EXPECT_THAT(constraint("<@mesh, [{\"a\":(1)3}]>"), HasSubstr("names the part a:(1)3 of an axis of size 4"));
-  EXPECT_THAT(
-      constraint("<@mesh, [{?}], replicated={\"a\"}>"),
-      HasSubstr("keeps an axis from its open dimensions ('replicated'), which is not supported; close the dimensions"));
-  EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"a\"}>"),
-              HasSubstr("has an unreduced sharding, which is not supported; reduce the value first"));
+  EXPECT_EQ(constraint("<@mesh, [{?}], replicated={\"a\"}>"), "");
+  EXPECT_EQ(constraint("<@mesh, [{}], unreduced={\"a\"}>"), "");
+  EXPECT_THAT(constraint("<@mesh, [{?}], replicated={\"z\"}>"),
+              HasSubstr("names the axis 'z', which the mesh does not have"));
+  EXPECT_THAT(constraint("<@mesh, [{}], unreduced={\"z\"}>"),
+              HasSubstr("names the axis 'z', which the mesh does not have"));
+  std::string argument = program("", mesh);
+  argument.replace(argument.find("%x: tensor<8xf32>"), 17,
+                   "%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{?}], replicated={\"a\"}>}");
+  EXPECT_THAT(importErrors(argument),
+              HasSubstr("has an argument or result that keeps an axis from its open dimensions ('replicated'), which "
+                        "is not supported; close the dimensions"));
+  auto region = [&](const std::string &element) {
+    std::string type = "tensor<8x" + element + ">";
+    return importErrors(mesh + "func.func public @main(%x: " + type + ") -> " + type +
+                        " {\n  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{}]>] "
+                        "out_shardings=[<@mesh, [{}], unreduced={\"a\"}>] manual_axes={\"a\", \"b\"} (%y: " +
+                        type + ") {\n    sdy.return %y : " + type + "\n  } : (" + type + ") -> " + type +
+                        "\n  return %0 : " + type + "\n}\n");
+  };
+  EXPECT_EQ(region("f32"), "");
+  for (const char *element : {"i1", "f8E5M2", "i4"})
+    EXPECT_THAT(region(element), HasSubstr("takes or returns partial sums ('unreduced') of bools, of floats of 8 bits "
+                                           "or fewer, or of integers of 4 bits or fewer, which is not supported; "
+                                           "convert them to f32 or i32"))
+        << element;
   EXPECT_NE(constraint("<@mesh, [{\"a\", \"a\"}]>"), "");
   EXPECT_THAT(importErrors(program("", "sdy.mesh @mesh = <[\"a\"=2], device_ids=[1, 0]>\n")),
               HasSubstr("orders its devices by 'device_ids', which is not supported; use a mesh of devices in order"));

@@ -22,15 +22,17 @@ class Case:
     platform: str  # For which it is exported; JAX computes its results on CPUs.
     has_shardy: bool  # Its shardings are exported in the form of Shardy, or else of GSPMD.
     on_one_device: bool  # XLA cannot partition it: JAX computes its results without the shardings.
+    mesh: object  # `jax.set_mesh` while it is traced and run, as axes of type Explicit need.
 
 
 def P(*axes):
     return NamedSharding(MESH, PartitionSpec(*axes))
 
 
-def case(name, function, *arguments, tolerance=2e-6, wide=False, platform="cpu", has_shardy=True, on_one_device=False, **options):
+def case(name, function, *arguments, tolerance=2e-6, wide=False, platform="cpu", has_shardy=True, on_one_device=False, mesh=None,
+         **options):
     """`tolerance` is relative to the largest element of a result; options are jax.jit's."""
-    CASES.append(Case(name, function, arguments, options, tolerance, wide, platform, has_shardy, on_one_device))
+    CASES.append(Case(name, function, arguments, options, tolerance, wide, platform, has_shardy, on_one_device, mesh))
 
 
 def both(name, function, *arguments, shardings=P("a"), on_one_device=False, **options):

@@ -10,6 +10,7 @@ writes the sample of portable/data; SPMD_PORTABLE=FOLDER compares all programs o
 """
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -67,6 +68,12 @@ def shorten_paths(text):
     return re.sub(r'loc\("/[^"]*/([^/"]+\.py)"', r'loc("\1"', text)
 
 
+@contextlib.contextmanager
+def context_of(case):
+    with jax.enable_x64(case.wide), jax.set_mesh(case.mesh) if case.mesh else contextlib.nullcontext():
+        yield
+
+
 def write_portable(case, folder, has_generic):
     exported = export.export(jax.jit(case.function, **case.options))(*case.arguments)
     (folder / f"{case.name}.bin").write_bytes(exported.serialize())
@@ -104,12 +111,12 @@ def main():
         if wanted and case.name not in wanted:
             continue
         if is_portable:
-            with jax.enable_x64(case.wide):
+            with context_of(case):
                 write_portable(case, folder, has_generic=bool(arguments.portable) or case.name in GENERIC)
             print(case.name)
             continue
         jax.config.update("jax_use_shardy_partitioner", case.has_shardy)
-        with jax.enable_x64(case.wide):
+        with context_of(case):
             jitted = jax.jit(case.function, **case.options)
             lowered = jitted.trace(*case.arguments).lower(lowering_platforms=(case.platform,))
             evaluated = jax.jit(case.function) if case.on_one_device else jitted

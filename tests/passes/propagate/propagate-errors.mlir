@@ -96,6 +96,26 @@ func.func @no_barrier(%x: !spmd.array<f32[8@a]>) {
 
 // -----
 
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+func.func @an_unknown_replicated_axis(%x: !spmd.array<f32[8]>) {
+  // expected-error @+1 {{unknown axis 'z' in 'spmd.replicated'; the mesh has 'a'}}
+  %0 = spmd.constraint %x {spmd.replicated = #spmd.axes<z>} : <f32[8]> -> <f32[8]>
+  return
+}
+}
+
+// -----
+
+module attributes {spmd.mesh = #spmd.mesh<m, a=4>} {
+func.func @no_constraint(%x: !spmd.array<f32[8@a]>) {
+  // expected-error @+1 {{'spmd.replicated' is a list of axes of spmd.constraint}}
+  %0 = array.sin %x {spmd.replicated = #spmd.axes<a>} : (<f32[8@a]>) -> <f32[8]>
+  return
+}
+}
+
+// -----
+
 module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
 func.func @a_carry_with_two_annotations(%x: !spmd.array<f32[8]>) {
   // expected-error @+2 {{a carry is annotated f32[8@b] and f32[8@a]}}
