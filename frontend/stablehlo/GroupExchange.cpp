@@ -2,14 +2,33 @@
 
 #include "frontend/stablehlo/GroupExchange.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
 using namespace mlir;
 
 namespace spmdc::stablehlo {
 
+/// The function of jax.lax whose primitive an operation is named by; the last part of any other path of names, and ""
+/// for a name without a path, which may be that of a value.
+static StringRef functionOf(StringRef path) {
+  bool isPath = path.contains('/');
+  StringRef name = isPath ? path.rsplit('/').second : path;
+  name.consume_back(":");
+  StringRef function = llvm::StringSwitch<StringRef>(name)
+                           .Cases("psum", "psum_invariant", "unreduced_psum", "psum")
+                           .Cases("reduce_scatter", "unreduced_reduce_scatter", "psum_scatter")
+                           .Cases("all_gather", "all_gather_invariant", "all_gather_reduced", "all_gather")
+                           .Cases("pmax", "pmax_invariant", "pmax")
+                           .Cases("pmin", "pmin_invariant", "pmin")
+                           .Cases("ppermute", "all_to_all", name)
+                           .Default("");
+  return function.empty() && isPath ? name : function;
+}
+
 StringAttr reasonOf(Operation *op) {
-  StringRef name = op->getName().stripDialect();
+  StringRef name;
   if (auto named = llvm::dyn_cast<NameLoc>(op->getLoc()))
-    name = named.getName().getValue().rsplit('/').second;
+    name = functionOf(named.getName().getValue());
   if (name.empty())
     name = op->getName().stripDialect();
   return StringAttr::get(op->getContext(), "'" + name + "' is written here");
