@@ -120,6 +120,8 @@ private:
            bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory; predicted " +
            timeText(function.communicationSeconds) + " of communication, " + timeText(inspection.computeSeconds()) +
            " of computation</p>\n";
+    if (std::string line = combiningText(function); !line.empty())
+      out += "<p>" + escaped(line) + "</p>\n";
     for (const std::string &line : whileTexts(inspection, function))
       out += "<p>" + escaped(line) + "</p>\n";
   }

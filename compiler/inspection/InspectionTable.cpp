@@ -163,6 +163,16 @@ std::string collectiveMatmulText(const CollectiveReport &collective) {
          " overlap with the matrix product";
 }
 
+std::string combiningText(const FunctionReport &function) {
+  size_t count = function.collectives.size();
+  if (function.combinedAway == 0 || function.combinedAway >= count)
+    return "";
+  return "the " + std::to_string(count) + " collectives are done in " +
+         spmd::countText(static_cast<int64_t>(count - function.combinedAway), "call") +
+         ", as small ones of one kind over the same axes are combined; this saves " +
+         timeText(function.combiningSaves) + " of the communication";
+}
+
 std::string meshTitle(const spmd::MeshShape &mesh) {
   std::string text = "mesh";
   for (const spmd::MeshAxis &axis : mesh.axes)
@@ -207,6 +217,8 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
             "predicted: " + timeText(function.communicationSeconds) + " of communication, " +
             timeText(inspection.computeSeconds()) + " of computation" +
             (function.ringSaves > 0 ? ", " + timeText(function.ringSaves) + " of them overlapped" : "") + "\n";
+    if (std::string line = combiningText(function); !line.empty())
+      text += "combined:  " + line + "\n";
     for (const std::string &line : whileTexts(inspection, function))
       text += "while:     " + line + "\n";
     if (size_t products = llvm::count_if(inspection.work, [](const WorkReport &work) { return work.allowsTf32; }))

@@ -22,6 +22,9 @@ inline constexpr const char *kUncountedText = "not counted: the other branch of 
 
 /// The remark on a collective in a `while`; empty for any other.
 std::string whileText(const CollectiveReport &collective);
+/// The number of calls that combining makes of the collectives, and the time that this saves; empty if none is
+/// combined.
+std::string combiningText(const FunctionReport &function);
 /// For each `while`, a line that says that the sums count one of its iterations, and the amounts of each further one.
 std::vector<std::string> whileTexts(const Inspection &inspection, const FunctionReport &function);
 

@@ -204,6 +204,12 @@ void reportDeviceView(func::FuncOp func, MeshAttr mesh, const CostModel &model, 
   });
 }
 
+size_t countCollectives(func::FuncOp func) {
+  size_t count = 0;
+  func.walk([&](CollectiveOpInterface) { ++count; });
+  return count;
+}
+
 } // namespace
 
 ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp ringed, ModuleOp combined,
@@ -219,8 +225,10 @@ ProgramReport reportProgram(ModuleOp propagated, ModuleOp partitioned, ModuleOp 
       reportDeviceView(local, mesh, model, function);
     auto before = ringed.lookupSymbol<func::FuncOp>(func.getName());
     auto after = combined.lookupSymbol<func::FuncOp>(func.getName());
-    if (before && after)
+    if (before && after) {
       function.combiningSaves = communicationSeconds(before, mesh, model) - communicationSeconds(after, mesh, model);
+      function.combinedAway = countCollectives(before) - countCollectives(after);
+    }
   }
   return report;
 }

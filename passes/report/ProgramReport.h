@@ -78,6 +78,7 @@ struct FunctionReport {
   double wireBytesPerDevice = 0;   ///< Of all collectives, loop iterations included.
   double communicationSeconds = 0; ///< Predicted for all collectives, each alone, loop iterations included.
   double combiningSaves = 0;       ///< Of communicationSeconds, what spmdc-combine-collectives saves.
+  size_t combinedAway = 0;         ///< The calls that this saves: of n collectives that become one, n - 1.
   double ringSaves = 0;            ///< Of communicationSeconds, what overlaps with collective matmuls.
 };
 
