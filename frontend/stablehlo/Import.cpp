@@ -207,6 +207,19 @@ void setShardingPlaces(Translation &t, ModuleOp source, const ShardingTexts &tex
   });
 }
 
+/// Removes the annotations of scalars, which say nothing. JAX writes them for axes of type Explicit, and they would
+/// hide constants, counters of loops and kinds of reductions from the rules. The others have their places in the text
+/// by now.
+void dropAnnotationsOfScalars(Translation &t, ModuleOp source) {
+  source.walk([&](sdy::ShardingConstraintOp op) {
+    if (llvm::cast<RankedTensorType>(op.getInput().getType()).getRank() != 0)
+      return;
+    t.shardingPlaces.erase(op);
+    op.replaceAllUsesWith(op.getInput());
+    op.erase();
+  });
+}
+
 LogicalResult translateEntry(Translation &t, func::FuncOp entry, ModuleOp module, const ShardingTexts &texts) {
   if (entry.isExternal() || !llvm::hasSingleElement(entry.getBody()))
     return refuse(entry, "has no body of one block");
@@ -317,6 +330,7 @@ OwningOpRef<ModuleOp> importStablehlo(llvm::StringRef text, llvm::StringRef file
   const Source &shown = diagnostics.addSource(fileName.str(), text.str());
   stablehlo::ShardingTexts texts = stablehlo::findShardings(shown, options.function);
   stablehlo::setShardingPlaces(translation, *source, texts);
+  stablehlo::dropAnnotationsOfScalars(translation, *source);
   if (failed(stablehlo::translateEntry(translation, entry, *module, texts)) || failed(verify(*module)))
     return {};
   return module;
