@@ -12,6 +12,8 @@
 #include "frontend/stablehlo/CustomCalls.h"
 #include "frontend/stablehlo/Gspmd.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <limits>
 
 using namespace mlir;
@@ -73,13 +75,23 @@ public:
     step = *by;
     int64_t end = *limit + (direction == "LE" ? 1 : 0);
     count = end > start ? (end - start + step - 1) / step : 0;
-    return true;
+    return isCounted(*limit) && isCounted(start + count * step);
   }
 
   WhileOp op;
   Block &condition, &body;
   unsigned counter = 0;
   int64_t start = 0, step = 1, count = 0;
+
+private:
+  /// Whether the counter's type has this number: beyond its largest one a counter wraps, and its loop goes on.
+  bool isCounted(int64_t number) {
+    Type type = Translation::typeOf(op.getOperand(counter).getType()).getElementType();
+    unsigned width = type.getIntOrFloatBitWidth();
+    if (isUnsigned(type)) // A start or limit of u64 that i64 has not is negative here.
+      return start >= 0 && number >= 0 && llvm::isUIntN(width, static_cast<uint64_t>(number));
+    return llvm::isIntN(width, number);
+  }
 };
 
 /// Sets the carries in a region of the new loop, and in the old one those that are passed on.
