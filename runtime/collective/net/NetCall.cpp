@@ -154,7 +154,7 @@ void NetCall::run(ParallelFor &given) {
 }
 
 void NetCall::meet() {
-  uint32_t barrier = meeting->nextBarrier++;
+  uint64_t barrier = meeting->nextBarrier++;
   endpoint.getLocal().arrive(*meeting, barrier);
   endpoint.getLocal().wait(*meeting, barrier, *this, sequence);
 }

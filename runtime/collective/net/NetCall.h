@@ -91,7 +91,7 @@ private:
   shm::GroupState *ready = nullptr, *meeting = nullptr;
   ParallelFor *loop = nullptr;
   uint64_t sequence = 0;
-  uint32_t readyBarrier = 0;
+  uint64_t readyBarrier = 0;
   Clock::time_point begin;
   bool isInFlight = false;
 };

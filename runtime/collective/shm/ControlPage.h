@@ -62,7 +62,8 @@ struct Group {
   std::atomic<uint32_t> wake{0};            ///< Futex word: counts completed barriers.
   std::atomic<uint32_t> sleepers{0};
   std::atomic<int32_t> last{-1}, core{-1}; ///< The device that completed the last barrier, and where it ran.
-  /// Arrivals at barrier b increment arrived[b % barrierRing]; it is complete at members * (b / barrierRing + 1).
+  /// Arrivals at barrier b increment arrived[b % barrierRing]; it is complete at members * (b / barrierRing + 1),
+  /// modulo 2^32.
   alignas(64) std::atomic<uint32_t> arrived[barrierRing] = {};
 };
 

@@ -133,7 +133,7 @@ void ShmCall::finish() {
       zeroBox(box, result);
   if (!isAlone()) {
     if (!isStaged) {
-      uint32_t barrier = group.nextBarrier++;
+      uint64_t barrier = group.nextBarrier++;
       endpoint.arrive(group, barrier);
       endpoint.wait(group, barrier, *this, sequence);
     }
@@ -236,7 +236,7 @@ void ShmCall::allReduceBySlices() {
                inputs[p] = sources[p] + begin + first * elementBytes;
              reducer->reduce(inputs, slice + first * elementBytes, last - first, thread);
            });
-  uint32_t barrier = group.nextBarrier++;
+  uint64_t barrier = group.nextBarrier++;
   endpoint.arrive(group, barrier);
   endpoint.wait(group, barrier, *this, sequence);
   if (!isReceiver)

@@ -60,7 +60,7 @@ private:
   const char *operand = nullptr;
   char *result = nullptr;
   uint64_t sequence = 0;
-  uint32_t readyBarrier = 0;
+  uint64_t readyBarrier = 0;
   bool isInFlight = false;
 };
 

@@ -27,11 +27,12 @@ uint64_t hashMembers(const std::vector<int64_t> &members, BarrierUse use) {
   return hash == 0 ? 1 : hash;
 }
 
-uint32_t targetOf(const GroupState &group, uint32_t barrier) {
-  return static_cast<uint32_t>(group.members.size()) * (barrier / barrierRing + 1);
+/// The arrivals at which a barrier is complete, modulo 2^32: a job of some days has more of them.
+uint32_t targetOf(const GroupState &group, uint64_t barrier) {
+  return static_cast<uint32_t>(group.members.size() * (barrier / barrierRing + 1));
 }
 
-bool isComplete(const GroupState &group, uint32_t barrier) {
+bool isComplete(const GroupState &group, uint64_t barrier) {
   uint32_t arrived = group.shared->arrived[barrier % barrierRing].load(std::memory_order_acquire);
   return static_cast<int32_t>(arrived - targetOf(group, barrier)) >= 0;
 }
@@ -236,7 +237,7 @@ void ShmEndpoint::waitOn(std::atomic<uint32_t> &word, std::atomic<uint32_t> &sle
   }
 }
 
-void ShmEndpoint::arrive(GroupState &group, uint32_t barrier) {
+void ShmEndpoint::arrive(GroupState &group, uint64_t barrier) {
   uint32_t arrived = group.shared->arrived[barrier % barrierRing].fetch_add(1) + 1;
   if (arrived != targetOf(group, barrier))
     return;
@@ -247,7 +248,7 @@ void ShmEndpoint::arrive(GroupState &group, uint32_t barrier) {
     futexWakeAll(group.shared->wake);
 }
 
-void ShmEndpoint::wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t number) {
+void ShmEndpoint::wait(GroupState &group, uint64_t barrier, const AnnouncedCall &call, uint64_t number) {
   auto isReady = [&] { return isComplete(group, barrier); };
   if (isReady())
     return;

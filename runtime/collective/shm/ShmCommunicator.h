@@ -36,7 +36,7 @@ void setText(Record &record, const std::string &text);
 struct GroupState {
   Group *shared = nullptr;
   std::vector<int64_t> members; ///< Mesh positions, in group order.
-  uint32_t nextBarrier = 0;
+  uint64_t nextBarrier = 0;     ///< The number of the next barrier, the same on all members.
 };
 
 /// The users of the barriers of a set of devices. Each has its own barrier counter, because each may be another thread.
@@ -85,8 +85,8 @@ public:
   void markConsumed(uint64_t sequence);
   void forget(const AnnouncedCall &call);
 
-  void arrive(GroupState &group, uint32_t barrier);
-  void wait(GroupState &group, uint32_t barrier, const AnnouncedCall &call, uint64_t sequence);
+  void arrive(GroupState &group, uint64_t barrier);
+  void wait(GroupState &group, uint64_t barrier, const AnnouncedCall &call, uint64_t sequence);
   /// Throws if a member announces another call under this number, or never will announce one.
   void checkMembers(const GroupState &group, const AnnouncedCall &call, uint64_t sequence);
 
