@@ -297,9 +297,12 @@ struct Compiler::State : CompileMessages {
       return fail("--emit=ptx is for GPUs; give a target such as --target=cuda:sm_90");
     if (artifact) {
       artifact->plan.target = cpu.getInfo();
-      return emitSharedObject(module, cpu);
+      return emitSharedObject(module, artifact->plan, cpu);
     }
-    return stage == Stage::Llvm ? emitLlvmText(module, cpu) : emitAsmText(module, cpu);
+    const spmd::Artifact *planned = getPlan();
+    if (!planned)
+      return failure();
+    return stage == Stage::Llvm ? emitLlvmText(module, planned->plan, cpu) : emitAsmText(module, planned->plan, cpu);
   }
 
   CompileOptions options;

@@ -334,6 +334,64 @@ def data_parallel(p, x):
     return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p))
 
 
+# Loops whose iterations are short: scalars and small arrays.
+
+
+@program("loops", f32(8))
+def logistic_map(x):
+    return lax.fori_loop(0, 200_000, lambda _, x: 3.7 * x * (1 - x), 1 / (1 + jnp.exp(-x)))
+
+
+@program("loops", f32(4096))
+def newton(targets):
+    """Cube roots, one after the other, each by as many steps of Newton as it needs."""
+
+    def root(a):
+        step = lambda state: (state[0] - (state[0] ** 3 - a) / (3 * state[0] ** 2), state[0])
+        far = lambda state: jnp.abs(state[0] - state[1]) > 1e-6 * jnp.abs(state[0])
+        return lax.while_loop(far, step, step((a, a)))[0]
+
+    return lax.map(root, jnp.abs(targets) + 0.5)
+
+
+@program("loops", f32(3))
+def lorenz(state):
+    """The classical method of Runge and Kutta, with the states of all steps as the result."""
+
+    def slope(s):
+        return jnp.stack([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]])
+
+    def step(s, _):
+        h = 0.01
+        a = slope(s)
+        b = slope(s + h / 2 * a)
+        c = slope(s + h / 2 * b)
+        s = s + h / 6 * (a + 2 * b + 2 * c + slope(s + h * c))
+        return s, s
+
+    return lax.scan(step, state, None, length=20_000)[1]
+
+
+@program("loops", indices(1, below=9), f32(16))
+def random_walk(seed, x):
+    def step(carry, _):
+        key, x = carry
+        key, now = jax.random.split(key)
+        return (key, x + jax.random.uniform(now, x.shape) - 0.5), x.max()
+
+    return lax.scan(step, (jax.random.key(seed[0]), x), None, length=20_000)[1]
+
+
+@program("loops", f32(64, 64))
+def eigh_64(x):
+    return jnp.linalg.eigh(x + x.T)[0]
+
+
+@program("loops", f32(64, 64))
+def svd_64(x):
+    return jnp.linalg.svd(x)[1]
+
+
 # Small calls, and single collectives.
 
 add("calls", "launch", lambda x: x + 1.0, [f32(8, spec=ROWS)], ROWS)

@@ -3,9 +3,12 @@
 #include "passes/cpu/EmitCpu.h"
 
 #include "passes/cpu/AssemblyText.h"
+#include "passes/cpu/CodeUnits.h"
 #include "passes/cpu/DistinctLoops.h"
+#include "passes/cpu/InlineKernels.h"
 #include "passes/cpu/LightKernels.h"
 #include "passes/cpu/LinkObject.h"
+#include "passes/cpu/LoopFunction.h"
 #include "passes/cpu/MathExpansion.h"
 #include "passes/cpu/Maxima.h"
 #include "passes/cpu/OptimizeKernels.h"
@@ -142,12 +145,17 @@ public:
   Code(const CpuTarget &target, const TargetTraits &traits, bool isLight)
       : target(target), traits(traits), isLight(isLight) {}
 
-  /// Translates these functions, which stay in the module.
-  LogicalResult translate(MLIRContext *mlirContext, MutableArrayRef<KernelLoops> chosen) {
+  /// Translates the functions of these units, which it takes from their module.
+  LogicalResult translate(MLIRContext *mlirContext, const spmd::Plan &plan, ArrayRef<CodeUnit> units,
+                          const FunctionNames &names) {
     OwningOpRef<ModuleOp> kernels = ModuleOp::create(UnknownLoc::get(mlirContext), "kernels");
-    for (KernelLoops &loops : chosen)
-      for (LLVM::LLVMFuncOp function : {loops.entry, loops.body})
-        function->moveBefore(kernels->getBody(), kernels->getBody()->end());
+    for (const CodeUnit &unit : units)
+      for (const KernelLoops *one : unit.kernels)
+        for (LLVM::LLVMFuncOp function : {one->entry, one->body})
+          function->moveBefore(kernels->getBody(), kernels->getBody()->end());
+    for (const CodeUnit &unit : units)
+      for (const spmd::CompiledLoop &loop : unit.loops)
+        loops.push_back(emitLoopFunction(plan, loop, names, *kernels));
     MathOptions math;
     math.hasFma = traits.hasFma;
     math.hasScale = traits.hasScale;
@@ -156,10 +164,12 @@ public:
       return failure();
     if (failed(code.translate(*kernels, createMachine(target, isLight ? 0 : target.optimizationLevel))))
       return failure();
-    for (KernelLoops &loops : chosen)
-      for (StringAttr name : loops.otherNames)
-        llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(loops.entry.getName()));
+    for (const CodeUnit &unit : units)
+      for (const KernelLoops *one : unit.kernels)
+        for (StringAttr name : one->otherNames)
+          llvm::GlobalAlias::create(name.getValue(), code.getModule().getFunction(names.lookup(name.getValue())));
     nameVectorCalls(code.getModule());
+    keepKernelCalls(code.getModule(), loops);
     for (llvm::Function &function : code.getModule()) {
       if (function.isDeclaration())
         continue;
@@ -186,6 +196,8 @@ public:
     lowerVectorCalls(code.getModule());
     if (traits.hasRange && target.optimizationLevel > 0)
       lowerMaxima(code.getModule());
+    if (target.optimizationLevel >= 2)
+      inlineKernels(code, loops);
   }
 
   LogicalResult link(const Code &other) { return code.link(other.code); }
@@ -200,28 +212,13 @@ private:
   const CpuTarget &target;
   TargetTraits traits;
   bool isLight;
+  std::vector<std::string> loops; ///< The functions of loops.
   LlvmCode code;
 };
 
-/// The operations of the loops in one object file: an object takes about as long as 50 operations before it has any.
+/// The operations of the kernels in one object file: an object takes about as long as 50 operations before it has any.
 /// It does not depend on the machine, so that every machine produces the same bytes.
 constexpr size_t kOperationsPerObject = 150;
-
-/// The operations of a kernel as LLVM sees them: a function of `math` is a polynomial.
-size_t countOperations(KernelLoops loops) {
-  size_t count = 0;
-  loops.body.walk([&](Operation *op) { count += isa<math::MathDialect>(op->getDialect()) ? 20 : 1; });
-  return count;
-}
-
-/// Returns how many of these loops, which are not empty, one object has.
-size_t countForObject(ArrayRef<KernelLoops> loops, size_t mostOperations) {
-  size_t count = 0, operations = 0;
-  do
-    operations += countOperations(loops[count++]);
-  while (count < loops.size() && operations + countOperations(loops[count]) <= mostOperations);
-  return count;
-}
 
 /// Calls `work` with 0 to count - 1, on one thread for each core, or fewer if the system refuses more.
 void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
@@ -241,10 +238,10 @@ void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
   run();
 }
 
-/// Translates all kernels into parts of at most this many operations, if it is more than one kernel; the parts that are
+/// Translates all functions into parts of at most this many operations, if it is more than one unit; the parts that are
 /// fully optimised come first.
-FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const CpuTarget &target,
-                                                               size_t mostOperations) {
+FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const spmd::Plan &plan,
+                                                               const CpuTarget &target, size_t mostOperations) {
   MLIRContext *context = module.getContext();
   context->loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect>();
   KernelGroups groups = groupKernels(module);
@@ -256,21 +253,27 @@ FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, 
         emitDistinctLoops(isLight ? groups.light : groups.full, *functions, traits.units);
     if (failed(loops))
       return failure();
-    for (MutableArrayRef<KernelLoops> rest = *loops; !rest.empty() || parts.empty();) {
-      size_t count = rest.empty() ? 0 : countForObject(rest, mostOperations);
+    FunctionNames names = nameFunctions(*loops);
+    std::vector<spmd::CompiledLoop> compiledLoops;
+    if (!isLight) // Kernels in loops are not light.
+      compiledLoops = spmd::listCompiledLoops(plan);
+    std::vector<CodeUnit> units = formUnits(*loops, names, plan, compiledLoops);
+    for (ArrayRef<CodeUnit> rest = units; !rest.empty() || parts.empty();) {
+      ArrayRef<CodeUnit> chosen = takeForObject(rest, mostOperations);
       parts.push_back(std::make_unique<Code>(target, traits, isLight));
-      if (failed(parts.back()->translate(context, rest.take_front(count))))
+      if (failed(parts.back()->translate(context, plan, chosen, names)))
         return failure();
-      rest = rest.drop_front(count);
+      rest = rest.drop_front(chosen.size());
     }
   }
   return parts;
 }
 
 /// Returns the optimised code of all kernels: one part for each way of optimising.
-FailureOr<std::vector<std::unique_ptr<Code>>> optimizeKernels(ModuleOp module, const CpuTarget &target) {
+FailureOr<std::vector<std::unique_ptr<Code>>> optimizeKernels(ModuleOp module, const spmd::Plan &plan,
+                                                              const CpuTarget &target) {
   FailureOr<std::vector<std::unique_ptr<Code>>> parts =
-      translateKernels(module, target, std::numeric_limits<size_t>::max());
+      translateKernels(module, plan, target, std::numeric_limits<size_t>::max());
   if (succeeded(parts))
     for (std::unique_ptr<Code> &code : *parts)
       code->optimize();
@@ -317,10 +320,11 @@ spmd::TargetInfo CpuTarget::getInfo() const {
   return info;
 }
 
-FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target) {
-  if (module.getOps<plan::KernelOp>().empty())
+FailureOr<std::string> emitSharedObject(ModuleOp module, const spmd::Plan &plan, const CpuTarget &target) {
+  if (plan.kernels.empty())
     return std::string();
-  FailureOr<std::vector<std::unique_ptr<Code>>> translated = translateKernels(module, target, kOperationsPerObject);
+  FailureOr<std::vector<std::unique_ptr<Code>>> translated =
+      translateKernels(module, plan, target, kOperationsPerObject);
   if (failed(translated))
     return failure();
   std::vector<std::unique_ptr<Code>> &parts = *translated;
@@ -338,8 +342,8 @@ FailureOr<std::string> emitSharedObject(ModuleOp module, const CpuTarget &target
   return linkSharedObject(objects, module.getLoc());
 }
 
-FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
-  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, target);
+FailureOr<std::string> emitLlvmText(ModuleOp module, const spmd::Plan &plan, const CpuTarget &target) {
+  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, plan, target);
   if (failed(parts))
     return failure();
   for (std::unique_ptr<Code> &code : MutableArrayRef(*parts).drop_front())
@@ -348,8 +352,8 @@ FailureOr<std::string> emitLlvmText(ModuleOp module, const CpuTarget &target) {
   return parts->front()->getText();
 }
 
-FailureOr<std::string> emitAsmText(ModuleOp module, const CpuTarget &target) {
-  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, target);
+FailureOr<std::string> emitAsmText(ModuleOp module, const spmd::Plan &plan, const CpuTarget &target) {
+  FailureOr<std::vector<std::unique_ptr<Code>>> parts = optimizeKernels(module, plan, target);
   if (failed(parts))
     return failure();
   std::string all;

@@ -30,11 +30,11 @@ struct CpuTarget {
   spmd::TargetInfo getInfo() const;
 };
 
-/// Returns the shared object (ELF) of all plan.kernel symbols of the module, which does not change; nothing if there
-/// are none.
-mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const CpuTarget &target);
+/// Returns the shared object (ELF) of all plan.kernel symbols of the module, which does not change, and of the compiled
+/// loops of the plan, which is that of the module; nothing if there are none.
+mlir::FailureOr<std::string> emitSharedObject(mlir::ModuleOp module, const spmd::Plan &plan, const CpuTarget &target);
 /// For --emit=llvm (optimised) and --emit=asm: one module, one file, with the code of all kernels.
-mlir::FailureOr<std::string> emitLlvmText(mlir::ModuleOp module, const CpuTarget &target);
-mlir::FailureOr<std::string> emitAsmText(mlir::ModuleOp module, const CpuTarget &target);
+mlir::FailureOr<std::string> emitLlvmText(mlir::ModuleOp module, const spmd::Plan &plan, const CpuTarget &target);
+mlir::FailureOr<std::string> emitAsmText(mlir::ModuleOp module, const spmd::Plan &plan, const CpuTarget &target);
 
 } // namespace spmdc

@@ -103,6 +103,8 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     if (options.startsEarly)
       passes.addPass(createScheduleCollectives());
     passes.addPass(createAssignBuffers());
+    if (options.backend != KernelTarget::Gpu)
+      passes.addPass(createCompileLoops());
     passes.addPass(createVerifyPlan());
     arriveAt(Stage::Plan);
   }

@@ -10,6 +10,8 @@
 #include "passes/plan/CollectiveDescs.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
+#include "passes/plan/LoopSteps.h"
+#include "runtime/artifact/CompiledLoops.h"
 #include "runtime/artifact/PlanFields.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -89,6 +91,11 @@ public:
     if (failed(exportBlock(func.getBody().front())))
       return failure();
     findAliases(func);
+    for (int32_t number : compiledLoops) {
+      spmd::KernelInfo info;
+      info.symbol = spmd::getLoopFunctionName(number);
+      plan.kernels.push_back(std::move(info));
+    }
     return std::move(artifact);
   }
 
@@ -157,6 +164,10 @@ private:
   }
 
   LogicalResult exportStep(Operation *op) {
+    if (op->hasAttr(kCompiledAttrName))
+      compiledLoops.push_back(nextNumber);
+    nextNumber += isa<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::LibraryOp,
+                      plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>(op);
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
         .Case<plan::LaunchOp, plan::MatmulOp, plan::StartOp, plan::DoneOp, plan::CopyOp, plan::LibraryOp,
               plan::ConstantOp, plan::PrintOp, plan::IfOp, plan::ForOp, plan::WhileOp>(
@@ -389,6 +400,8 @@ private:
   ModuleOp module;
   spmd::Artifact artifact;
   std::vector<spmd::Step> *steps = nullptr; ///< Steps of the block that is being exported.
+  int32_t nextNumber = 0;                   ///< Of the next step (runtime/artifact/CompiledLoops.h).
+  std::vector<int32_t> compiledLoops;
   llvm::DenseMap<Value, spmd::BufferId> buffers;
   std::map<StringRef, std::pair<int32_t, plan::KernelOp>> kernels;
 };

@@ -79,11 +79,35 @@ def AssignBuffers : Pass<"spmdc-assign-buffers", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::plan::PlanDialect"];
 }
 
+def CompileLoops : Pass<"spmdc-compile-loops", "mlir::ModuleOp"> {
+  let summary = "Chooses the loops that one function runs";
+  let description = [{
+    Before: every step has buffers (spmdc-assign-buffers). For CPUs only.
+
+    The executor takes some 10 ns for a step, which is more than a step on a few numbers. A loop becomes one function if
+    all of its steps, those of loops and branches in it too, are launches, copies or `update_slice`, and an iteration of
+    each loop takes less time than is worth a second thread: such steps run on one thread anyway. Loops with
+    collectives, prints, matrix products, sorts or scatters stay as they are, and so do loops of few steps in all. Of
+    nested loops, the outermost that can be one function is.
+
+    After: such a loop has the attribute `compiled`. Its steps stay: profiles and the search for NaNs run them, and its
+    code is generated from them (passes/cpu/LoopFunction.h).
+    ```
+    %1 = plan.for 0 to 100(%0) { ... plan.launch @exp_0 ... } {buffers = [...]}
+    ```
+    becomes
+    ```
+    %1 = plan.for 0 to 100(%0) { ... plan.launch @exp_0 ... } {buffers = [...], compiled}
+    ```
+  }];
+}
+
 def VerifyPlan : Pass<"spmdc-verify-plan", "mlir::ModuleOp"> {
   let summary = "Verifies the plan stage";
   let description = [{
     Fails at the location of the step if an operation other than a step is left, a step has no buffers, two values that
-    are live at the same time share bytes, or the numbers of collectives do not increase. Changes nothing.
+    are live at the same time share bytes, the numbers of collectives do not increase, or a `compiled` loop is in
+    another one or has a step that no function runs. Changes nothing.
   }];
 }
 

@@ -4,7 +4,9 @@
 #include "ir/spmd/DefinitionNotes.h"
 #include "passes/plan/InPlace.h"
 #include "passes/plan/Liveness.h"
+#include "passes/plan/LoopSteps.h"
 #include "passes/plan/Passes.h"
+#include "passes/plan/ValueBuffer.h"
 
 using namespace mlir;
 
@@ -29,7 +31,8 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       plan::StartOp last;
-      if (failed(verifySteps(func.getBody().front(), last)) || failed(verifyMemory(func)))
+      if (failed(verifySteps(func.getBody().front(), last)) || failed(verifyMemory(func)) ||
+          failed(verifyCompiled(func)))
         return signalPassFailure();
     }
     markAllAnalysesPreserved();
@@ -92,23 +95,22 @@ class VerifyPlanPass : public impl::VerifyPlanBase<VerifyPlanPass> {
     return success();
   }
 
-  /// The buffer of a value, from the step that defines it; null for the function's arguments.
-  static plan::BufferAttr findBuffer(Value value) {
-    value = Liveness::getRoot(value);
-    Operation *step = value.getDefiningOp();
-    unsigned index = 0;
-    if (step) {
-      index = cast<OpResult>(value).getResultNumber() + isa<plan::ForOp>(step);
-    } else {
-      step = value.getParentBlock()->getParentOp();
-      index = cast<BlockArgument>(value).getArgNumber();
-      if (!isLoop(step))
-        return {};
-    }
-    if (auto done = dyn_cast<plan::DoneOp>(step))
-      step = done.getToken().getDefiningOp();
-    auto buffers = step->getAttrOfType<ArrayAttr>("buffers");
-    return index < buffers.size() ? cast<plan::BufferAttr>(buffers[index]) : plan::BufferAttr();
+  /// The function of a compiled loop runs all steps in it, which must be such as a function can run.
+  static LogicalResult verifyCompiled(func::FuncOp func) {
+    WalkResult result = func.walk<WalkOrder::PreOrder>([&](Operation *loop) {
+      if (!loop->hasAttr(kCompiledAttrName))
+        return WalkResult::advance();
+      if (!isLoop(loop))
+        return WalkResult(loop->emitOpError("is compiled, but is not a loop"));
+      return loop->walk([&](Operation *step) {
+        if (step != loop && step->hasAttr(kCompiledAttrName))
+          return WalkResult(step->emitOpError("is compiled, but is in another compiled loop"));
+        if (llvm::StringRef reason = whyNotInFunction(step); !reason.empty())
+          return WalkResult(step->emitOpError() << reason << ", which a compiled loop cannot have");
+        return WalkResult::advance();
+      });
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// Verifies, without the algorithm that chose the buffers, that no two live values share a byte.

@@ -2,6 +2,7 @@
 
 #include "runtime/artifact/PlanVerifier.h"
 
+#include "runtime/artifact/CompiledLoops.h"
 #include "runtime/artifact/LibraryStepVerifier.h"
 #include "runtime/artifact/PlanFields.h"
 #include "runtime/artifact/PlanJson.h"
@@ -236,6 +237,9 @@ private:
 
   void verify(const LaunchStep &op, std::set<int32_t> &, int) {
     verifyKernel(op.kernel, op.operands);
+    if (isLoopFunction(plan.kernels[static_cast<size_t>(op.kernel)].symbol))
+      fail("a launch names " + quoted(plan.kernels[static_cast<size_t>(op.kernel)].symbol) +
+           ", the function of a loop");
     if (op.extent < 0 || op.grain < 1)
       fail("a launch has extent " + std::to_string(op.extent) + " and grain " + std::to_string(op.grain));
     if (op.outputs < 0 || static_cast<size_t>(op.outputs) > op.operands.size())

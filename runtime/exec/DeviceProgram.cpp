@@ -43,6 +43,7 @@ struct DeviceProgram::Op {
   std::vector<PreparedStep *> mergedSteps;
   /// For control flow that the device may execute without the host; else null.
   std::unique_ptr<PreparedStep> control;
+  bool isCompiled = false; ///< Whether `control` is the function of a loop.
 
   /// The step that computes, or a device's own control flow; null if the host has to do something.
   PreparedStep *getPrepared() const {
@@ -184,6 +185,11 @@ DeviceProgram::Ops DeviceProgram::resolve(const std::vector<Step> &steps) {
 }
 
 void DeviceProgram::resolveControl(const Step &step, const Ops &first, const Ops *second, Op &op) {
+  if (int32_t function = findLoopFunction(plan, op.step); function >= 0) {
+    op.isCompiled = true;
+    op.control = prepareLoop({&step, function});
+    return;
+  }
   std::vector<PreparedStep *> lists[2];
   for (size_t i = 0; i < 2; ++i)
     if (const Ops *ops = i == 0 ? &first : second)
@@ -382,7 +388,7 @@ void DeviceProgram::execute(Ops &ops) {
 
 bool DeviceProgram::runControl(const Op &op) {
   // The host queues all iterations of a long `for` without waiting for any.
-  if (std::get_if<Op::For>(&op.what))
+  if (std::get_if<Op::For>(&op.what) && !op.isCompiled)
     return false;
   atStep(*op.control);
   if (!runControl(*op.control))

@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "runtime/artifact/CompiledLoops.h"
 #include "runtime/device/Device.h"
 #include "runtime/exec/Executor.h"
 #include "runtime/exec/NanAgreement.h"
@@ -101,6 +102,8 @@ protected:
                                                        std::vector<PreparedStep *> /*second*/) {
     return nullptr;
   }
+  /// Prepares a loop that has a function, which `runControl` calls.
+  virtual std::unique_ptr<PreparedStep> prepareLoop(const CompiledLoop &) { return nullptr; }
   /// Returns null if the collective goes through the host. The result is the same on all devices of the mesh.
   virtual std::unique_ptr<DeviceCollective> prepareCollective(const CollectiveDesc &, BufferId /*operand*/,
                                                               BufferId /*result*/) {
@@ -114,7 +117,8 @@ protected:
   /// Called once for the steps that run as one, and for each run of them.
   virtual void prepareMerged(const std::vector<PreparedStep *> &) {}
   virtual void runMerged(const std::vector<PreparedStep *> &) {}
-  /// Runs a step of `prepareControl`; returns false, having done nothing, if the host has to decide this time.
+  /// Runs a step of `prepareControl` or `prepareLoop`; returns false, having done nothing, if the host has to decide
+  /// this time.
   virtual bool runControl(PreparedStep & /*step*/) { return false; }
 
   virtual void beginRun() {}
@@ -155,6 +159,7 @@ protected:
 
   /// Records that the run has come to this step: errors and the coordinator name its location.
   void atStep(const PreparedStep &step) { atStep(step.number, *step.location); }
+  void atStep(int32_t number, const SourceLocation &location);
   /// Appends entries of `pointers` for these buffers, which are kept up to date; returns the index of the first.
   size_t addPointers(const std::vector<BufferId> &ids);
   void checkVerdict() const {
@@ -199,7 +204,6 @@ private:
   void executeOne(Op &op);
   /// Lets the device execute control flow; returns false if the host has to.
   bool runControl(const Op &op);
-  void atStep(int32_t number, const SourceLocation &location);
   void executeSteps();
   void executePrint(Op &op);
   void lookForNans(const Op &op);

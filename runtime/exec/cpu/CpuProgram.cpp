@@ -104,6 +104,31 @@ struct CpuProgram::Copy final : PreparedStep {
   }
 };
 
+/// A loop with all of its iterations.
+struct CpuProgram::Loop final : PreparedStep {
+  CpuProgram &program;
+  LoopFunction function;
+  size_t firstPointer;
+  std::vector<const Step *> steps; ///< The loop and those in it, in the order of their numbers.
+  size_t reported = 0;             ///< Index of the step that was reported last.
+
+  Loop(CpuProgram &program, const CompiledLoop &loop)
+      : program(program), function(program.code.module->getLoop(loop.function)),
+        firstPointer(program.addPointers(listLoopOperands(program.plan, *loop.step))), steps(listSteps(*loop.step)) {}
+  bool isStraight() const override { return false; }
+  void run() override {
+    auto poll = [](void *loop) { return static_cast<Loop *>(loop)->isOver(); };
+    function(program.pointers.data() + firstPointer, program.coordinates.data(), poll, this);
+  }
+  /// Reports the steps by turns: all have run many times since the last report. A position that changes tells the
+  /// coordinator that the device is not stuck.
+  bool isOver() {
+    reported = reported + 1 < steps.size() ? reported + 1 : 0;
+    program.atStep(number + static_cast<int32_t>(reported), steps[reported]->location);
+    return program.context.health && program.context.health->isOver();
+  }
+};
+
 CpuProgram::CpuProgram(const ProgramContext &context, const CpuCode &code, CpuDevice &device, int64_t position)
     : DeviceProgram(context, device, position), code(code), device(device) {
   if (plan.arenaBytes > 0) {
@@ -138,6 +163,10 @@ std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const LibraryStep &step) {
 
 std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const CopyStep &step) {
   return std::make_unique<Copy>(*this, step);
+}
+
+std::unique_ptr<PreparedStep> CpuProgram::prepareLoop(const CompiledLoop &loop) {
+  return std::make_unique<Loop>(*this, loop);
 }
 
 size_t CpuProgram::countMerged(std::span<const Step *const> steps) {

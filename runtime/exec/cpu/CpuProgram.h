@@ -31,11 +31,17 @@ private:
   struct Product;
   struct Library;
   struct Copy;
+  struct Loop;
 
   std::unique_ptr<PreparedStep> prepareStep(const LaunchStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const MatmulStep &step, const SourceLocation &location) override;
   std::unique_ptr<PreparedStep> prepareStep(const LibraryStep &step) override;
   std::unique_ptr<PreparedStep> prepareStep(const CopyStep &step) override;
+  std::unique_ptr<PreparedStep> prepareLoop(const CompiledLoop &loop) override;
+  bool runControl(PreparedStep &step) override {
+    step.run();
+    return true;
+  }
   size_t countMerged(std::span<const Step *const> steps) override;
   void prepareMerged(const std::vector<PreparedStep *> &steps) override;
   void runMerged(const std::vector<PreparedStep *> &steps) override;

@@ -55,14 +55,14 @@ KernelModule::KernelModule(const Artifact &artifact) {
     throw Error("the kernels of '" + artifact.plan.name + "' cannot be loaded: " + why);
   }
   for (const KernelInfo &kernel : artifact.plan.kernels) {
-    auto function = reinterpret_cast<KernelFunction>(dlsym(handle, kernel.symbol.c_str()));
+    void *function = dlsym(handle, kernel.symbol.c_str());
     if (!function) {
       dlclose(handle);
       close(fd);
       throw Error("the kernels of '" + artifact.plan.name + "' lack '" + kernel.symbol +
                   "': the artifact is incomplete; compile it again");
     }
-    kernels.push_back(function);
+    symbols.push_back(function);
   }
 }
 

@@ -1,7 +1,7 @@
 //===- KernelModule.h - the generated code of an artifact -------*- C++ -*-===//
 #pragma once
 
-#include "runtime/artifact/Plan.h"
+#include "runtime/artifact/CompiledLoops.h"
 #include "runtime/device/cpu/ParallelFor.h"
 
 #include <vector>
@@ -17,12 +17,13 @@ public:
   KernelModule(const KernelModule &) = delete;
   KernelModule &operator=(const KernelModule &) = delete;
 
-  KernelFunction getKernel(int32_t index) const { return kernels[index]; }
+  KernelFunction getKernel(int32_t index) const { return reinterpret_cast<KernelFunction>(symbols[index]); }
+  LoopFunction getLoop(int32_t index) const { return reinterpret_cast<LoopFunction>(symbols[index]); }
 
 private:
   int fd = -1;
   void *handle = nullptr;
-  std::vector<KernelFunction> kernels;
+  std::vector<void *> symbols; ///< By their numbers in Plan::kernels.
 };
 
 } // namespace spmd

@@ -16,7 +16,7 @@ CompiledKernels::CompiledKernels(ModuleOp module, const CpuTarget &target, const
     : PlannedProgram(module, options) {
   if (!isPlanned())
     return;
-  FailureOr<std::string> code = emitSharedObject(getModule(), target);
+  FailureOr<std::string> code = emitSharedObject(getModule(), artifact.plan, target);
   if (failed(code)) {
     ADD_FAILURE() << "no shared object";
     return;

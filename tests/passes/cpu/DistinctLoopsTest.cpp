@@ -26,7 +26,7 @@ std::pair<int, int> countCode(const std::string &text) {
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, context.get());
   EXPECT_TRUE(module) << text;
   CompiledKernels program(*module);
-  FailureOr<std::string> code = emitLlvmText(program.getModule(), CpuTarget::host());
+  FailureOr<std::string> code = emitLlvmText(program.getModule(), program.artifact.plan, CpuTarget::host());
   EXPECT_TRUE(succeeded(code));
   std::pair<int, int> counts{count(*code, "\ndefine void @"), count(*code, " = alias ")};
   auto kernels = program.getModule().getOps<plan::KernelOp>();

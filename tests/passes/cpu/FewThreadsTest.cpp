@@ -37,7 +37,9 @@ protected:
     ASSERT_TRUE(module);
     program = std::make_unique<CompiledKernels>(*module);
   }
-  FailureOr<std::string> emit() { return emitSharedObject(program->getModule(), CpuTarget::host()); }
+  FailureOr<std::string> emit() {
+    return emitSharedObject(program->getModule(), program->artifact.plan, CpuTarget::host());
+  }
 
   std::unique_ptr<MLIRContext> context;
   OwningOpRef<ModuleOp> module;

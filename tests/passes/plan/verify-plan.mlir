@@ -66,3 +66,18 @@ func.func @carry_elsewhere(%x: !spmd.array<f32[4]>) -> !spmd.array<f32[4]> {
   } {buffers = [#plan.buffer<"arena", 128>, #plan.buffer<"result", 0>]} : (!spmd.array<f32[4]>) -> !spmd.array<f32[4]>
   return %1 : !spmd.array<f32[4]>
 }
+
+// -----
+
+// A compiled loop has no step that its function cannot run.
+func.func @sorts(%x: !spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]> {
+  %0 = plan.copy %x {buffers = [#plan.buffer<"result", 0>]} : <f32[1, 4, 1]> -> <f32[1, 4, 1]>
+  %1 = plan.for 0 to 100(%0) {
+  ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[1, 4, 1]>):
+    // expected-error @+1 {{is a function of the runtime's library, which a compiled loop cannot have}}
+    %2 = plan.library "sort"(%c) sizes [1, 4, 1] {buffers = [#plan.buffer<"arena", 64>]} : (!spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]>
+    %3 = plan.copy %2 {buffers = [#plan.buffer<"result", 0>]} : <f32[1, 4, 1]> -> <f32[1, 4, 1]>
+    plan.yield %3 : !spmd.array<f32[1, 4, 1]>
+  } {buffers = [#plan.buffer<"arena", 0>, #plan.buffer<"result", 0>], compiled} : (!spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]>
+  return %1 : !spmd.array<f32[1, 4, 1]>
+}

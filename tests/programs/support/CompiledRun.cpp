@@ -3,6 +3,7 @@
 #include "tests/programs/support/CompiledRun.h"
 
 #include "compiler/Compiler.h"
+#include "runtime/artifact/CompiledLoops.h"
 #include "runtime/collective/shm/ShmCollectives.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
@@ -123,7 +124,27 @@ FailureOr<SmallVector<Tensor>> CompiledProgram::run(MLIRContext &context, ArrayR
     error = std::string("the run fails: ") + thrown.what();
     return failure();
   }
+  if (!listCompiledLoops(state->artifact->plan).empty() && !runsStepByStep(inputs, outputs, error))
+    return failure();
   return download(context, outputs, error);
+}
+
+bool CompiledProgram::runsStepByStep(const Buffers &inputs, const Buffers &outputs, std::string &error) {
+  Buffers others = allocateResults();
+  std::vector<spmd::ProfileEvent> profile;
+  state->executor->run(inputs, others, &profile);
+  for (size_t device = 0; device < outputs.size(); ++device)
+    for (size_t i = 0; i < outputs[device].size(); ++i) {
+      auto bytes = static_cast<size_t>(outputs[device][i]->bytes());
+      std::string loop(bytes, 0), steps(bytes, 0);
+      state->devices[device]->copyToHost(loop.data(), *outputs[device][i], static_cast<int64_t>(bytes));
+      state->devices[device]->copyToHost(steps.data(), *others[device][i], static_cast<int64_t>(bytes));
+      if (loop != steps) {
+        error = "result " + std::to_string(i) + " has other bits if the steps of loops run one by one";
+        return false;
+      }
+    }
+  return true;
 }
 
 FailureOr<SmallVector<Tensor>> CompiledProgram::download(MLIRContext &context, const Buffers &outputs,

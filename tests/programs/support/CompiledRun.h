@@ -55,6 +55,10 @@ public:
                                                       std::string &error) const;
 
 private:
+  /// Runs with a profile, for which the steps of compiled loops run one by one; returns whether the results have the
+  /// bits of `outputs`, else sets `error`.
+  bool runsStepByStep(const Buffers &inputs, const Buffers &outputs, std::string &error);
+
   struct State;
   std::unique_ptr<State> state;
 };

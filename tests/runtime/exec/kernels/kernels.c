@@ -50,6 +50,15 @@ void less_by_coordinate(int64_t begin, int64_t end, void *const *buffers, const 
   *(uint8_t *)buffers[2] = *(const int32_t *)buffers[0] < *(const int32_t *)buffers[1] - coordinates[0];
 }
 
+// The function of the loop that is step 1: counter += 1 until it is the limit, or `poll` says that the job is over
+void loop_1(void *const *buffers, const int64_t *coordinates, _Bool (*poll)(void *), void *context) __asm__("loop.1");
+void loop_1(void *const *buffers, const int64_t *coordinates, _Bool (*poll)(void *), void *context) {
+  int32_t *counter = buffers[1];
+  (void)coordinates;
+  while (*counter < *(const int32_t *)buffers[2] && !poll(context))
+    *counter += 1;
+}
+
 // Works for long: some 1 ms per iteration.
 void slow(int64_t begin, int64_t end, void *const *buffers, const int64_t *coordinates) {
   volatile float *x = buffers[0];
