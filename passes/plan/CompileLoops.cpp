@@ -69,13 +69,17 @@ class CompileLoopsPass : public impl::CompileLoopsBase<CompileLoopsPass> {
       llvm::StringRef reason = whyNotInFunction(step);
       if (!reason.empty())
         return trace.skip(loop, "a step (", step, ") ", reason), WalkResult::interrupt();
-      if (isa<plan::ForOp, plan::WhileOp>(step))
-        if (double work = workOfIteration(step); work > 1)
-          return trace.skip(loop, "an iteration is worth more than one thread"), WalkResult::interrupt();
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return false;
+    // Behind the first walk: only the work of steps that a function may have is known.
+    result = loop->walk([&](Operation *step) {
+      bool isLarge = isa<plan::ForOp, plan::WhileOp>(step) && workOfIteration(step) > 1;
+      return isLarge ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return trace.skip(loop, "an iteration is worth more than one thread"), false;
     if (double steps = countSteps(loop); steps < kLeastSteps)
       return trace.skip(loop, "it runs only ", static_cast<int64_t>(steps), " steps");
     return true;

@@ -24,6 +24,7 @@ EXCEPTIONS = {
     "expected an array or a number, got ": "operations look at their arguments before they take them as arrays",
     " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
     " is written here": "the reason of a collective, which tests/tools/explain.test has",
+    "out_specs name its axes in 'unreduced'": "as above, in tests/tools/exported-collectives.test",
     "internal error: the program became invalid IR": "a mistake of the compiler, not of the program",
     "StableHLO has no operation for '": "every operation of the stage has a rule, by RoundTripTest.cpp",
     **dict.fromkeys((", precision = [", "padding = dense<", "padding = array<i64: ", 'lhs_layout = "', '", rhs_layout = "', '", result_layout = "'),

@@ -88,3 +88,20 @@ module {
     plan.return %0 : !spmd.array<f32[8]>
   }
 }
+
+// -----
+
+// A function of the library has as few inputs as it needs.
+// CHECK-LABEL: func.func @sorts
+// CHECK-NOT: compiled
+// TRACE: for: not one function: a step (library) is a function of the runtime's library
+module {
+  func.func @sorts(%x: !spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]> {
+    %1 = array.for 0 to 900 (%x) {
+    ^bb0(%i: !spmd.array<i32[]>, %c: !spmd.array<f32[1, 4, 1]>):
+      %2 = plan.library "sort"(%c) sizes [1, 4, 1] : (!spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]>
+      array.yield %2 : !spmd.array<f32[1, 4, 1]>
+    } : (!spmd.array<f32[1, 4, 1]>) -> !spmd.array<f32[1, 4, 1]>
+    return %1 : !spmd.array<f32[1, 4, 1]>
+  }
+}
