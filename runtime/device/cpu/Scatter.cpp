@@ -296,7 +296,8 @@ template <typename Use> void visitKind(ScatterKind kind, const Use &use) {
 void scatter(const LibraryCall &call, ParallelFor &parallelFor, const void *indices, const void *updates,
              void *result) {
   Sizes sizes{call.sizes[0], call.sizes[1], call.sizes[2], call.sizes[3]};
-  if (sizes.outer * sizes.rows * sizes.count * sizes.inner == 0)
+  // Not their product, which may be larger than an integer although each array fits.
+  if (sizes.outer == 0 || sizes.rows == 0 || sizes.count == 0 || sizes.inner == 0)
     return;
   visitKind(getScatterKind(call.function), [&](auto kind) {
     visitIndexType(call.indexTypes[0], [&](auto index) {
