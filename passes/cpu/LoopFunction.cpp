@@ -2,6 +2,8 @@
 
 #include "passes/cpu/LoopFunction.h"
 
+#include "passes/kernel/Shapes.h"
+
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 
@@ -23,13 +25,6 @@ constexpr int64_t kPollTime = 100'000;
 constexpr double kGrainTime = 5000, kStepTime = 2;
 /// Bytes that a copy moves in a nanosecond, within the caches.
 constexpr double kCopySpeed = 32;
-
-int64_t product(llvm::ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
 
 class LoopFunction {
 public:
@@ -247,7 +242,7 @@ private:
     size_t rank = op.sizes.size() / 2;
     llvm::ArrayRef<int64_t> shape = llvm::ArrayRef(op.sizes).take_front(rank),
                             window = llvm::ArrayRef(op.sizes).drop_front(rank);
-    if (product(window) == 0)
+    if (productOf(window) == 0)
       return;
     // Trailing dimensions that the window covers in full size, and the one before them, are one contiguous run.
     size_t outer = rank;
@@ -255,11 +250,11 @@ private:
       --outer;
     size_t runDim = outer > 0 ? outer - 1 : 0;
     int64_t elementBytes = spmd::byteSize(infoOf(op.result).dtype);
-    int64_t runBytes = product(window.drop_front(runDim)) * elementBytes;
+    int64_t runBytes = productOf(window.drop_front(runDim)) * elementBytes;
     Value position = constant(0);
     for (size_t d = 0; d < outer; ++d) {
       Value start = emitStart(op.inputs[2 + d], shape[d] - window[d]);
-      position = b.create<LLVM::AddOp>(loc, position, scaled(start, product(shape.drop_front(d + 1)) * elementBytes));
+      position = b.create<LLVM::AddOp>(loc, position, scaled(start, productOf(shape.drop_front(d + 1)) * elementBytes));
     }
     emitRows(addressOf(op.inputs[1]), offsetBy(addressOf(op.result), position), shape, window, runDim, elementBytes,
              runBytes);
@@ -272,8 +267,8 @@ private:
       b.create<LLVM::MemcpyOp>(loc, to, from, constant(runBytes), false);
       return;
     }
-    int64_t fromStride = product(window.drop_front(1)) * elementBytes;
-    int64_t toStride = product(shape.drop_front(1)) * elementBytes;
+    int64_t fromStride = productOf(window.drop_front(1)) * elementBytes;
+    int64_t toStride = productOf(shape.drop_front(1)) * elementBytes;
     auto emitRow = [&](Value number) {
       emitRows(offsetBy(from, scaled(number, fromStride)), offsetBy(to, scaled(number, toStride)), shape.drop_front(1),
                window.drop_front(1), outer - 1, elementBytes, runBytes);

@@ -5,6 +5,7 @@
 #include "passes/plan/LoopSteps.h"
 #include "passes/plan/Passes.h"
 #include "passes/plan/ValueBuffer.h"
+#include "runtime/artifact/CopyGrain.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -22,9 +23,6 @@ namespace {
 
 DebugTrace trace("compile-loops", "not one function");
 
-/// The bytes of a copy that are worth another thread, as in the runtime (runtime/exec/cpu/CpuProgram.cpp).
-constexpr double kCopyGrain = 1 << 18;
-
 /// LLVM takes 1 to 2 ms for the function of a loop, which saves some 10 ns a step: loops of fewer steps would have to
 /// run thousands of times.
 constexpr double kLeastSteps = 64;
@@ -39,11 +37,11 @@ double workOf(Operation *step) {
            static_cast<double>(std::max<uint64_t>(1, kernel.getGrain().value_or(1)));
   }
   if (isa<plan::CopyOp>(step))
-    return bytesOf(step->getResult(0)) / kCopyGrain;
+    return bytesOf(step->getResult(0)) / spmd::copyGrainBytes;
   if (auto call = dyn_cast<plan::LibraryOp>(step)) {
     plan::BufferAttr before = findBuffer(call.getInputs()[0]);
     bool isInPlace = before && before == findBuffer(call.getResult());
-    return (bytesOf(call.getInputs()[1]) + (isInPlace ? 0 : bytesOf(call.getResult()))) / kCopyGrain;
+    return (bytesOf(call.getInputs()[1]) + (isInPlace ? 0 : bytesOf(call.getResult()))) / spmd::copyGrainBytes;
   }
   return 0;
 }

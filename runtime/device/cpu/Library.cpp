@@ -2,14 +2,13 @@
 
 #include "runtime/device/cpu/Library.h"
 
+#include "runtime/artifact/CopyGrain.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace spmd {
 namespace {
-
-/// Number of bytes that is worth another thread.
-constexpr int64_t kGrainBytes = 1 << 18;
 
 int64_t product(const int64_t *sizes, size_t count) {
   int64_t result = 1;
@@ -22,7 +21,7 @@ int64_t product(const int64_t *sizes, size_t count) {
 void copyOperand(const LibraryCall &call, ParallelFor &parallelFor, const void *operand, void *result) {
   int64_t elements = call.function == LibraryFunction::UpdateSlice ? product(call.sizes.data(), call.sizes.size() / 2)
                                                                    : call.sizes[0] * call.sizes[1] * call.sizes[3];
-  parallelFor.run(elements * byteSize(call.dtype), kGrainBytes, [&](int64_t begin, int64_t end, int) {
+  parallelFor.run(elements * byteSize(call.dtype), copyGrainBytes, [&](int64_t begin, int64_t end, int) {
     std::memcpy(static_cast<char *>(result) + begin, static_cast<const char *>(operand) + begin, end - begin);
   });
 }
@@ -49,7 +48,7 @@ void updateSlice(const LibraryCall &call, ParallelFor &parallelFor, const void *
       starts[d] = std::clamp<int64_t>(start, 0, shape[d] - window[d]);
     });
   const char *update = static_cast<const char *>(inputs[1]);
-  int64_t grain = std::max<int64_t>(1, kGrainBytes / std::max<int64_t>(1, runBytes));
+  int64_t grain = std::max<int64_t>(1, copyGrainBytes / std::max<int64_t>(1, runBytes));
   parallelFor.run(product(window, outer), grain, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {
       int64_t rest = row, position = 0, stride = rank > 0 ? pitch * shape[outer] : 0;

@@ -2,6 +2,7 @@
 
 #include "runtime/exec/cpu/CpuProgram.h"
 
+#include "runtime/artifact/CopyGrain.h"
 #include "runtime/device/Allocation.h"
 #include "runtime/device/cpu/Library.h"
 #include "runtime/exec/LibraryCalls.h"
@@ -99,8 +100,9 @@ struct CpuProgram::Copy final : PreparedStep {
     auto *from = static_cast<const char *>(program.buffers[source]);
     auto *to = static_cast<char *>(program.buffers[target]);
     if (from != to)
-      program.device.getParallelFor().run(
-          bytes, 1 << 18, [&](int64_t begin, int64_t end, int) { std::memcpy(to + begin, from + begin, end - begin); });
+      program.device.getParallelFor().run(bytes, copyGrainBytes, [&](int64_t begin, int64_t end, int) {
+        std::memcpy(to + begin, from + begin, end - begin);
+      });
   }
 };
 
