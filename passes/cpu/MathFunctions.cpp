@@ -59,7 +59,6 @@ Value MathFunctions::select(Value condition, Value x, Value y) {
 }
 Value MathFunctions::less(Value x, Value y) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OLT, x, y); }
 Value MathFunctions::equal(Value x, Value y) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, x, y); }
-Value MathFunctions::isNan(Value x) { return b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::UNO, x, x); }
 Value MathFunctions::both(Value x, Value y) { return b.create<arith::AndIOp>(loc, x, y); }
 
 Value MathFunctions::clamp(Value x, double low, double high) {

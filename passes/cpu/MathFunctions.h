@@ -59,7 +59,6 @@ private:
   Value select(Value condition, Value x, Value y);
   Value less(Value x, Value y);
   Value equal(Value x, Value y);
-  Value isNan(Value x);
   Value both(Value x, Value y);
   /// x within [low, high]; NaN stays NaN.
   Value clamp(Value x, double low, double high);

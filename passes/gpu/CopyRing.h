@@ -25,7 +25,6 @@ public:
            int64_t stages)
       : b(b), loc(loc), emitter(emitter), code(code), offset(offset), stages(stages) {}
 
-  int64_t getStages() const { return stages; }
   /// Prepares the barriers. One thread calls it, before a barrier of the block and all other functions.
   void initialize(int64_t threads, int64_t warps);
   /// Waits until no warp reads the buffer of this use any more, so that copies may begin. All threads call it.

@@ -95,8 +95,6 @@ Value GpuCode::mul(Value x, int64_t y) {
                                  arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
 }
 
-Value GpuCode::constant(bool value) { return b.create<arith::ConstantOp>(loc, b.getBoolAttr(value)); }
-
 Value GpuCode::isLess(Value x, Value y) { return b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y); }
 
 std::pair<Value, Value> GpuCode::divRem(Value x, int64_t y, int64_t limit) {

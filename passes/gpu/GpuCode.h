@@ -47,7 +47,6 @@ public:
 
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, int64_t y);
-  mlir::Value constant(bool value);
   mlir::Value isLess(mlir::Value x, mlir::Value y);
   mlir::Value isLess(mlir::Value x, int64_t y) { return isLess(x, emitter.emitConstant(y)); }
   /// x / y and x % y of a position below `limit`; in 32 bits if these suffice.

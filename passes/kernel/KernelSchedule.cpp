@@ -74,14 +74,6 @@ int64_t KernelSchedule::getTileRows() const {
 
 IndexExpr KernelSchedule::getRow() const { return indexing->space.linearize(rowVars, rowShape); }
 
-int64_t KernelSchedule::getCacheExtent() const {
-  int64_t extent = 0;
-  for (const Stage &stage : stages)
-    if (!stage.stageCaches.empty())
-      extent = std::max(extent, domains[stage.domain].getExtent());
-  return extent;
-}
-
 bool KernelSchedule::writesOwnRow(unsigned output, Value outputValue) const {
   auto type = cast<ArrayType>(outputValue.getType());
   IndexSpace &space = indexing->space;

@@ -134,8 +134,6 @@ struct KernelSchedule {
   int64_t getTileRows() const;
   /// Position in the parallel range, from the row variables.
   IndexExpr getRow() const;
-  /// The most values that any stage-local cache needs for one row.
-  int64_t getCacheExtent() const;
 
   /// True if `output` may have the memory of `input`: each element is read only where it is written, and not in a later
   /// stage. This suffices for code that runs a row's iterations in sequence, and reads all operands of an iteration of

@@ -4,12 +4,14 @@
 
 #include "ir/spmd/BudgetAttr.h"
 #include "runtime/support/ByteText.h"
+#include "runtime/support/CountText.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
-#include "runtime/support/CountText.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 
 namespace spmdc {
@@ -140,14 +142,15 @@ std::vector<WhileReport> listSendingLoops(const ProgramReport &report) {
 /// A warning for a limit that the program keeps if the `while` has few iterations.
 BudgetExcess warnOf(const WhileReport &loop, const BudgetLimit &limit, double wireBytes) {
   auto allowed = static_cast<double>(limit.limit);
-  auto most = 1 + static_cast<int64_t>((allowed - wireBytes) / loop.wireBytesPerDevice);
+  double most = 1 + std::floor((allowed - wireBytes) / loop.wireBytesPerDevice); // It may be no 64-bit integer.
   BudgetExcess excess;
   excess.isWarning = true;
   excess.lines.push_back(
       {loop.location,
        "each device sends " + spmd::bytesText(loop.wireBytesPerDevice) +
            " in each iteration of this 'while', and the number of iterations is unknown: the budget of " +
-           spmd::bytesText(allowed) + " counts one, and more than " + std::to_string(most) + " exceed it"});
+           spmd::bytesText(allowed) + " counts one, and more than " + llvm::formatv("{0:F0}", most).str() +
+           " exceed it"});
   if (!limit.place.empty())
     excess.lines.push_back({limit.place, "the budget is set here"});
   return excess;

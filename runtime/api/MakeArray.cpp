@@ -255,6 +255,7 @@ Array make_array_from_single_device_arrays(std::vector<int64_t> shape, const Nam
     copyBox(byteSize(dtype), owned, values.data(), owned, zero, padded.data(), result->localShape, zero);
     part.buffer = allocateFor(*part.device, std::max<int64_t>(1, static_cast<int64_t>(padded.size())),
                               [&] { return "the array " + result->describe(); });
+    part.use = std::make_shared<const BufferUse>();
     part.device->copyFromHost(*part.buffer, padded.data(), static_cast<int64_t>(padded.size()));
   }
   return Array(std::move(result));

@@ -27,7 +27,6 @@ public:
   /// Returns the row of the file at a place of a batch.
   int64_t rowOf(int64_t number, int64_t place) const;
   int64_t rowCount() const { return rows; }
-  bool isShuffled() const { return seed.has_value(); }
 
 private:
   int64_t permute(int64_t place, int64_t epoch) const;

@@ -46,12 +46,12 @@ public:
   std::vector<ValueDescription> getResults() const override { return getProgram().getResults(); }
   void compile() const override { getProgram(); }
   MemoryUse getMemory() const override {
-    std::lock_guard lock(mutex);
+    std::unique_lock lock = lockCompiler();
     return memoryUseOf(getPlan());
   }
 
   void lower(const std::vector<Array> *arguments) const override {
-    std::lock_guard lock(mutex);
+    std::unique_lock lock = lockCompiler();
     const Plan &plan = getPlan().plan;
     if (!arguments)
       return;
@@ -61,7 +61,7 @@ public:
 
   std::string getText(const std::string &stage) const override {
     if (stage == spmdc::kStablehlo) {
-      std::lock_guard lock(mutex);
+      std::unique_lock lock = lockCompiler();
       std::optional<std::string> text = compiler.stablehlo();
       if (!text)
         fail();
@@ -76,7 +76,7 @@ public:
       throw Error("code for the target '" + options.target + "' has no stage '" + stage + "'; " +
                       (isCuda ? "its code is 'ptx'" : "jit with the target \"cuda:sm_90\" has it"),
                   Error::Kind::Usage);
-    std::lock_guard lock(mutex);
+    std::unique_lock lock = lockCompiler();
     std::optional<std::string> text = compiler.textOf(*known);
     if (!text)
       fail();
@@ -90,7 +90,7 @@ public:
   }
 
   CostAnalysis getCosts() const override {
-    std::lock_guard lock(mutex);
+    std::unique_lock lock = lockCompiler();
     std::optional<spmdc::Inspection> inspection = spmdc::inspectProgram(compiler);
     if (!inspection)
       fail();
@@ -105,6 +105,12 @@ public:
   }
 
 private:
+  /// Locks the compiler; each use of it begins with this. Throws at the end of the thread, when it can't be used.
+  std::unique_lock<std::mutex> lockCompiler() const {
+    checkMayCompile(where);
+    return std::unique_lock(mutex);
+  }
+
   // The caller must hold the lock, as for every use of the compiler.
 
   /// The compiler's errors, with source lines and carets, without a final newline. Replaces the compiler by a new one,
@@ -161,9 +167,8 @@ private:
   Program &getProgram() const {
     if (Program *made = ready.load(std::memory_order_acquire))
       return *made;
-    std::lock_guard lock(mutex);
+    std::unique_lock lock = lockCompiler();
     if (!program) {
-      checkMayCompile(where);
       std::optional<Artifact> artifact = compiler.compile();
       warnOfCache();
       if (!artifact)

@@ -57,7 +57,7 @@ inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kNotRea
 
 /// CUdevice_attribute.
 inline constexpr int kMultiprocessorCount = 16, kCapabilityMajor = 75, kCapabilityMinor = 76,
-                     kMaxSharedBytesPerBlock = 97, kMemoryPoolsSupported = 115;
+                     kMemoryPoolsSupported = 115;
 /// CUmemPool_attribute.
 inline constexpr int kPoolReleaseThreshold = 4;
 /// CUfunction_attribute.

@@ -25,9 +25,6 @@ Gpu::Gpu(std::shared_ptr<const Driver> given, int ordinal) : driver(std::move(gi
   driver->check(driver->DeviceGetName(text.data(), static_cast<int>(text.size()) - 1, handle), "cuDeviceGetName");
   name = text.data();
   driver->check(driver->DeviceGetUuid(&uuid, handle), "cuDeviceGetUuid");
-  size_t bytes = 0;
-  driver->check(driver->DeviceTotalMem(&bytes, handle), "cuDeviceTotalMem");
-  totalBytes = static_cast<int64_t>(bytes);
   auto attribute = [&](int number) {
     int value = 0;
     driver->check(driver->DeviceGetAttribute(&value, number, handle), "cuDeviceGetAttribute");
@@ -35,7 +32,6 @@ Gpu::Gpu(std::shared_ptr<const Driver> given, int ordinal) : driver(std::move(gi
   };
   capability = driver->readCapability(ordinal);
   multiprocessors = attribute(kMultiprocessorCount);
-  maxSharedBytes = attribute(kMaxSharedBytesPerBlock);
   if (attribute(kMemoryPoolsSupported) == 0)
     throw Error("GPU " + std::to_string(ordinal) + " (" + name + ") has no memory pools: it or its driver is too old");
   driver->check(driver->DevicePrimaryCtxRetain(&context, handle), "cuDevicePrimaryCtxRetain");

@@ -29,11 +29,9 @@ public:
   Context getContext() const { return context; }
   const std::string &getName() const { return name; } ///< `NVIDIA H100 80GB HBM3`.
   std::string getUuid() const;                        ///< `GPU-5f0c...`, as nvidia-smi writes it.
-  int64_t getTotalBytes() const { return totalBytes; }
   /// 90 for compute capability 9.0.
   int getCapability() const { return capability; }
   int getMultiprocessors() const { return multiprocessors; }
-  int getMaxSharedBytesPerBlock() const { return maxSharedBytes; }
   /// Without architecture-specific instructions: `sm_90`.
   std::string getArchitecture() const { return "sm_" + std::to_string(capability); }
 
@@ -54,8 +52,7 @@ private:
   MemoryPool pool = nullptr;
   std::string name;
   Uuid uuid{};
-  int64_t totalBytes = 0;
-  int capability = 0, multiprocessors = 0, maxSharedBytes = 0;
+  int capability = 0, multiprocessors = 0;
 };
 
 } // namespace spmd::cuda

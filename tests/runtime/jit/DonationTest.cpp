@@ -83,6 +83,34 @@ TEST_F(Donation, shared_memory_is_not_written) {
   tensor->deleter(tensor);
 }
 
+// However an array was made, also where its last shard is padded.
+TEST_F(Donation, of_arrays_that_were_made_in_any_way) {
+  auto step = jit([](Array x) { return x + 1; }, {.donate_argnums = {0}});
+  NamedSharding sharding(mesh, P("a"));
+  auto expectReuse = [&](Array x) {
+    std::vector<void *> memory = memoryOf(x);
+    Array next = step(x);
+    EXPECT_EQ(memoryOf(next), memory);
+    EXPECT_THAT(next.to_host<float>(), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  };
+  expectReuse(counted({7}, P("a")));
+  expectReuse(make_array_from_callback({7}, DType::F32, sharding, [](const Index &index, void *target) {
+    for (int64_t i = index[0].start; i < index[0].stop; ++i)
+      static_cast<float *>(target)[i - index[0].start] = static_cast<float>(i);
+  }));
+  expectReuse(device_put(counted({7}, P()), sharding));
+  std::vector<Array> parts;
+  for (int64_t d = 0; d < 4; ++d) {
+    std::vector<float> values = {static_cast<float>(2 * d)};
+    if (d < 3)
+      values.push_back(static_cast<float>(2 * d + 1));
+    parts.push_back(device_put(view(values), local_devices()[static_cast<size_t>(d)]));
+  }
+  Array joined = make_array_from_single_device_arrays({7}, sharding, parts);
+  parts.clear();
+  expectReuse(std::move(joined));
+}
+
 // If no result has the type and sharding of the argument, its memory is freed.
 TEST_F(Donation, where_no_result_fits_memory_is_given_back) {
   auto total = jit([](Array x) { return sum(x); }, {.donate_argnums = {0}});

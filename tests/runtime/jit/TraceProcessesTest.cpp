@@ -33,6 +33,8 @@ TEST(TraceProcesses, nothing_is_compiled_at_the_exit) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.text, AllOf(HasSubstr("process=0 first 6.0"), HasSubstr("process=0 again 6.0"),
                                   HasSubstr("TraceProgram.cpp:"), HasSubstr("is not compiled yet is called while")));
+  for (std::string question : {"text", "stablehlo", "costs", "memory"})
+    EXPECT_THAT(outcome.text, HasSubstr("process=0 " + question + " is refused"));
 }
 
 TEST(TraceProcesses, donation_does_not_change_bits) {

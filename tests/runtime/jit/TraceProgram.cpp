@@ -123,7 +123,9 @@ void differ() {
 /// Operations in a handler of the exit: of a program that is compiled already, and of one that is not.
 void exits() {
   static spmd::Array kept = spmd::ones({3});
+  static spmd::Function half = spmd::jit("mesh m(a=1)\nfn main(x: f32[3]) { return x / 2.0; }");
   say("first " + std::to_string(spmd::sum(kept + 1).item<float>()));
+  half(kept);
   std::atexit([] {
     try {
       say("again " + std::to_string(spmd::sum(kept + 1).item<float>()));
@@ -131,6 +133,17 @@ void exits() {
     } catch (const spmd::Error &error) {
       say(error.what());
     }
+    const std::map<std::string, void (*)()> questions = {{"text", [] { half.as_text("partitioned"); }},
+                                                         {"stablehlo", [] { half.as_text("stablehlo"); }},
+                                                         {"costs", [] { half.cost_analysis(); }},
+                                                         {"memory", [] { half.memory_analysis(); }}};
+    for (const auto &[name, ask] : questions)
+      try {
+        ask();
+        say(name + " is answered");
+      } catch (const spmd::Error &) {
+        say(name + " is refused");
+      }
   });
   std::exit(0);
 }

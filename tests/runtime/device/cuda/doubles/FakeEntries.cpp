@@ -161,17 +161,12 @@ Result FakeEntries::DeviceGetAttribute(int *value, int attribute, GpuHandle gpu)
   const FakeDriverOptions &options = fake->options;
   int capability =
       options.capabilities.empty() ? options.capability : options.capabilities.at(static_cast<size_t>(gpu));
-  *value = attribute == kMultiprocessorCount      ? 4
-           : attribute == kCapabilityMajor        ? capability / 10
-           : attribute == kCapabilityMinor        ? capability % 10
-           : attribute == kMaxSharedBytesPerBlock ? kSharedBytesPerBlock
-           : attribute == kMemoryPoolsSupported   ? 1
-                                                  : -1;
+  *value = attribute == kMultiprocessorCount    ? 4
+           : attribute == kCapabilityMajor      ? capability / 10
+           : attribute == kCapabilityMinor      ? capability % 10
+           : attribute == kMemoryPoolsSupported ? 1
+                                                : -1;
   return *value < 0 ? kInvalidValue : kSuccess;
-}
-Result FakeEntries::DeviceTotalMem(size_t *bytes, GpuHandle) {
-  *bytes = static_cast<size_t>(fake->memory.getTotal());
-  return kSuccess;
 }
 
 Result FakeEntries::DevicePrimaryCtxRetain(Context *context, GpuHandle gpu) {
