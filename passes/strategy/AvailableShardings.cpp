@@ -7,7 +7,6 @@
 #include "passes/cost/RunCounts.h"
 
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -111,8 +110,11 @@ AvailableShardings::Source AvailableShardings::find(Value value, ArrayType wante
   bool canRematerialize = visitProducer(value, wanted, rematerialized.producer, [&](Value operand, ArrayType type) {
     Source part = find(operand, type, user);
     rematerialized.cost = rematerialized.cost + part.cost;
+    if (best.cost < rematerialized.cost)
+      return false;
     bool isRead = !part.producer && !isa<ReshapeOp>(rematerialized.producer);
     rematerialized.readBytes += isRead ? static_cast<double>(type.getLocalBytes(planner.getMesh())) : part.readBytes;
+    return true;
   });
   // On a tie a reshape wins: an available sharding of its operand can serve all its reshapes.
   bool isCheaper = canRematerialize && (isa<ReshapeOp>(rematerialized.producer) ? !(best.cost < rematerialized.cost)
@@ -129,31 +131,57 @@ AvailableShardings::Source AvailableShardings::find(Value value, ArrayType wante
   return isSlower ? best : rematerialized;
 }
 
-bool AvailableShardings::visitProducer(Value value, ArrayType wanted, ShardingRuleOpInterface &producer,
-                                       llvm::function_ref<void(Value, ArrayType)> visit) const {
-  bool isCheap = isRematerializable(value);
-  if (isUnreduced(wanted) || (!isCheap && chainLeft == 0))
-    return false;
-  producer = findRematerializableOp(getOriginal(value));
-  if (!producer) {
-    std::optional<ByteFormula> formula = findByteFormula(value, [&](Value copy) { return getOriginal(copy); });
-    if (!formula)
-      return false;
-    producer = cast<ShardingRuleOpInterface>(formula->operations.back());
-    --chainLeft;
-    visit(formula->bytes, typeOf(formula->bytes).withSharding(wanted.getShardingOrOpen()));
-    ++chainLeft;
-    return true;
+bool AvailableShardings::isCheap(Value value) const {
+  auto [entry, isNew] = cheap.try_emplace(value);
+  if (isNew)
+    entry->second = isRematerializable(value);
+  return entry->second;
+}
+
+const AvailableShardings::Recipe &AvailableShardings::getRecipe(Value value) const {
+  auto [entry, isNew] = recipes.try_emplace(value);
+  if (isNew) {
+    entry->second.producer = findRematerializableOp(getOriginal(value));
+    if (!entry->second.producer)
+      entry->second.formula = findByteFormula(value, [&](Value copy) { return getOriginal(copy); });
   }
-  std::optional<SmallVector<ArrayType>> types;
-  if (!producer || !(types = listOperandTypes(planner.getMesh(), producer, wanted)))
+  return entry->second;
+}
+
+const std::optional<SmallVector<ArrayType>> &AvailableShardings::getOperandTypes(ShardingRuleOpInterface producer,
+                                                                                 ArrayType wanted) const {
+  auto [entry, isNew] = operandTypes.try_emplace({producer, wanted});
+  if (isNew)
+    entry->second = listOperandTypes(planner.getMesh(), producer, wanted);
+  return entry->second;
+}
+
+bool AvailableShardings::visitProducer(Value value, ArrayType wanted, ShardingRuleOpInterface &producer,
+                                       llvm::function_ref<bool(Value, ArrayType)> visit) const {
+  if (isUnreduced(wanted) || (chainLeft == 0 && !isCheap(value)))
     return false;
-  chainLeft -= !isCheap;
-  llvm::SmallDenseSet<std::pair<Value, Type>, 4> seen;
-  for (auto [operand, type] : llvm::zip(producer->getOperands(), *types))
-    if (seen.insert({operand, type}).second)
-      visit(operand, type);
-  chainLeft += !isCheap;
+  const Recipe &recipe = getRecipe(value);
+  SmallVector<std::pair<Value, ArrayType>, 2> needed;
+  bool countsInChain = true;
+  if (recipe.formula) {
+    producer = cast<ShardingRuleOpInterface>(recipe.formula->operations.back());
+    Value bytes = recipe.formula->bytes;
+    needed.emplace_back(bytes, typeOf(bytes).withSharding(wanted.getShardingOrOpen()));
+  } else if (recipe.producer) {
+    producer = recipe.producer;
+    const std::optional<SmallVector<ArrayType>> &types = getOperandTypes(producer, wanted);
+    if (!types)
+      return false;
+    for (auto [operand, type] : llvm::zip(producer->getOperands(), *types))
+      if (std::pair<Value, ArrayType> pair(operand, type); !llvm::is_contained(needed, pair))
+        needed.push_back(pair);
+    countsInChain = !isCheap(value);
+  } else {
+    return false;
+  }
+  chainLeft -= countsInChain;
+  llvm::all_of(needed, [&](auto &operand) { return visit(operand.first, operand.second); });
+  chainLeft += countsInChain;
   return true;
 }
 
@@ -172,6 +200,7 @@ double AvailableShardings::getLeastBytes(Value value, ArrayType wanted, Operatio
   ShardingRuleOpInterface producer;
   bool canRematerialize = visitProducer(value, wanted, producer, [&](Value operand, ArrayType type) {
     ofProducer += getLeastBytes(operand, type, user);
+    return ofProducer < least;
   });
   return canRematerialize ? std::min(least, ofProducer) : least;
 }

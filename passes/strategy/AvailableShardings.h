@@ -91,10 +91,23 @@ private:
   /// Registers a new copy of the value with this root, and returns it.
   mlir::Value keep(mlir::Value root, mlir::Value copy);
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
+  /// What rematerializes a value: an operation, or the formula of its bytes; neither if nothing does.
+  struct Recipe {
+    ShardingRuleOpInterface producer;
+    std::optional<ByteFormula> formula;
+  };
+  /// Whether the value is rematerializable (Rematerialization.h). Cached, as the next two are: the operations that
+  /// compute an operand do not change any more when operations behind them ask for it.
+  bool isCheap(mlir::Value value) const;
+  const Recipe &getRecipe(mlir::Value value) const;
+  /// The types of the producer's operands for its result in the wanted sharding (`listOperandTypes`).
+  const std::optional<llvm::SmallVector<ArrayType>> &getOperandTypes(ShardingRuleOpInterface producer,
+                                                                     ArrayType wanted) const;
   /// Calls visit(operand, type) for each operand from which `producer`, which it sets, rematerializes `value` in the
-  /// wanted sharding. Returns false without a call if the value cannot be rematerialized, or `chainLeft` is used up.
+  /// wanted sharding, until a call returns false: then the others cannot change the answer. Returns false without a
+  /// call if the value cannot be rematerialized, or `chainLeft` is used up.
   bool visitProducer(mlir::Value value, ArrayType wanted, ShardingRuleOpInterface &producer,
-                     llvm::function_ref<void(mlir::Value, ArrayType)> visit) const;
+                     llvm::function_ref<bool(mlir::Value, ArrayType)> visit) const;
   mlir::Value rematerialize(ShardingRuleOpInterface producer, mlir::Value value, ArrayType wanted,
                             mlir::Operation *user, llvm::StringRef why);
 
@@ -109,6 +122,10 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 2>> copies;
   llvm::DenseMap<mlir::Value, CollectiveCost> unpaidCosts;
   mutable llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Operation *, 1>> transposes; ///< By root, on demand.
+  mutable llvm::DenseMap<mlir::Value, bool> cheap;
+  mutable llvm::DenseMap<mlir::Value, Recipe> recipes;
+  mutable llvm::DenseMap<std::pair<mlir::Operation *, mlir::Type>, std::optional<llvm::SmallVector<ArrayType>>>
+      operandTypes;
   std::vector<ReshardOp> reshards; ///< In program order of creation: operands come first.
 };
 
