@@ -6,6 +6,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/ErrorHandling.h"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 #include <limits>
 #include <map>
@@ -13,6 +15,19 @@
 #include <set>
 
 namespace spmdc {
+
+/// The least of the numbers. Four minima at once, since each would wait for the one before it.
+static double leastOf(llvm::ArrayRef<double> numbers) {
+  constexpr size_t kAtOnce = 4;
+  std::array<double, kAtOnce> least;
+  least.fill(std::numeric_limits<double>::infinity());
+  for (; numbers.size() >= kAtOnce; numbers = numbers.drop_front(kAtOnce))
+    for (size_t i = 0; i < kAtOnce; ++i)
+      least[i] = std::min(least[i], numbers[i]);
+  for (double number : numbers)
+    least[0] = std::min(least[0], number);
+  return *std::min_element(least.begin(), least.end());
+}
 
 unsigned MinSum::addVariable(unsigned size) {
   assert(size > 0 && "a variable has a value");
@@ -205,7 +220,7 @@ private:
       for (const double *row : llvm::drop_begin(rows))
         for (size_t value = 0; value < sums.size(); ++value)
           sums[value] += row[value];
-      result.values.push_back(*std::min_element(sums.begin(), sums.end()));
+      result.values.push_back(leastOf(sums));
       // The next values of the others: the last variable first.
       isMore = false;
       for (size_t i = at.size(); i-- > 0 && !isMore;) {

@@ -91,7 +91,7 @@ private:
   /// Registers a new copy of the value with this root, and returns it.
   mlir::Value keep(mlir::Value root, mlir::Value copy);
   mlir::Value create(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from, ArrayType to, llvm::StringRef why);
-  /// What rematerializes a value: an operation, or the formula of its bytes; neither if nothing does.
+  /// An operation that rematerializes a value, or the formula of its bytes, or neither.
   struct Recipe {
     ShardingRuleOpInterface producer;
     std::optional<ByteFormula> formula;
