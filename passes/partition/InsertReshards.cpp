@@ -9,7 +9,7 @@
 #include "ir/spmd/DebugTrace.h"
 #include "passes/exchange/Reasons.h"
 #include "passes/partition/Passes.h"
-#include "passes/strategy/Strategy.h"
+#include "passes/strategy/StrategyCache.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -111,10 +111,11 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
           ops.push_back(op);
       });
       AvailableShardings available(planner);
+      OperationTable table;
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops) {
         Strategy strategy =
-            chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, OperationRule(op));
+            chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, table.add(op).operationRule);
         traceChosen(op, strategy);
         apply(available, op, strategy);
       }

@@ -35,16 +35,16 @@ void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImp
 
 } // namespace
 
-const OperationFacts *StrategyCache::find(Operation *op) const {
+const OperationFacts *OperationTable::find(Operation *op) const {
   auto entry = factsByOp.find(op);
   return entry == factsByOp.end() ? nullptr : &entry->second;
 }
 
-const void *StrategyCache::numberOf(std::vector<const void *> parts) {
+const void *OperationTable::numberOf(std::vector<const void *> parts) {
   return asPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
 }
 
-void StrategyCache::add(ShardingRuleOpInterface op) {
+const OperationFacts &OperationTable::add(ShardingRuleOpInterface op) {
   OperationFacts facts{OperationRule(op), !op.getMoves().parts.empty()};
   auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
   facts.isPointwise = llvm::all_of(facts.operationRule.rule.factors, isOf(FactorKind::PassThrough));
@@ -68,14 +68,14 @@ void StrategyCache::add(ShardingRuleOpInterface op) {
   facts.rematId = numberOf(std::move(rematId));
   facts.operationRule.options =
       options.try_emplace({facts.fixed, facts.rematId}, facts.operationRule.options).first->second;
-  factsByOp.try_emplace(op, std::move(facts));
+  return factsByOp.try_emplace(op, std::move(facts)).first->second;
 }
 
 OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const {
   OperationKey key{{facts.fixed, op->getResult(0).getType().getAsOpaquePointer()}};
   for (ShardingRuleOpInterface sharer : facts.operationRule.reductionDiscount.sharers) {
     spmd::Sharding summed;
-    summed.unreduced = findPartialAxes(planner.getMesh(), sharer, factsByOp.at(sharer).operationRule.rule);
+    summed.unreduced = findPartialAxes(planner.getMesh(), sharer, table.find(sharer)->operationRule.rule);
     key.parts.push_back(ShardingAttr::fromValue(op->getContext(), summed).getAsOpaquePointer());
   }
   for (Value operand : op->getOperands())
@@ -90,14 +90,14 @@ void StrategyCache::addRematId(const OperationFacts &facts, OperationKey &key) {
 }
 
 OperationKey StrategyCache::getKey(ShardingRuleOpInterface op) const {
-  const OperationFacts &facts = factsByOp.find(op)->second;
+  const OperationFacts &facts = *table.find(op);
   OperationKey key = getKeyOfTypes(op, facts);
   addRematId(facts, key);
   return key;
 }
 
 const Strategy &StrategyCache::choose(ShardingRuleOpInterface op, double &work) {
-  const OperationFacts &facts = factsByOp.find(op)->second;
+  const OperationFacts &facts = *table.find(op);
   // An operation that moves elements also depends on the operations before it, and on others that share its windows.
   if (facts.movesElements) {
     AvailableShardings none(planner, /*longestChain=*/0);

@@ -29,6 +29,25 @@ struct OperationFacts {
   llvm::SmallVector<mlir::Value> rematInputs = {};
 };
 
+/// The facts of operations. Equal operations share their table of strategies.
+class OperationTable {
+public:
+  /// Computes the facts of an operation, as it and those that compute its operands are now.
+  const OperationFacts &add(ShardingRuleOpInterface op);
+
+  /// The facts of an operation that has been added; null for any other.
+  const OperationFacts *find(mlir::Operation *op) const;
+
+private:
+  /// A unique number for each list of parts, to be a part of other keys.
+  const void *numberOf(std::vector<const void *> parts);
+
+  llvm::DenseMap<mlir::Operation *, OperationFacts> factsByOp;
+  std::map<std::vector<const void *>, uintptr_t> numbers;
+  /// By `fixed` and `rematId` of OperationFacts.
+  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
+};
+
 /// The key of a strategy and its price, for an operation that moves no elements: the operation and the types around it.
 /// Equal for equal operations.
 struct OperationKey {
@@ -52,10 +71,10 @@ public:
   /// Both references have to outlive this object.
   StrategyCache(ReshardPlanner &planner, WindowFamilies &families) : planner(planner), families(families) {}
 
-  void add(ShardingRuleOpInterface op);
+  void add(ShardingRuleOpInterface op) { table.add(op); }
 
   /// The facts of an operation that has been added; null for any other.
-  const OperationFacts *find(mlir::Operation *op) const;
+  const OperationFacts *find(mlir::Operation *op) const { return table.find(op); }
 
   OperationKey getKey(ShardingRuleOpInterface op) const;
 
@@ -63,18 +82,13 @@ public:
   const Strategy &choose(ShardingRuleOpInterface op, double &work);
 
 private:
-  /// A unique number for each list of parts, to be a part of other keys.
-  const void *numberOf(std::vector<const void *> parts);
   /// The parts of a key without `rematId`.
   OperationKey getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const;
   static void addRematId(const OperationFacts &facts, OperationKey &key);
 
   ReshardPlanner &planner;
   WindowFamilies &families;
-  llvm::DenseMap<mlir::Operation *, OperationFacts> factsByOp;
-  std::map<std::vector<const void *>, uintptr_t> numbers;
-  /// By `fixed` and `rematId` of OperationFacts.
-  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
+  OperationTable table;
   std::unordered_map<OperationKey, Strategy, OperationKey::Hash> strategies; ///< Never iterated.
   /// Keys without `rematId`; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;
