@@ -20,6 +20,9 @@
 namespace spmdc {
 namespace {
 
+/// The name of stdout in `-o`, as `-` is that of stdin for a program.
+const std::string kStandardOutput = "-";
+
 struct CompileCommand {
   CompileFlags flags;
   std::string output, emit;
@@ -57,7 +60,7 @@ struct CompileCommand {
     if (!found)
       return Compiler(flags.file, std::move(*text), std::move(*options));
     options->cache = flags.openCache();
-    std::cout << autoShardingText(*found) << std::flush;
+    (output == kStandardOutput ? std::cerr : std::cout) << autoShardingText(*found) << std::flush;
     if (memoryLimit && found->after.peakBytes > *memoryLimit) {
       auto [most, needed] =
           spmd::comparedBytesTexts(static_cast<double>(*memoryLimit), static_cast<double>(found->after.peakBytes));
@@ -74,6 +77,8 @@ struct CompileCommand {
 
   /// Whether the artifact can be written. Checked before the search, which takes a while.
   static bool isWritable(const std::string &path) {
+    if (path == kStandardOutput)
+      return true;
     try {
       spmd::AtomicFile file(path);
       return true;
@@ -85,22 +90,9 @@ struct CompileCommand {
 
   bool printStage(Compiler &compiler) {
     std::optional<std::string> text = emit == kStablehlo ? compiler.stablehlo() : compiler.textOf(*parseStage(emit));
-    if (text && !output.empty()) {
-      try {
-        spmd::writeFileAtomically(output, *text);
-      } catch (const spmd::Error &error) {
-        std::cerr << "spmdc: error: " << error.what() << "\n";
-        return false;
-      }
-    } else if (text) {
-      std::cout << *text << std::flush;
-    }
-    if (text && !std::cout) {
-      std::cerr << "spmdc: error: cannot write to standard output\n";
-      return false;
-    }
     // The text is printed even beyond the budget. --emit=ast does not compile the program and so checks no budget.
-    return text && (emit == "ast" || compiler.checkBudget());
+    return text && write(output.empty() ? kStandardOutput : output, [&] { return *text; }) &&
+           (emit == "ast" || compiler.checkBudget());
   }
 
   /// Compiles the program for each target, and writes one artifact. Prints a warning that several have once.
@@ -132,18 +124,23 @@ struct CompileCommand {
         return CompileFlags::finish(compiler, /*isDone=*/false);
       artifacts.push_back(std::move(*artifact));
     }
-    return write([&] { return spmd::encodeArtifacts(artifacts); }) ? kOk : kFailed;
+    return write(outputPath(), [&] { return spmd::encodeArtifacts(artifacts); }) ? kOk : kFailed;
   }
 
   bool writeArtifact(Compiler &compiler) {
     std::optional<spmd::Artifact> artifact = compiler.compile();
-    return artifact && write([&] { return spmd::encodeArtifact(*artifact); });
+    return artifact && write(outputPath(), [&] { return spmd::encodeArtifact(*artifact); });
   }
 
-  /// Writes the artifact's bytes. Prints an error and returns false on failure.
-  bool write(const std::function<std::string()> &encode) const {
+  /// Writes the artifact's bytes, or a text. Prints an error and returns false on failure.
+  static bool write(const std::string &path, const std::function<std::string()> &encode) {
     try {
-      spmd::writeFileAtomically(outputPath(), encode());
+      if (path == kStandardOutput) {
+        if (!(std::cout << encode() << std::flush))
+          throw spmd::Error("cannot write to standard output");
+      } else {
+        spmd::writeFileAtomically(path, encode());
+      }
     } catch (const spmd::Error &error) {
       std::cerr << "spmdc: error: " << error.what() << "\n";
       return false;
@@ -161,7 +158,7 @@ void addCompileCommand(CLI::App &app, int &status) {
   state->flags.addTo(*command, "A program (.spmd), or IR of any stage (.mlir)", CompileFlags::Targets::Several);
   command
       ->add_option("-o", state->output,
-                   "The artifact to write (default: FILE's name with .spmdx); with --emit, the text")
+                   "The artifact to write (default: FILE's name with .spmdx), '-' for stdout; with --emit, the text")
       ->type_name("OUT");
   CLI::Option *automatic =
       command->add_flag("--auto", state->isAuto,
