@@ -19,10 +19,12 @@ double getWork(const Strategy &strategy) {
 const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
 
 /// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `rematInputs`
-/// the values that they read.
+/// the values that they read. A scalar is available everywhere and is read as it is (Rematerialization.h): the
+/// expressions before it may be of any size, and shared.
 void appendRecipe(Value value, std::vector<const void *> &recipe, SmallVectorImpl<Value> &rematInputs) {
-  ShardingRuleOpInterface producer =
-      isRematerializable(value) ? findRematerializableOp(value) : ShardingRuleOpInterface();
+  ShardingRuleOpInterface producer = typeOf(value).getRank() > 0 && isRematerializable(value)
+                                         ? findRematerializableOp(value)
+                                         : ShardingRuleOpInterface();
   recipe.push_back(producer ? producer->getName().getAsOpaquePointer() : nullptr);
   if (!producer)
     return;

@@ -9,6 +9,7 @@
 #include "passes/strategy/Strategy.h"
 
 #include "passes/cost/RunCounts.h"
+#include "passes/strategy/StrategyCache.h"
 #include "tests/passes/reshard/Shardings.h"
 #include "tests/passes/support/ParsedFunction.h"
 
@@ -242,6 +243,29 @@ TEST_F(StrategyTest, StrategiesForTheSolver) {
     EXPECT_EQ(strategy.resultFraction, 1);
   }
   EXPECT_FALSE(listSolverStrategies(planner, op, OperationRule(op), 18));
+}
+
+// A step size, as solvers of differential equations have it: it is computed from shared scalars and scales an
+// array. As a tree, the scalars are 2^64 operations.
+TEST_F(StrategyTest, SharedScalarsBeforeAnArray) {
+  std::string body;
+  for (int depth = 0; depth < 64; ++depth) {
+    std::string before = depth ? "%s" + std::to_string(depth - 1) : "%x0";
+    body += "%s" + std::to_string(depth) + " = array.add " + before + ", " + before + " : <f32[]>\n";
+  }
+  for (const char *name : {"0", "1"})
+    body += std::string("%b") + name + " = array.broadcast_in_dim %s63 dims [] : <f32[]> -> <f32[8@a]>\n%m" + name +
+            " = array.mul %x1, %b" + name + " : <f32[8@a]>\n";
+  parse("a=4", {"f32[]", "f32[8@a]"}, body);
+  ReshardPlanner planner(mesh(), model);
+  WindowFamilies families(function());
+  StrategyCache cache(planner, families);
+  for (unsigned i : {0u, 1u})
+    cache.add(get<MulOp>(i));
+  EXPECT_LE(cache.find(get<MulOp>(0))->rematInputs.size(), 16u);
+  EXPECT_EQ(cache.getKey(get<MulOp>(0)), cache.getKey(get<MulOp>(1)));
+  double work = 0;
+  EXPECT_EQ(cache.choose(get<MulOp>(0), work).price.linkBytes, 0);
 }
 
 } // namespace
