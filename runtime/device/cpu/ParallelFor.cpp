@@ -33,6 +33,20 @@ void ParallelFor::takeChunks(int thread) {
   }
 }
 
+bool ParallelFor::join() {
+  uint32_t state = gate.load(std::memory_order_relaxed);
+  while (state & kOpen)
+    if (gate.compare_exchange_weak(state, state + kHelper, std::memory_order_acquire, std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
+void ParallelFor::leave() {
+  // Sequentially consistent, as in runOnAll: either the caller sees the change, or this thread sees that it sleeps.
+  if (gate.fetch_sub(kHelper) == kHelper && callerSleeps.load())
+    futexWakeAll(gate);
+}
+
 void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, const void *newContext) {
   thunk = newThunk;
   context = newContext;
@@ -42,17 +56,18 @@ void ParallelFor::runOnAll(int64_t newExtent, int64_t grain, Thunk newThunk, con
   int64_t chunks = 4 * int64_t(getThreadCount());
   chunk = std::max<int64_t>({grain, (newExtent + chunks - 1) / chunks, 1});
   next.store(0, std::memory_order_relaxed);
-  working.store(static_cast<uint32_t>(helpers.size()), std::memory_order_relaxed);
+  gate.store(kOpen, std::memory_order_release);
   generation.fetch_add(1);
   if (sleepers.load() != 0)
     futexWakeAll(generation);
   takeChunks(0);
-  auto isDone = [&] { return working.load(std::memory_order_acquire) == 0; };
+  gate.fetch_and(~kOpen);
+  auto isDone = [&] { return gate.load(std::memory_order_acquire) == 0; };
   while (!spinUntil(isDone, std::max<std::chrono::nanoseconds>(spin, std::chrono::microseconds(2)))) {
     callerSleeps.store(true);
-    uint32_t left = working.load();
+    uint32_t left = gate.load();
     if (left != 0)
-      futexWait(working, left, std::chrono::milliseconds(20));
+      futexWait(gate, left, std::chrono::milliseconds(20));
     callerSleeps.store(false);
   }
 }
@@ -68,13 +83,14 @@ void ParallelFor::helperMain(int thread) {
         futexWait(generation, seen, std::chrono::seconds(1));
       sleepers.fetch_sub(1);
     }
-    ++seen;
+    seen = generation.load(std::memory_order_acquire); // Loops that ended meanwhile are left out.
     if (stopping.load())
       return;
     leaveCore(callersCore.load(std::memory_order_relaxed));
+    if (!join())
+      continue;
     takeChunks(thread);
-    if (working.fetch_sub(1) == 1 && callerSleeps.load())
-      futexWakeAll(working);
+    leave();
   }
 }
 

@@ -5,6 +5,10 @@
 // independently. The helpers spin briefly after a loop, then sleep, so that devices which share cores do not delay one
 // another.
 //
+// A loop ends as soon as its chunks are done. It does not wait for helpers that have taken none: on cores that other
+// processes use, too, a helper may get its core only after some milliseconds, and a program has hundreds of loops. So
+// helpers join through a gate, which the caller closes when no chunks are left.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -72,6 +76,9 @@ private:
 
   void runOnAll(int64_t extent, int64_t grain, Thunk thunk, const void *context);
   void takeChunks(int thread);
+  /// Enters the current loop, whose fields may then be read until `leave`; false if it has no chunks left.
+  bool join();
+  void leave();
   void helperMain(int thread);
   void stopHelpers();
 
@@ -89,7 +96,10 @@ private:
   StopCheck stop;
   std::vector<BackgroundThread> helpers;
 
-  // The current loop; written before `generation` is incremented.
+  /// Values of `gate`: whether helpers may join the loop, and the unit in which those that have joined are counted.
+  static constexpr uint32_t kOpen = 1, kHelper = 2;
+
+  // The current loop; written while `gate` is 0.
   Thunk thunk = nullptr;
   const void *context = nullptr;
   int64_t extent = 0, chunk = 0;
@@ -97,7 +107,7 @@ private:
   alignas(64) std::atomic<int64_t> next{0};
   alignas(64) std::atomic<uint32_t> generation{0};
   std::atomic<uint32_t> sleepers{0};
-  alignas(64) std::atomic<uint32_t> working{0};
+  alignas(64) std::atomic<uint32_t> gate{0};
   std::atomic<bool> callerSleeps{false}, stopping{false};
 };
 

@@ -8,6 +8,8 @@
 #include <future>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <sched.h>
+#include <thread>
 
 using namespace spmd;
 
@@ -43,6 +45,47 @@ TEST(ParallelFor, WakesSleepingHelpers) {
   for (int i = 0; i < 2000; ++i)
     loop.run(64, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
   EXPECT_EQ(sum, 2000 * 64);
+}
+
+/// Lets the calling thread use one core only, with this policy; threads that it starts inherit both.
+bool useOneCore(int core, int policy) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  sched_param none{};
+  return sched_setaffinity(0, sizeof one, &one) == 0 && sched_setscheduler(0, policy, &none) == 0;
+}
+
+// A helper gets its core late where other processes use it, too. Here it gets some thousandth of the core that it
+// shares with the caller and another thread that always runs: 2,000 loops that wait for it take minutes.
+TEST(ParallelFor, DoesNotWaitForHelpersWithoutACore) {
+  bool isPossible = true;
+  std::atomic<int64_t> sum{0};
+  std::chrono::steady_clock::duration time{};
+  std::thread([&] { // A thread of its own: its core and policy end with it.
+    int core = sched_getcpu();
+    if (!(isPossible = useOneCore(core, SCHED_IDLE)))
+      return;
+    ParallelFor loop(2, std::chrono::microseconds(5));
+    if (!(isPossible = useOneCore(core, SCHED_OTHER)))
+      return;
+    std::atomic<bool> isOver{false};
+    std::thread busy([&] {
+      while (!isOver)
+        sum += 0;
+    });
+    auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 2000; ++i)
+      loop.run(64, 1, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
+    time = std::chrono::steady_clock::now() - start;
+    isOver = true;
+    busy.join();
+  })
+      .join();
+  if (!isPossible)
+    GTEST_SKIP() << "this system does not let a thread choose its core and policy";
+  EXPECT_EQ(sum, 2000 * 64);
+  EXPECT_LT(time, std::chrono::seconds(20));
 }
 
 // Helpers that have started must be ended: no other object knows of them.
