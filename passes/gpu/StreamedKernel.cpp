@@ -221,15 +221,18 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
     extend(KeptBegin, bounds.high);
     extend(FullBegin, bounds.low);
   });
-  keptTiles = {load(KeptBegin), load(KeptEnd)};
+  // With no tile at all, the copy that begins before the loops still is one of the array, and warpgroups, whose copies
+  // say that they have arrived, compute its tile.
+  Value begin = b.create<arith::MinSIOp>(loc, load(KeptBegin), emitter.emitConstant(count - 1)), end = load(KeptEnd);
+  if (tiles.unit == MatrixUnit::Warpgroup)
+    end = b.create<arith::MaxSIOp>(loc, end, code.add(begin, emitter.emitConstant(1)));
+  keptTiles = {begin, end};
   fullTiles = {load(FullBegin), load(FullEnd)};
   Value isRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, load(FullCount),
                                           b.create<arith::SubIOp>(loc, fullTiles.end, fullTiles.begin));
   // Other full tiles are computed with the mask, too: the range is empty at the end of the kept ones.
   fullTiles.begin = b.create<arith::SelectOp>(loc, isRange, fullTiles.begin, keptTiles.end);
   fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
-  // With no tile at all, the copy that begins before the loops still is one of the array.
-  keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
   for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end})
     *position = code.readFirstLane(*position);
 }

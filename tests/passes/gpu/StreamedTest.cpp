@@ -208,6 +208,21 @@ TEST_F(Streamed, Masks) {
   }
 }
 
+// Blocks of which the mask keeps no tile of several: keys that no query sees, whose gradients are zero, and queries
+// that see no key.
+TEST_F(Streamed, BlocksWithoutTiles) {
+  for (const char *chip : {"sm_90", "sm_90a"}) {
+    AttentionShape shape = {1, 140, 300, 16, 16};
+    shape.mask = Mask::Causal;
+    check(attentionGradientProgram, shape, 3, 4, chip);
+    shape = {1, 300, 140, 16, 16};
+    for (Mask mask : {Mask::Window, Mask::Behind}) {
+      shape.mask = mask;
+      check(attentionProgram, shape, 1, 1, chip);
+    }
+  }
+}
+
 TEST_F(Streamed, GradientsWithMasks) {
   AttentionShape shape = {1, 100, 100, 16, 16};
   shape.mask = Mask::Window;
