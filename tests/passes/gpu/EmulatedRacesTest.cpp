@@ -317,7 +317,9 @@ const std::string
 
 /// A product of 16 x 8 numbers of bf16 in the first 512 bytes of shared memory.
 Example product(const std::string &begin, const std::string &end) {
-  return {"mov.u64 %rd1, 0;\nsetp.ne.u32 %q1, 0, 0;\nmov.b32 %r1, 0;\n" + kWriteOwn + begin + kStart + end, 128};
+  return {"mov.u64 %rd1, 0x4000000000000000;\nsetp.ne.u32 %q1, 0, 0;\nmov.b32 %r1, 0;\n" + kWriteOwn + begin + kStart +
+              end,
+          128};
 }
 
 } // namespace

@@ -303,22 +303,27 @@ TEST(GpuEmulator, MistakesAtAPhase) {
 
 namespace {
 
+const std::string kFinishProducts = "wgmma.wait_group.sync.aligned 0;\n";
+
 /// Starts a product of ones by ones with 16 addends; %q1 adds it to %f1 to %f4. `right`: the right factor's descriptor.
 std::string startProduct(const std::string &right) {
-  return "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, " + right +
-         ", %q1, 1, 1, 0;\nwgmma.commit_group.sync.aligned;\n";
+  return "wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r1, "
+         "%r1, %r1, %r1}, " +
+         right + ", %q1, 1, 1, 0;\nwgmma.commit_group.sync.aligned;\n";
 }
 
-/// Fills `shared` with ones of bf16, executes `body`, and stores %f1 as an integer, NaN as -1.
-std::string withOnes(const std::string &body) {
+/// Fills `shared` with ones of bf16, executes `body`, and stores %f1 as an integer, NaN as -1. %rd1 and %rd2 are
+/// descriptors of a factor at the begin of shared memory and behind it.
+std::string withOnes(const std::string &body, const std::string &end = kFinishProducts) {
   return "mov.b32 %r1, 0x3f803f80;\nst.shared.u32 [%slot], %r1;\nst.shared.u32 [%slot+512], %r1;\nbar.sync 0;\n"
-         "mov.u64 %rd1, 0;\nmov.u64 %rd2, 64;\nsetp.ne.u32 %q1, 0, 0;\nwgmma.fence.sync.aligned;\n" +
+         "mov.u64 %rd1, 0x4000000000000000;\nmov.u64 %rd2, 0x4000000000000040;\nsetp.ne.u32 %q1, 0, 0;\n" +
          body +
          "setp.nan.f32 %q2, %f1, %f1;\ncvt.rzi.s32.f32 %r2, %f1;\nselp.s32 %r2, -1, %r2, %q2;\n"
-         "st.global.u32 [%mine], %r2;\n";
+         "st.global.u32 [%mine], %r2;\n" +
+         end;
 }
 
-const std::string kFinishProducts = "wgmma.wait_group.sync.aligned 0;\n", kAddProducts = "setp.eq.u32 %q1, 0, 0;\n";
+const std::string kAddProducts = "setp.eq.u32 %q1, 0, 0;\n";
 
 } // namespace
 
@@ -342,6 +347,52 @@ TEST(GpuEmulator, ProductsAreThereAfterTheWait) {
   }
   EXPECT_EQ(problemOf(withOnes(startProduct("%rd2") + kFinishProducts), 128),
             "f: a product of a warpgroup reads beyond shared memory");
+}
+
+TEST(GpuEmulator, MistakesAtProducts) {
+  auto problem = [](const std::string &body) { return problemOf(withOnes(body), 128); };
+  std::string unfenced = startProduct("%rd1").substr(startProduct("").find('\n') + 1);
+  EXPECT_EQ(problem(unfenced), "f: block 0: thread 0: starts a product of a warpgroup without wgmma.fence");
+  EXPECT_EQ(problem(startProduct("%rd1") + kFinishProducts + unfenced),
+            "f: block 0: thread 0: starts a product of a warpgroup without wgmma.fence");
+  EXPECT_EQ(problemOf(withOnes(startProduct("%rd1"), ""), 128),
+            "f: block 0: thread 0: ends while a product of a warpgroup runs");
+  auto withDescriptor = [&](const std::string &value) {
+    return problem("mov.u64 %rd1, " + value + ";\n" + startProduct("%rd1"));
+  };
+  EXPECT_THAT(withDescriptor("0"), HasSubstr("another layout than 128-byte swizzle"));
+  EXPECT_THAT(withDescriptor("0x8000000000000000"), HasSubstr("another layout than 128-byte swizzle"));
+  EXPECT_THAT(withDescriptor("0x4010000000000000"), HasSubstr("bits that no field has"));
+  EXPECT_THAT(withDescriptor("0x4000000000000008"), HasSubstr("does not begin with the first row"));
+  EXPECT_THAT(withDescriptor("0x4002000000000000"), HasSubstr("does not begin with the first row"));
+  // One thread has another descriptor, and another predicate.
+  EXPECT_THAT(problem("@%first mov.u64 %rd1, 0x4000000000000002;\n" + startProduct("%rd1")),
+              HasSubstr("the threads of a warpgroup start different products"));
+  EXPECT_THAT(problem("@%first setp.eq.u32 %q1, 0, 0;\n" + startProduct("%rd1")),
+              HasSubstr("the threads of a warpgroup start different products"));
+}
+
+TEST(GpuEmulator, LaunchBeyondLimits) {
+  auto problemOfLaunch = [](const std::string &ptx, int32_t threads, int64_t sharedBytes) {
+    std::string problem;
+    GpuEmulator emulator(ptx, problem);
+    int32_t number = 0;
+    return problem.empty()
+               ? emulator.launch("f", {.blockThreads = threads, .arguments = {&number}, .sharedBytes = sharedBytes})
+               : problem;
+  };
+  auto kernel = [](const std::string &directives, const std::string &body) {
+    return ".version 8.0\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 requested[];\n"
+           ".visible .entry f(.param .u64 p)\n" +
+           directives + "{\n.reg .b64 %r<4>;\n" + body + "ret;\n}\n";
+  };
+  EXPECT_EQ(problemOfLaunch(kernel(".maxntid 64, 1, 1\n", ""), 64, 0), "");
+  EXPECT_EQ(problemOfLaunch(kernel(".maxntid 64, 1, 1\n", ""), 96, 0), "f: blocks of 96 threads, of at most 64");
+  std::string declares = ".shared .align 16 .b8 own[24];\nmov.u64 %r1, own;\nmov.u64 %r2, requested;\n";
+  EXPECT_EQ(problemOfLaunch(kernel("", declares), 32, 226 * 1024), "");
+  EXPECT_EQ(problemOfLaunch(kernel("", declares), 32, 226 * 1024 + 16), "f: 232464 bytes of shared memory");
+  EXPECT_EQ(problemOfLaunch(kernel("", ".shared .align 16 .b8 own[49168];\nmov.u64 %r1, own;\n"), 32, 0),
+            "f declares 49168 bytes of shared memory");
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,15 +42,29 @@ StringRef targetsOf(StringRef instruction) {
 std::string findTouchedRegisters(StringRef ptx) {
   std::deque<Group> running;
   Group open;
+  llvm::StringSet<> written; // Since the last fence.
+  bool hasFence = false;
   llvm::SmallVector<StringRef> lines;
   ptx.split(lines, '\n');
   for (StringRef line : lines) {
     line = line.trim();
-    if (line.consume_front("wgmma.mma_async")) {
-      auto [results, rest] = line.split('}');
-      forEachRegister(results, [&](StringRef name) { open.results.insert(name); });
+    if (line.starts_with("wgmma.fence")) {
+      written.clear();
+      hasFence = true;
+    } else if (StringRef product = line; product.consume_front("wgmma.mma_async")) {
+      auto [results, rest] = product.split('}');
+      bool isFenced = hasFence;
+      auto add = [&](StringRef registers, llvm::StringSet<> &names) {
+        forEachRegister(registers, [&](StringRef name) {
+          names.insert(name);
+          isFenced &= !written.contains(name);
+        });
+      };
+      add(results, open.results);
       if (rest.ltrim(", ").starts_with("{"))
-        forEachRegister(rest.split('}').first, [&](StringRef name) { open.factors.insert(name); });
+        add(rest.split('}').first, open.factors);
+      if (!isFenced)
+        return line.str();
     } else if (line.starts_with("wgmma.commit_group")) {
       running.push_back(std::exchange(open, {}));
     } else if (size_t left = 0; line.consume_front("wgmma.wait_group.sync.aligned ")) {
@@ -58,6 +72,7 @@ std::string findTouchedRegisters(StringRef ptx) {
       while (running.size() > left)
         running.pop_front();
     } else if (!line.starts_with(".") && !line.starts_with("//")) {
+      forEachRegister(targetsOf(line), [&](StringRef name) { written.insert(name); });
       bool isTouched = false;
       for (const Group &group : running) {
         forEachRegister(line, [&](StringRef name) { isTouched |= group.results.contains(name); });

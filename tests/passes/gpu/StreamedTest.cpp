@@ -282,13 +282,15 @@ TEST_F(Streamed, ExponentialsAreComputedWhileProductsRun) {
   }
 }
 
-// The check of registers itself: a result that is moved, and a factor that is written, before the wait.
+// The check of registers itself: a result that is moved, and a factor that is written, before the wait or behind the
+// fence.
 TEST(RunningProducts, AreNotTouched) {
-  const std::string product =
-      "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2}, {%r1, %r2}, right, all, 1, "
-      "1, 1;\nwgmma.commit_group.sync.aligned;\n";
+  const std::string fence = "wgmma.fence.sync.aligned;\n",
+                    product =
+                        "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2}, {%r1, %r2}, right, all, 1, "
+                        "1, 1;\nwgmma.commit_group.sync.aligned;\n";
   auto between = [&](const std::string &line) {
-    return findTouchedRegisters(product + line + "\nwgmma.wait_group.sync.aligned 0;\nmov.f32 \t%f9, %f1;\n");
+    return findTouchedRegisters(fence + product + line + "\nwgmma.wait_group.sync.aligned 0;\nmov.f32 \t%f9, %f1;\n");
   };
   EXPECT_EQ(between("add.rn.f32 \t%f3, %f4, %f5;"), "");
   EXPECT_EQ(between("shl.b32 \t%r5, %r1, 16;"), "");
@@ -299,9 +301,14 @@ TEST(RunningProducts, AreNotTouched) {
   // Of two products, the first one is waited for.
   std::string second = product;
   second.replace(second.find("%f1, %f2"), 8, "%f3, %f4");
-  std::string both = product + second + "wgmma.wait_group.sync.aligned 1;\n";
+  std::string both = fence + product + second + "wgmma.wait_group.sync.aligned 1;\n";
   EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f1;"), "");
   EXPECT_EQ(findTouchedRegisters(both + "mov.f32 \t%f9, %f3;"), "mov.f32 \t%f9, %f3;");
+  std::string first = product.substr(0, product.find('\n'));
+  EXPECT_EQ(findTouchedRegisters(product), first);
+  EXPECT_EQ(findTouchedRegisters(fence + "mov.f32 \t%f2, %f9;\n" + product), first);
+  EXPECT_EQ(findTouchedRegisters(fence + "mov.b32 \t%r1, 0;\n" + product), first);
+  EXPECT_EQ(findTouchedRegisters("mov.f32 \t%f2, %f9;\n" + fence + "mov.f32 \t%f7, %f9;\n" + product), "");
 }
 
 // A gradient's exponentials need one of two scores, and are computed while the product of the other one runs.

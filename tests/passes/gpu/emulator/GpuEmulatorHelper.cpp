@@ -30,7 +30,7 @@ struct GpuEmulator::State {
 
   struct KernelInfo {
     int64_t arguments = 0;
-    int32_t clusterBlocks = 1;
+    int32_t clusterBlocks = 1, mostThreads = 0;
     uint64_t sharedBytes = 0;
     bool hasLaunchShared = false;
     Kernel entry = nullptr; ///< Once it was launched.
@@ -61,9 +61,11 @@ std::string GpuEmulator::State::translate(const PtxModule &source, llvm::Module 
     PtxCode body(code, function, code.functions[function.name]);
     if (std::string problem = body.translate(); !problem.empty())
       return problem;
+    if (body.sharedBytes > GpuMemory::kMostDeclared)
+      return function.name + " declares " + std::to_string(body.sharedBytes) + " bytes of shared memory";
     if (function.isEntry)
       kernels[function.name] = {static_cast<int64_t>(function.parameters.size()), function.clusterBlocks,
-                                body.sharedBytes, body.hasLaunchShared};
+                                function.mostThreads, body.sharedBytes, body.hasLaunchShared};
   }
   return "";
 }
@@ -137,6 +139,11 @@ GpuEmulator::GpuEmulator(const std::string &ptx, std::string &error) : state(std
 
 GpuEmulator::~GpuEmulator() = default;
 
+int64_t GpuEmulator::countSharedBytes(const std::string &symbol) const {
+  auto known = state->kernels.find(symbol);
+  return known == state->kernels.end() ? 0 : static_cast<int64_t>(known->second.sharedBytes);
+}
+
 int64_t GpuEmulator::countArguments(const std::string &symbol) const {
   auto known = state->kernels.find(symbol);
   return known == state->kernels.end() ? -1 : known->second.arguments;
@@ -156,6 +163,9 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
       return llvm::toString(address.takeError());
     kernel.entry = address->toPtr<Kernel>();
   }
+  if (launch.blockThreads > kernel.mostThreads)
+    return symbol + ": blocks of " + std::to_string(launch.blockThreads) + " threads, of at most " +
+           std::to_string(kernel.mostThreads);
   int32_t blocks = kernel.clusterBlocks;
   if (launch.gridBlocks % blocks)
     return symbol + ": a grid of " + std::to_string(launch.gridBlocks) + " blocks in clusters of " +
@@ -163,7 +173,7 @@ std::string GpuEmulator::launch(const std::string &symbol, const GpuLaunch &laun
   if (blocks == 1)
     blocks = launch.residentBlocks;
   uint64_t windowBytes = kernel.sharedBytes + (kernel.hasLaunchShared ? launch.sharedBytes : 0);
-  if (windowBytes > GpuMemory::kWindowBytes)
+  if (windowBytes > GpuMemory::kMostOfBlock)
     return symbol + ": " + std::to_string(windowBytes) + " bytes of shared memory";
   std::unique_ptr<GpuCluster> &cluster = state->clusters[{blocks, launch.blockThreads}];
   if (!cluster)

@@ -45,6 +45,8 @@ public:
 
   /// The number of arguments of a kernel; -1 if there is no kernel of this name.
   int64_t countArguments(const std::string &symbol) const;
+  /// The bytes of shared memory that a kernel declares.
+  int64_t countSharedBytes(const std::string &symbol) const;
 
 private:
   struct State;

@@ -182,9 +182,31 @@ static GpuBlock::StartedProduct *findStarted(std::vector<GpuBlock::StartedProduc
   return nullptr;
 }
 
+/// Reports a product that a GPU does not define: its registers are not fenced, a descriptor has no layout that this
+/// emulator knows, or other threads of the warpgroup start another product.
+static void checkStart(const GpuBlock::ProductStart &start, bool isLeftInRegisters) {
+  if (!fiber().hasFence)
+    block().report("starts a product of a warpgroup without wgmma.fence");
+  for (size_t i = isLeftInRegisters ? 1 : 0; i < start.descriptors.size(); ++i)
+    if (const char *problem = WarpgroupProduct::findProblem(start.descriptors[i]))
+      block().report(problem);
+  auto &ofGroup = block().productStarts[static_cast<size_t>(fiber().thread / (4 * GpuBlock::kWarp))];
+  size_t number = fiber().startedProducts++;
+  if (number == ofGroup.size())
+    ofGroup.push_back(start);
+  else if (ofGroup[number] != start)
+    block().report("the threads of a warpgroup start different products");
+}
+
 void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates,
                                    uint32_t site) {
   auto count = static_cast<size_t>(WarpgroupProduct::decode(product).columns / 2);
+  bool isLeftInRegisters = WarpgroupProduct::decode(product).isLeftInRegisters;
+  auto descriptorAt = [&](int word) { return static_cast<uint64_t>(words[word + 1]) << 32 | words[word]; };
+  checkStart({product,
+              {isLeftInRegisters ? 0 : descriptorAt(0), descriptorAt(WarpgroupProduct::kLeftWords)},
+              accumulates != 0},
+             isLeftInRegisters);
   GpuBlock::StartedProduct started{product, {words, words + kFirstSum}, {sums, sums + count}, accumulates != 0};
   started.words.resize(kFirstSum + count, 0);
   std::vector<GpuBlock::StartedProduct> none;
@@ -203,6 +225,8 @@ void GpuInstructions::startProduct(uint32_t product, const uint32_t *words, floa
                          site);
 }
 
+void GpuInstructions::fenceProducts() { fiber().hasFence = true; }
+
 void GpuInstructions::commitProducts() {
   fiber().products.emplace_back();
   if (GpuRaces *races = block().races())
@@ -212,6 +236,7 @@ void GpuInstructions::commitProducts() {
 void GpuInstructions::finishProducts(uint32_t running) {
   if (!fiber().products.back().empty())
     block().report("waits for products of a warpgroup that are not committed");
+  fiber().hasFence = false;
   while (fiber().products.size() > running + size_t{1}) {
     std::vector<GpuBlock::StartedProduct> group = std::move(fiber().products.front());
     fiber().products.pop_front();

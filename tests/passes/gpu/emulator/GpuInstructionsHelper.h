@@ -50,6 +50,7 @@ struct GpuInstructions {
   /// the kernel waits for it, the registers are NaN.
   static void startProduct(uint32_t product, const uint32_t *words, float *const *sums, uint32_t accumulates,
                            uint32_t site);
+  static void fenceProducts();
   static void commitProducts();
   /// Executes the groups of products but the last `running`.
   static void finishProducts(uint32_t running);

@@ -126,6 +126,20 @@ private:
 
 } // namespace
 
+const char *WarpgroupProduct::findProblem(uint64_t descriptor) {
+  // PTX ISA, "Matrix Descriptor Format" of wgmma: the bits between the fields are 0, and 128-byte swizzle is 1 in the
+  // last two. The base offset is that of a pattern of 8 rows of 128 bytes that does not begin at a multiple of 1024.
+  constexpr uint64_t kFields = 0xc00e3fff3fff3fff, kBaseOffset = 0x000e000000000000, kSwizzle = 0xc000000000000000;
+  if (descriptor & ~kFields)
+    return "the descriptor of a factor has bits that no field has";
+  if ((descriptor & kSwizzle) != uint64_t{1} << 62)
+    return "the descriptor of a factor has another layout than 128-byte swizzle, the only one that this emulator knows";
+  uint64_t firstRow = descriptor >> 3 & 7; // Of the 8 rows of the pattern.
+  if ((descriptor & kBaseOffset) != 0 || firstRow != 0)
+    return "the factor of a product does not begin with the first row of a pattern of 8 rows";
+  return nullptr;
+}
+
 bool WarpgroupProduct::run(const std::vector<uint32_t *> &lanes, const GpuMemory &memory, int warp) const {
   double a[kRows][kDepth];
   bool isInside = true;

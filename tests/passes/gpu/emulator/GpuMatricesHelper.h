@@ -42,6 +42,8 @@ struct WarpgroupProduct {
   /// The addresses in the window of all that it reads, each of 16 bytes. `words`: those of a lane.
   std::vector<uint64_t> findReads(const uint32_t *words, const GpuMemory &memory, int warp) const;
   static constexpr uint32_t kReadBytes = 16;
+  /// Returns what is wrong with the descriptor of a factor in shared memory, or null.
+  static const char *findProblem(uint64_t descriptor);
 };
 
 inline constexpr int kMatrixAddressWords = 2, kMatrixOperandWords = 10, kMatrixResultWords = 4;

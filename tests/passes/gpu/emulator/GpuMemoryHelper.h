@@ -27,6 +27,8 @@ class GpuMemory {
 public:
   /// More than any GPU gives a block. Matrix descriptors hold addresses of 18 bits.
   static constexpr uint64_t kWindowBytes = 256 * 1024;
+  /// Shared memory that a kernel may declare, and that a block of sm_90 may have with what the launch requests.
+  static constexpr uint64_t kMostDeclared = 48 * 1024, kMostOfBlock = 227 * 1024;
 
   char *window() const { return memory.get(); }
   /// The bytes of the window that the running kernel may access.

@@ -64,6 +64,8 @@ GpuBlock::GpuBlock(int32_t threads, GpuCluster &cluster) : cluster(cluster), fib
   GpuBlock &block = *active;
   block.entry(block.arguments);
   Fiber &fiber = *block.current;
+  if (fiber.products.size() != 1 || !fiber.products.front().empty())
+    block.report("ends while a product of a warpgroup runs");
   fiber.wait = Fiber::Finished;
   switchStack(&fiber.context, block.scheduler);
 }
@@ -94,7 +96,8 @@ void GpuBlock::start(Fiber &fiber) {
   if (fiber.products.size() != 1 || !fiber.products.front().empty())
     fiber.products.assign(1, {});
   fiber.matrices = MatrixKind::None;
-  fiber.hasArrived = false;
+  fiber.hasArrived = fiber.hasFence = false;
+  fiber.startedProducts = 0;
 }
 
 void GpuBlock::wait(Fiber::Wait wait) {
@@ -244,6 +247,7 @@ void GpuBlock::start(void (*kernel)(void **), void **kernelArguments, int64_t bl
   number = block;
   problem.clear();
   arrivals = 0;
+  productStarts.assign(fibers.size() / (kWarp * 4) + 1, {});
   for (Fiber &fiber : fibers)
     start(fiber);
 }

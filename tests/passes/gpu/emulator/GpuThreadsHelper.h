@@ -107,6 +107,13 @@ public:
     std::vector<float *> sums;   ///< The registers of its results.
     bool accumulates = false;    ///< The sums before it are added.
   };
+  /// A product that was started: the same for all threads of a warpgroup.
+  struct ProductStart {
+    uint32_t product = 0;
+    std::array<uint64_t, 2> descriptors = {}; ///< That of the left factor is 0 if the factor is in registers.
+    bool accumulates = false;
+    bool operator==(const ProductStart &) const = default;
+  };
   /// An arrival at a barrier (mbarrier) when copies are finished.
   struct CopyArrival {
     PhaseBarrier *barrier = nullptr;
@@ -133,6 +140,8 @@ public:
     uint32_t phaseParity = 0;
     /// Products of warpgroups that are started and not finished: groups of instructions, the last one not committed.
     std::deque<std::vector<StartedProduct>> products{{}};
+    bool hasFence = false;      ///< wgmma.fence, since the last wait for products.
+    size_t startedProducts = 0; ///< In the block so far, of a warpgroup's.
   };
 
   /// The block that runs.
@@ -142,6 +151,8 @@ public:
   Fiber *current = nullptr; ///< The thread that runs.
   int64_t number = 0;
   size_t arrivals = 0; ///< Those of all fibers.
+  /// The products that each warpgroup has started, in order: the same in all of its warps.
+  std::vector<std::vector<ProductStart>> productStarts;
   /// Suspends the running fiber until the others have arrived.
   void wait(Fiber::Wait wait);
   /// Looks for races; null if the launch does not.

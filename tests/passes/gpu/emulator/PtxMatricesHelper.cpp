@@ -153,7 +153,7 @@ bool useWarpgroup(PtxCode &code) {
   if (code.take("mma_async"))
     return startWarpgroupProduct(code);
   if (code.take("fence"))
-    return code.operandCount() == 0;
+    return code.operandCount() == 0 && code.call(&Threads::fenceProducts, b.getVoidTy(), {});
   if (code.take("commit_group"))
     return code.operandCount() == 0 && code.call(&Threads::commitProducts, b.getVoidTy(), {});
   if (!code.take("wait_group") || code.operandCount() != 1)

@@ -184,6 +184,8 @@ private:
         while (consume(","));
         if (directive.is(".reqnctapercluster"))
           function.clusterBlocks = product;
+        if (directive.is(".maxntid"))
+          function.mostThreads = product;
       } else if (!directive.is(".explicitcluster") && !directive.is(".noreturn")) {
         fail("unknown directive " + directive.text.str() + " before");
       }

@@ -75,6 +75,7 @@ struct PtxFunction {
   int line = 0;
   std::vector<PtxVariable> results, parameters;
   int32_t clusterBlocks = 1;
+  int32_t mostThreads = 1024; ///< Of a block.
   std::vector<PtxScope> scopes;
   std::vector<PtxStatement> statements;
 };

@@ -290,7 +290,8 @@ Result FakeEntries::FuncSetAttribute(Function function, int attribute, int value
   auto known = fake->functions.find(function);
   if (known == fake->functions.end())
     return kInvalidHandle;
-  if (attribute != kMaxDynamicSharedBytes || value < 0 || value > kSharedBytesPerBlock)
+  int64_t declared = known->second.module->emulator->countSharedBytes(known->second.symbol);
+  if (attribute != kMaxDynamicSharedBytes || value < 0 || value > kSharedBytesPerBlock - declared)
     return kInvalidValue;
   known->second.mostSharedBytes = value;
   return kSuccess;
