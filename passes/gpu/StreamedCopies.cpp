@@ -116,6 +116,9 @@ void StreamedKernel::startRings() {
       turns->initialize();
   });
   code.barrier();
+  // Without a tile to compute, the first one's copies begin nevertheless.
+  Value one = emitter.emitConstant(1);
+  keptTiles.end = b.create<arith::MaxSIOp>(loc, keptTiles.end, code.add(keptTiles.begin, one));
   for (int64_t use = 0; use < streams.front().ahead; ++use)
     for (Stream &stream : streams)
       if (use < stream.ahead)

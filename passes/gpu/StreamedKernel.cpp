@@ -125,7 +125,9 @@ void StreamedKernel::emitBlock(Value blockNumber) {
   if (mask) {
     emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);
     emitTiles(fullTiles.begin, fullTiles.end, /*keepsAll=*/true);
-    emitTiles(fullTiles.end, keptTiles.end, /*keepsAll=*/false);
+    // Without a kept tile, warpgroups compute the one whose copies have begun (startRings); no tile is full then.
+    Value behindFull = b.create<arith::MaxSIOp>(loc, fullTiles.end, keptTiles.begin);
+    emitTiles(behindFull, keptTiles.end, /*keepsAll=*/false);
   } else {
     emitTiles(keptTiles.begin, keptTiles.end, /*keepsAll=*/true);
   }
@@ -221,18 +223,15 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
     extend(KeptBegin, bounds.high);
     extend(FullBegin, bounds.low);
   });
-  // With no tile at all, the copy that begins before the loops still is one of the array, and warpgroups, whose copies
-  // say that they have arrived, compute its tile.
-  Value begin = b.create<arith::MinSIOp>(loc, load(KeptBegin), emitter.emitConstant(count - 1)), end = load(KeptEnd);
-  if (tiles.unit == MatrixUnit::Warpgroup)
-    end = b.create<arith::MaxSIOp>(loc, end, code.add(begin, emitter.emitConstant(1)));
-  keptTiles = {begin, end};
+  keptTiles = {load(KeptBegin), load(KeptEnd)};
   fullTiles = {load(FullBegin), load(FullEnd)};
   Value isRange = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, load(FullCount),
                                           b.create<arith::SubIOp>(loc, fullTiles.end, fullTiles.begin));
   // Other full tiles are computed with the mask, too: the range is empty at the end of the kept ones.
   fullTiles.begin = b.create<arith::SelectOp>(loc, isRange, fullTiles.begin, keptTiles.end);
   fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
+  // With no tile at all, the copy that begins before the loops still is one of the array.
+  keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
   for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end})
     *position = code.readFirstLane(*position);
 }
