@@ -11,8 +11,8 @@ constexpr const char *kModule = "Conditions";
 
 } // namespace
 
-GraphControl::GraphControl(const Gpu &gpu, const LibraryKernels &kernels, DevicePointer stop)
-    : gpu(gpu), driver(gpu.getDriver()), kernels(kernels), stop(stop) {
+GraphControl::GraphControl(const Gpu &gpu, const LibraryKernels &kernels, const LoopStop &stop, DevicePointer looked)
+    : gpu(gpu), driver(gpu.getDriver()), kernels(kernels), stop(stop.getAddress()), looked(looked) {
   for (const char *kernel : {"spmd_set_if", "spmd_set_while", "spmd_set_for"})
     kernels.find(kModule, kernel);
 }
@@ -81,13 +81,13 @@ void GraphControl::addNode(Stream stream, int kind, GraphCondition condition, co
 }
 
 void GraphControl::setWhile(Stream stream, GraphCondition condition, DevicePointer predicate) const {
-  LibraryLauncher(kernels, stream).launch(kModule, "spmd_set_while", 1, condition, predicate, stop);
+  LibraryLauncher(kernels, stream).launch(kModule, "spmd_set_while", 1, condition, predicate, stop, looked);
 }
 
 void GraphControl::setFor(Stream stream, GraphCondition condition, DevicePointer number, DevicePointer counter,
                           bool isFirst, int64_t lower, int64_t upper) const {
   LibraryLauncher(kernels, stream)
-      .launch(kModule, "spmd_set_for", 1, condition, number, counter, isFirst, lower, upper, stop);
+      .launch(kModule, "spmd_set_for", 1, condition, number, counter, isFirst, lower, upper, stop, looked);
 }
 
 void GraphControl::addIf(Stream stream, DevicePointer predicate, const Queue &thenSteps, const Queue &elseSteps) {

@@ -8,6 +8,7 @@
 
 #include "runtime/device/cuda/Gpu.h"
 #include "runtime/device/cuda/LibraryKernels.h"
+#include "runtime/device/cuda/LoopStop.h"
 
 #include <deque>
 #include <functional>
@@ -21,9 +22,9 @@ public:
   /// Queues steps on a stream.
   using Queue = std::function<void(Stream)>;
 
-  /// Loads the kernels that set conditions. `stop` is a word of device memory; a number other than 0 in it ends all
-  /// loops.
-  GraphControl(const Gpu &gpu, const LibraryKernels &kernels, DevicePointer stop);
+  /// Loads the kernels that set conditions. `stop` ends all loops. `looked`: 8 bytes of device memory that are 0 at
+  /// first and that nothing else uses: the time when a loop has looked at `stop` last.
+  GraphControl(const Gpu &gpu, const LibraryKernels &kernels, const LoopStop &stop, DevicePointer looked);
   ~GraphControl();
   GraphControl(const GraphControl &) = delete;
   GraphControl &operator=(const GraphControl &) = delete;
@@ -54,7 +55,7 @@ private:
   const Gpu &gpu;
   const Driver &driver;
   const LibraryKernels &kernels;
-  const DevicePointer stop;
+  const DevicePointer stop, looked;
   /// One for each depth of nested graphs, because a stream captures one graph at a time.
   std::deque<Stream> streams;
   bool broken = false;

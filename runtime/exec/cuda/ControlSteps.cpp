@@ -4,14 +4,10 @@
 #include "runtime/exec/cuda/CudaProgram.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <mutex>
-#include <string_view>
 
 namespace spmd {
-
-using namespace std::string_view_literals;
 
 namespace {
 
@@ -128,21 +124,16 @@ void CudaProgram::makeGraphControl() {
   hasLookedForControl = true;
   if (!driver.hasConditionalNodes())
     return;
-  // With one queue of the hardware for all streams, the word that stops loops would wait behind them.
-  if (const char *connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"); connections && connections == "1"sv)
-    return warnOfHostLoops("CUDA_DEVICE_MAX_CONNECTIONS is 1, so that nothing could stop it");
-  stop = allocateFor(device, sizeof(uint32_t), [] { return "the word that stops loops"; });
-  clearStop();
-  check(driver.StreamCreate(&stopper, cuda::kStreamNonBlocking), "cuStreamCreate");
+  looked = allocateFor(device, sizeof(uint64_t), [] { return "the time of a loop"; });
+  check(driver.MemsetD8Async(toPointer(*looked), 0, sizeof(uint64_t), stream), "cuMemsetD8Async");
+  stop = std::make_unique<cuda::LoopStop>(device.getGpu());
   try {
-    graphControl =
-        std::make_unique<cuda::GraphControl>(device.getGpu(), device.getLibrary().getKernels(), toPointer(*stop));
+    graphControl = std::make_unique<cuda::GraphControl>(device.getGpu(), device.getLibrary().getKernels(), *stop,
+                                                        toPointer(*looked));
   } catch (const Error &error) {
     warnOfHostLoops(error.what());
   }
 }
-
-void CudaProgram::clearStop() { check(driver.MemsetD32Async(toPointer(*stop), 0, 1, stream), "cuMemsetD32Async"); }
 
 bool CudaProgram::runControl(PreparedStep &step) {
   if (!graphControl)
@@ -160,10 +151,8 @@ bool CudaProgram::runControl(PreparedStep &step) {
 }
 
 void CudaProgram::stopLoops() noexcept {
-  if (!stopper) // Loops of graphs may run although `graphControl` is gone.
-    return;
-  areLoopsStopped = true;
-  driver.MemsetD32Async(toPointer(*stop), 1, 1, stopper);
+  if (stop)
+    stop->set(true);
 }
 
 } // namespace spmd

@@ -201,14 +201,13 @@ CudaProgram::~CudaProgram() {
     // The memory of a context with an error is lost already.
   }
   stopLoops();
-  for (cuda::Stream each : {stream, transfers, stopper})
+  for (cuda::Stream each : {stream, transfers})
     if (each && driver.StreamSynchronize(each) != cuda::kSuccess)
       return; // The context is lost, and its events with it.
   for (cuda::Event event : events)
     driver.EventDestroy(event);
-  for (cuda::Stream own : {transfers, stopper})
-    if (own)
-      driver.StreamDestroy(own);
+  if (transfers)
+    driver.StreamDestroy(transfers);
 }
 
 void CudaProgram::queue(const std::vector<PreparedStep *> &steps, cuda::Stream where) {
@@ -338,9 +337,9 @@ void CudaProgram::beginRun() {
   device.getGpu().makeCurrent();
   if (group)
     group->check(comm);
-  if (std::exchange(areLoopsStopped, false)) {
-    check(driver.StreamSynchronize(stopper), "cuStreamSynchronize");
-    clearStop();
+  if (stop && stop->isSet()) {
+    check(driver.StreamSynchronize(stream), "cuStreamSynchronize"); // A loop of the run before may not have ended yet.
+    stop->set(false);
   }
   eventCount = 0;
   runAddresses.clear();

@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/GraphControl.h"
 #include "runtime/device/cuda/KernelCode.h"
+#include "runtime/device/cuda/LoopStop.h"
 #include "runtime/exec/DeviceProgram.h"
 #include "runtime/exec/cuda/GraphCache.h"
 #include "runtime/exec/cuda/StepTrace.h"
@@ -92,7 +93,6 @@ private:
   /// Ends the loops that the device executes, early: nothing else can end one that does not end by itself.
   void stopLoops() noexcept;
   void makeGraphControl();
-  void clearStop();
   /// `mlp.spmd:5:7: cuda:0`: the location of the current step.
   std::string describeLocation() const;
   /// Throws spmd::Error with that location unless the result is success.
@@ -109,9 +109,8 @@ private:
   /// Null: the host decides what loops and branches run.
   std::unique_ptr<cuda::GraphControl> graphControl;
   bool hasLookedForControl = false;
-  DeviceBufferRef stop; ///< A word that ends loops unless it is 0.
-  bool areLoopsStopped = false;
-  cuda::Stream stopper = nullptr;         ///< Writes `stop` while a loop has the program's stream.
+  std::unique_ptr<cuda::LoopStop> stop;   ///< Also without `graphControl`, while loops of graphs may run.
+  DeviceBufferRef looked;                 ///< For `graphControl`.
   std::shared_ptr<cuda::NcclGroup> group; ///< Null: no collective runs on the device itself.
   cuda::NcclComm comm = nullptr;
   /// The stream of transfers, which overlap with the steps after their start. The transfers of all collectives run one

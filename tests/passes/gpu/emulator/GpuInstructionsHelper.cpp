@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <limits>
 #include <numeric>
 
@@ -29,6 +30,11 @@ int32_t GpuInstructions::readGridBlocks() { return static_cast<int32_t>(block().
 int32_t GpuInstructions::readLane() { return fiber().thread % GpuBlock::kWarp; }
 int32_t GpuInstructions::readClusterRank() { return readBlock() % readClusterBlocks(); }
 int32_t GpuInstructions::readClusterBlocks() { return block().cluster.countBlocks(); }
+
+uint64_t GpuInstructions::readTime() {
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+}
 
 uint32_t GpuInstructions::readWarpMask() {
   int32_t first = fiber().thread / GpuBlock::kWarp * GpuBlock::kWarp;

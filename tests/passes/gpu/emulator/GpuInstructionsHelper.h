@@ -17,6 +17,7 @@ struct GpuInstructions {
   static int32_t readLane();
   static int32_t readClusterRank();
   static int32_t readClusterBlocks();
+  static uint64_t readTime(); ///< Nanoseconds.
   /// A bit for each lane of the warp.
   static uint32_t readWarpMask();
 

@@ -217,6 +217,8 @@ Value *PtxCode::readSpecial(const std::string &name) {
                       .Default(nullptr);
   if (function)
     return call(function, b.getInt32Ty(), {});
+  if (name == "%globaltimer")
+    return call(&Threads::readTime, b.getInt64Ty(), {});
   // Grids and blocks have one dimension.
   if (name == "%tid.y" || name == "%tid.z" || name == "%ctaid.y" || name == "%ctaid.z")
     return b.getInt32(0);

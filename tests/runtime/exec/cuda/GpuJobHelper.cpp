@@ -35,8 +35,15 @@ GpuArtifact compileForGpus(const std::string &fileName, const std::string &text,
 }
 
 GpuJob::GpuJob(int64_t count, const GpuJobOptions &options)
-    : driver({options.sharesGpu ? 1 : static_cast<int>(count), options.seed, options.bytesPerGpu, options.capability,
-              options.driverVersion}),
+    : driver({options.sharesGpu ? 1 : static_cast<int>(count),
+              options.seed,
+              options.bytesPerGpu,
+              options.capability,
+              options.driverVersion,
+              {},
+              "",
+              {},
+              options.queues}),
       nccl(driver) {
   if (options.hasCupti)
     cupti.emplace(driver, options.cupti);

@@ -30,6 +30,7 @@ struct GpuJobOptions {
   std::shared_ptr<const cuda::CublasLt> blas = nullptr; ///< Null: none.
   int capability = 90;                                  ///< Compute capability 9.0.
   int driverVersion = 13000;                            ///< CUDA 13.0.
+  int queues = 8;                                       ///< Of each GPU.
   Health *health = nullptr;                             ///< Null: the job never ends.
   bool hasCupti = false;
   cuda::FakeCuptiOptions cupti = {};

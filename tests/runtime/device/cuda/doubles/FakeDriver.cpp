@@ -9,7 +9,7 @@
 namespace spmd::cuda {
 
 FakeDriver::FakeDriver(FakeDriverOptions given)
-    : options(given), streams(given.gpus, given.seed), memory(given.gpus, given.bytesPerGpu),
+    : options(given), streams(given.gpus, given.seed, given.queues), memory(given.gpus, given.bytesPerGpu),
       kernelsToFailure(static_cast<size_t>(given.gpus), 0), kernelsToHang(static_cast<size_t>(given.gpus), 0) {
   driver = Driver::make(FakeEntries::begin(*this));
 }

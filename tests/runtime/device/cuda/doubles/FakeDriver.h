@@ -41,6 +41,7 @@ struct FakeDriverOptions {
   std::string machine = "";
   /// The card that each GPU is; empty: in order.
   std::vector<int> cards = {};
+  int queues = 8; ///< Of a GPU, for all of its streams (CUDA_DEVICE_MAX_CONNECTIONS).
 };
 
 class FakeCupti;

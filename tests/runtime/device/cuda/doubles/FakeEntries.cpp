@@ -228,7 +228,7 @@ Result FakeEntries::MemHostAlloc(void **data, size_t bytes, unsigned) {
   if (refusesForCapture())
     return kCaptureUnsupported;
   *data = std::malloc(bytes);
-  fake->memory.pin(*data, bytes);
+  fake->memory.pin(*data, bytes, /*isMapped=*/true);
   return kSuccess;
 }
 Result FakeEntries::MemFreeHost(void *data) {
@@ -244,7 +244,7 @@ Result FakeEntries::MemHostRegister(void *data, size_t bytes, unsigned) {
     return kCaptureUnsupported;
   if (fake->memory.isPinned(data, 1))
     return kInvalidValue;
-  fake->memory.pin(data, bytes);
+  fake->memory.pin(data, bytes, /*isMapped=*/false);
   return kSuccess;
 }
 Result FakeEntries::MemHostUnregister(void *data) {

@@ -40,30 +40,30 @@ void FakeConditions::launch(FakeStreams &streams, FakeStream &stream, const std:
     forget(nodes);
     return true;
   });
-  for (FakeWork &work : listWork(stream, nodes))
+  for (FakeWork &work : listWork(streams, stream, nodes))
     streams.queue(stream, std::move(work));
 }
 
-std::vector<FakeWork> FakeConditions::listWork(FakeStream &stream, const std::vector<FakeNode> &nodes) {
+std::vector<FakeWork> FakeConditions::listWork(FakeStreams &streams, FakeStream &stream,
+                                               const std::vector<FakeNode> &nodes) {
   std::vector<FakeWork> list;
   for (const FakeNode &node : nodes)
-    list.push_back(node.body ? makeConditional(stream, node) : node.work);
+    list.push_back(node.body ? makeConditional(streams, stream, node) : node.work);
   return list;
 }
 
 /// Puts the nodes of the body in front of what the stream has to do, and of a loop itself once more.
-FakeWork FakeConditions::makeConditional(FakeStream &stream, const FakeNode &node) {
-  return [this, &stream, node] {
+FakeWork FakeConditions::makeConditional(FakeStreams &streams, FakeStream &stream, const FakeNode &node) {
+  return [this, &streams, &stream, node] {
     std::optional<uint32_t> value = values[node.condition];
     if (!value)
       reportMistake("a conditional node runs before its condition is set");
     if (value.value_or(0) == 0)
       return true;
-    std::vector<FakeWork> list = listWork(stream, node.body->nodes);
+    std::vector<FakeWork> list = listWork(streams, stream, node.body->nodes);
     if (node.kind == kConditionWhile)
-      list.push_back(makeConditional(stream, node));
-    stream.queue.insert(stream.queue.begin(), std::make_move_iterator(list.begin()),
-                        std::make_move_iterator(list.end()));
+      list.push_back(makeConditional(streams, stream, node));
+    streams.queueFirst(stream, std::move(list));
     return true;
   };
 }

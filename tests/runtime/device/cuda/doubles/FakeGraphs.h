@@ -44,8 +44,8 @@ public:
 
 private:
   void forget(const std::vector<FakeNode> &nodes);
-  std::vector<FakeWork> listWork(FakeStream &stream, const std::vector<FakeNode> &nodes);
-  FakeWork makeConditional(FakeStream &stream, const FakeNode &node);
+  std::vector<FakeWork> listWork(FakeStreams &streams, FakeStream &stream, const std::vector<FakeNode> &nodes);
+  FakeWork makeConditional(FakeStreams &streams, FakeStream &stream, const FakeNode &node);
 
   std::map<GraphCondition, std::optional<uint32_t>> values;
 };

@@ -88,6 +88,9 @@ std::vector<spmdc::GpuBuffer> FakeMemory::listBuffers(int gpu) const {
   for (const auto &[begin, allocation] : allocations)
     if (allocation.gpu == gpu)
       buffers.push_back({reinterpret_cast<const void *>(begin), static_cast<uint64_t>(allocation.bytes)});
+  for (const auto &[begin, host] : pinned)
+    if (host.isMapped)
+      buffers.push_back({begin, host.bytes});
   return buffers;
 }
 
@@ -95,8 +98,8 @@ bool FakeMemory::isPinned(const void *data, size_t bytes) const {
   auto behind = pinned.upper_bound(static_cast<const char *>(data));
   if (behind == pinned.begin())
     return false;
-  const auto &[begin, size] = *std::prev(behind);
-  return static_cast<const char *>(data) + bytes <= begin + size;
+  const auto &[begin, host] = *std::prev(behind);
+  return static_cast<const char *>(data) + bytes <= begin + host.bytes;
 }
 
 } // namespace spmd::cuda

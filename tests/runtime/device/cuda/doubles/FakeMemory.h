@@ -36,8 +36,11 @@ public:
   int64_t getTotal() const { return total; }
   size_t countAllocations() const { return allocations.size(); }
 
-  /// Pinned host memory; from other memory a copy reads at once when it is queued, like the driver.
-  void pin(const void *data, size_t bytes) { pinned[static_cast<const char *>(data)] = bytes; }
+  /// Pinned host memory; from other memory a copy reads at once when it is queued, like the driver. `isMapped`: kernels
+  /// may access it at the same address.
+  void pin(const void *data, size_t bytes, bool isMapped) {
+    pinned[static_cast<const char *>(data)] = {bytes, isMapped};
+  }
   bool unpin(const void *data) { return pinned.erase(static_cast<const char *>(data)) == 1; }
   bool isPinned(const void *data, size_t bytes) const;
   size_t countPinned() const { return pinned.size(); }
@@ -50,7 +53,11 @@ private:
   };
   std::map<DevicePointer, Allocation> allocations;
   std::vector<std::pair<char *, int64_t>> freed; ///< Stays inaccessible, so that no allocation gets the same addresses.
-  std::map<const char *, size_t> pinned;
+  struct Pinned {
+    size_t bytes = 0;
+    bool isMapped = false;
+  };
+  std::map<const char *, Pinned> pinned;
   std::vector<int64_t> used; ///< By GPU.
   const int64_t total;
 };

@@ -11,6 +11,7 @@ namespace spmd::cuda {
 Stream FakeStreams::createStream(int gpu) {
   auto made = std::make_unique<FakeStream>();
   made->gpu = gpu;
+  made->queueOfGpu = created[static_cast<size_t>(gpu)]++ % queuesOfGpu;
   auto handle = reinterpret_cast<Stream>(made.get());
   streams[handle] = std::move(made);
   return handle;
@@ -54,7 +55,20 @@ void FakeStreams::queue(FakeStream &stream, FakeWork work) {
   if (stream.isCapturing)
     stream.captured->add(std::move(work));
   else if (getError(stream.gpu) == kSuccess) // A GPU runs nothing after an error.
-    stream.queue.push_back(std::move(work));
+    stream.queue.push_back({std::move(work), ++queued});
+}
+
+void FakeStreams::queueFirst(FakeStream &stream, std::vector<FakeWork> works) {
+  for (auto work = works.rbegin(); work != works.rend(); ++work)
+    stream.queue.push_front({std::move(*work), running});
+}
+
+bool FakeStreams::isFirstOfQueue(const FakeStream &stream) const {
+  return std::none_of(streams.begin(), streams.end(), [&](const auto &entry) {
+    const FakeStream &other = *entry.second;
+    return other.gpu == stream.gpu && other.queueOfGpu == stream.queueOfGpu && !other.queue.empty() &&
+           other.queue.front().number < stream.queue.front().number;
+  });
 }
 
 void FakeStreams::record(FakeStream &stream, const std::shared_ptr<FakeEvent> &event) {
@@ -81,19 +95,20 @@ size_t FakeStreams::run(size_t most) {
   while (done < most) {
     std::vector<Stream> busy;
     for (const auto &[handle, stream] : streams)
-      if (!stream->queue.empty())
+      if (!stream->queue.empty() && isFirstOfQueue(*stream))
         busy.push_back(handle);
     for (size_t i = busy.size(); i > 1; --i)
       std::swap(busy[i - 1], busy[random() % i]);
     bool hasRun = false;
     for (Stream handle : busy) {
       FakeStream &stream = *streams.at(handle);
-      FakeWork work = std::move(stream.queue.front());
+      FakeItem item = std::move(stream.queue.front());
       stream.queue.pop_front();
-      hasRun = work();
+      running = item.number;
+      hasRun = item.work();
       // After an error of its GPU the work is not retried.
       if (!hasRun && getError(stream.gpu) == kSuccess)
-        stream.queue.push_front(std::move(work));
+        stream.queue.push_front(std::move(item));
       if (stream.isDestroyed && stream.queue.empty())
         streams.erase(handle);
       if (hasRun)

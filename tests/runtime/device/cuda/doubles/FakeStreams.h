@@ -2,7 +2,8 @@
 //
 // Work that is queued on a stream runs only while a thread waits: then the first item of a stream, drawn at random, one
 // after the other. So a step that reads a value of another stream without an event reads it too early, sooner or later.
-// With one host thread, a seed reproduces a run.
+// With one host thread, a seed reproduces a run. Streams share the few queues of their GPU, in each of which work runs
+// in the order in which it was queued: so work that another stream's work waits for may never run.
 //
 // No member locks: FakeDriver does.
 //
@@ -35,10 +36,17 @@ struct FakeEvent {
   std::chrono::steady_clock::time_point time;
 };
 
+/// Work, and how much of a driver's had been queued when it was.
+struct FakeItem {
+  FakeWork work;
+  uint64_t number = 0;
+};
+
 struct FakeStream {
   int gpu = 0;
+  int queueOfGpu = 0;
   bool isDestroyed = false; ///< It is removed once its work is done.
-  std::deque<FakeWork> queue;
+  std::deque<FakeItem> queue;
   bool isCapturing = false, isCaptureInvalid = false, isCaptureRelaxed = false;
   std::thread::id capturer;
   std::shared_ptr<FakeGraph> captured; ///< While it captures.
@@ -47,7 +55,9 @@ struct FakeStream {
 
 class FakeStreams {
 public:
-  FakeStreams(int gpus, uint64_t seed) : random(seed), errors(static_cast<size_t>(gpus), kSuccess) {}
+  FakeStreams(int gpus, uint64_t seed, int queuesOfGpu)
+      : queuesOfGpu(queuesOfGpu), created(static_cast<size_t>(gpus), 0), random(seed),
+        errors(static_cast<size_t>(gpus), kSuccess) {}
 
   Stream createStream(int gpu);
   /// Returns null if there is no such stream.
@@ -60,6 +70,8 @@ public:
 
   /// Queues work on the stream, or adds it to the graph that the stream captures.
   void queue(FakeStream &stream, FakeWork work);
+  /// Called by work of the stream: what it does next.
+  void queueFirst(FakeStream &stream, std::vector<FakeWork> works);
   void record(FakeStream &stream, const std::shared_ptr<FakeEvent> &event);
   void wait(FakeStream &stream, const std::shared_ptr<FakeEvent> &event);
 
@@ -89,6 +101,12 @@ public:
   size_t countEvents() const { return events.size(); }
 
 private:
+  /// Whether all that was queued before the first item of the stream, in the same queue of its GPU, is done.
+  bool isFirstOfQueue(const FakeStream &stream) const;
+
+  const int queuesOfGpu;
+  std::vector<int> created;         ///< Streams, by GPU.
+  uint64_t queued = 0, running = 0; ///< Numbers of items: of the last one that was queued, and of the one that runs.
   std::mt19937 random;
   std::vector<Result> errors;
   std::map<Stream, std::unique_ptr<FakeStream>> streams;
