@@ -128,6 +128,8 @@ void StreamedKernel::emitBlock(Value blockNumber) {
     // Without a kept tile, warpgroups compute the one whose copies have begun (startRings); no tile is full then.
     Value behindFull = b.create<arith::MaxSIOp>(loc, fullTiles.end, keptTiles.begin);
     emitTiles(behindFull, keptTiles.end, /*keepsAll=*/false);
+    if (tiles.unit == MatrixUnit::Warp) // Without a kept tile, nothing has waited for the first one's copies.
+      cores->finishCopies();
   } else {
     emitTiles(keptTiles.begin, keptTiles.end, /*keepsAll=*/true);
   }

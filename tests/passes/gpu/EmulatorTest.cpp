@@ -274,14 +274,16 @@ TEST(GpuEmulator, CopiesArriveAtAPhase) {
     // Without the wait, nothing has arrived.
     for (int32_t number : run(withPhases(64, kCopyNumbers + kReadCopy), 64, order, problem))
       EXPECT_NE(number, 13);
+    EXPECT_EQ(problem, "f: block 0: thread 0 has ended, and nothing has waited for its copies");
   }
 }
 
 TEST(GpuEmulator, CopyFromBehindABuffer) {
   EXPECT_THAT(problemOf("cp.async.cg.shared.global [shared], [%p+128], 16;", 32), HasSubstr("byte 128 of buffer 0"));
-  EXPECT_EQ(problemOf("cp.async.cg.shared.global [shared], [%p+112], 16;", 32), "");
+  const std::string wait = "cp.async.commit_group;\ncp.async.wait_group 0;\n";
+  EXPECT_EQ(problemOf("cp.async.cg.shared.global [shared], [%p+112], 16;\n" + wait, 32), "");
   // Of a part, the bytes that are copied count.
-  EXPECT_EQ(problemOf("cp.async.cg.shared.global [shared], [%p+128], 16, 0;", 32), "");
+  EXPECT_EQ(problemOf("cp.async.cg.shared.global [shared], [%p+128], 16, 0;\n" + wait, 32), "");
   EXPECT_THAT(problemOf("cp.async.cg.shared.global [shared+1016], [%p], 16;", 32), HasSubstr("not a multiple of 16"));
   EXPECT_THAT(problemOf("cp.async.cg.shared.global [shared+1024], [%p], 16;", 32), HasSubstr("is out of bounds"));
 }

@@ -283,6 +283,11 @@ std::string GpuBlock::passBarrier(bool &isPaused) {
     atCluster += fiber.wait == Fiber::AtCluster;
   }
   isPaused = finished == fibers.size() || atCluster == fibers.size();
+  if (finished == fibers.size())
+    for (const Fiber &fiber : fibers)
+      if (!fiber.copies.empty())
+        return "block " + std::to_string(number) + ": thread " + std::to_string(fiber.thread) +
+               " has ended, and nothing has waited for its copies";
   if (isPaused)
     return "";
   if (atBarrier != fibers.size())
