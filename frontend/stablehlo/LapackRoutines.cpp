@@ -40,6 +40,14 @@ Matrix noFailure(const Call &call) {
   return {t, t.splat(ArrayType::get(call.matrix().shape().drop_back(2), t.b.getI32Type()), 0)};
 }
 
+/// Whether the program uses a result; of a complex one, which is two arrays, either of them.
+bool isUsed(const Call &call, size_t number) {
+  CustomCallOp op = call.op;
+  auto before = static_cast<size_t>(llvm::count(ArrayRef(call.areComplex).take_front(number), true));
+  return !op.getResult(number + before).use_empty() ||
+         (call.areComplex[number] && !op.getResult(number + before + 1).use_empty());
+}
+
 CallResults refuseShape(const Call &call) { return refuse(call.op, "factors a matrix that is not square"); }
 
 //===- Routines -----------------------------------------------------------===//
@@ -81,8 +89,9 @@ CallResults orgqr(const Call &call) {
 CallResults syevd(const Call &call) {
   if (!isSquare(call.matrix()))
     return refuseShape(call);
-  Eigen parts = eigen(readsLower(call.op) ? call.matrix() : call.matrix().adjoint());
-  return Matrices{parts.vectors, vectorsOf(parts.values), noFailure(call)};
+  // JAX asks for eigenvectors always, and does not use them for `eigvalsh`.
+  Eigen parts = eigen(readsLower(call.op) ? call.matrix() : call.matrix().adjoint(), isUsed(call, 0));
+  return Matrices{parts.vectors.value_or(call.matrix()), vectorsOf(parts.values), noFailure(call)};
 }
 
 /// The parts in the types of U and of V^H or V. Without U and V, only the types say whether they are square.

@@ -11,11 +11,6 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-static Matrix materialized(const Matrix &x) {
-  Matrix re = map<spmdc::OptimizationBarrierOp>(x);
-  return x.isComplex() ? Matrix(re, map<spmdc::OptimizationBarrierOp>(x.im())) : re;
-}
-
 /// The factor of Hermitian blocks, column by column.
 static Matrix factorBlock(const Matrix &a) {
   Matrix column = a.columnNumbers();

@@ -101,12 +101,13 @@ struct GeneralEigen {
 };
 GeneralEigen generalEigen(const Matrix &a, bool hasLeft, bool hasRight);
 
-/// Eigenvalues in ascending order, [batch..., n, 1], and eigenvectors as columns, of unit length and any phase, of
-/// Hermitian matrices; the upper triangle is not read.
+/// Eigenvalues in ascending order, [batch..., n, 1], and eigenvectors as columns where asked for, of unit length and
+/// any phase, of Hermitian matrices; the upper triangle is not read. All are NaN for a matrix with infinities or NaN.
 struct Eigen {
-  Matrix values, vectors;
+  Matrix values;
+  std::optional<Matrix> vectors;
 };
-Eigen eigen(const Matrix &a);
+Eigen eigen(const Matrix &a, bool hasVectors);
 
 /// U, the singular values in descending order, [batch..., min(rows, columns), 1], and V^H. `isFull`: U and V are
 /// square. Singular vectors have any phase.

@@ -223,6 +223,19 @@ Matrix absolute(const Matrix &x) {
 
 Matrix squaredSize(const Matrix &x) { return x.isComplex() ? x.re() * x.re() + x.im() * x.im() : x * x; }
 
+Matrix materialized(const Matrix &x) {
+  Matrix re = map<spmdc::OptimizationBarrierOp>(x);
+  return x.isComplex() ? Matrix(re, map<spmdc::OptimizationBarrierOp>(x.im())) : re;
+}
+
+Matrix powerOfTwoOf(const Matrix &x) {
+  // Within these bounds neither the power nor its quotients by other floats are subnormal.
+  double most = x.elementType().isF64() ? 1000 : 120;
+  Matrix isFinite = (x > 0) & (x * 0 == 0), exponent = map<spmdc::CeilOp>(map<spmdc::Log2Op>(select(isFinite, x, 1)));
+  exponent = select(exponent > most, most, exponent);
+  return map<spmdc::Exp2Op>(select(exponent < -most, -most, exponent));
+}
+
 Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX, bool adjointY) {
   auto rank = static_cast<int64_t>(x.rank());
   SmallVector<int64_t> batch = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));

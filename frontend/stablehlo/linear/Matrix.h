@@ -134,6 +134,13 @@ Matrix absolute(const Matrix &x);
 /// Their squares.
 Matrix squaredSize(const Matrix &x);
 
+/// The same values, computed once and kept in memory: not again by each reader.
+Matrix materialized(const Matrix &x);
+
+/// A power of two near each element of a matrix that is not negative, at least as large but for the largest and least
+/// floats; 1 for zero, infinities and NaN.
+Matrix powerOfTwoOf(const Matrix &x);
+
 /// Products of matrices, of the adjoint ones where said.
 Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX = false, bool adjointY = false);
 

@@ -1,0 +1,89 @@
+//===- TridiagonalForm.cpp - reduction to a tridiagonal matrix ------------===//
+//
+// LAPACK's latrd (Dongarra, Sorensen, Hammarling 1989): a block of columns by reflections, one by one, of the matrix as
+// it was before the block, minus V W^H + W V^H; then this product for all that is left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/stablehlo/linear/TridiagonalForm.h"
+#include "frontend/stablehlo/linear/Reflector.h"
+
+using namespace mlir;
+
+namespace spmdc::stablehlo {
+
+namespace {
+
+Matrix sumOfRows(const Matrix &x) { return x.reduceRows(ReductionKind::sum); }
+Matrix sumOfColumns(const Matrix &x) { return x.reduceColumns(ReductionKind::sum); }
+
+/// V^T, W^T, S^T, and the elements of T, after all columns of a block.
+struct Panel {
+  Matrix vectors, others, triangle, main, beside;
+  Matrices carries() const { return {vectors, others, triangle, main, beside}; }
+  static Panel of(ArrayRef<Matrix> x) { return {x[0], x[1], x[2], x[3], x[4]}; }
+};
+
+/// The first `count` columns of Hermitian matrices.
+Panel reducePanel(const Matrix &a, int64_t count) {
+  Matrix none = a.rows(0, count).filled(0), square = a.block(0, count, 0, count).filled(0),
+         real = square.columns(0, 1).re();
+  Panel initial{none, none, square, real, real};
+  return Panel::of(repeat(count, initial.carries(), [&](const Matrix &at, ArrayRef<Matrix> carries) {
+    Panel x = Panel::of(carries);
+    Matrix v = x.vectors.column(at).conjugated(), w = x.others.column(at).conjugated();
+    Matrix own = materialized(a.row(at).conjugated() - sumOfRows(w * x.vectors + v * x.others));
+    Reflector by = reflectorOf(own.transposed(), at + 1);
+    Matrix vector = materialized(by.vector.transposed()), tau = materialized(by.tau);
+    Matrix product = materialized(sumOfColumns(a * vector));
+    Matrix alongW = materialized(sumOfColumns(x.others.conjugated() * vector));
+    Matrix alongV = materialized(sumOfColumns(x.vectors.conjugated() * vector));
+    Matrix image = tau * (product.transposed() - sumOfRows(alongW * x.vectors + alongV * x.others));
+    image = materialized(image);
+    Matrix dot = materialized(sumOfColumns(image.conjugated() * vector));
+    Matrix other = image - tau * dot * 0.5 * vector;
+    Matrix row = select(square.columnNumbers() == at, tau, -tau * sumOfRows(x.triangle * alongV));
+    return Panel{x.vectors.withRowsAt(at, vector), x.others.withRowsAt(at, other), x.triangle.withRowsAt(at, row),
+                 x.main.withRowsAt(at, own.column(at).re()), x.beside.withRowsAt(at, by.beta)}
+        .carries();
+  }));
+}
+
+} // namespace
+
+TridiagonalForm tridiagonalForm(const Matrix &a) {
+  int64_t size = a.rows();
+  // Within a block each step costs the products with V and W, too: fewer columns than in other factorizations.
+  constexpr int64_t kLeast = 32;
+  int64_t blockSize = std::max(kLeast, blockSizeOf(size) / 2);
+  Matrices main, beside;
+  SmallVector<TridiagonalForm::Block> blocks;
+  Matrix rest = a;
+  for (int64_t begin = 0; begin + 1 < size;) {
+    int64_t left = size - begin, count = std::min(blockSize, left - 1);
+    Panel panel = reducePanel(rest, count);
+    main.push_back(panel.main);
+    beside.push_back(panel.beside);
+    blocks.push_back({begin, panel.vectors, panel.triangle});
+    Matrix v = panel.vectors.columns(count, left).conjugated(), w = panel.others.columns(count, left).conjugated();
+    rest = rest.block(count, left, count, left) - multiply(stackRows({v, w}), stackRows({w, v}), /*adjointX=*/true);
+    begin += count;
+  }
+  main.push_back(rest.re());
+  return {stackRows(main), stackRows(beside), blocks};
+}
+
+Matrix TridiagonalForm::apply(const Matrix &x) const {
+  Matrix result = x;
+  for (const Block &block : llvm::reverse(blocks)) {
+    // The first row of a block belongs to the column before.
+    int64_t begin = block.begin + 1, end = result.rows();
+    Matrix v = block.vectors.columns(1, end - block.begin).conjugated(), part = result.rows(begin, end);
+    Matrix inner = multiply(block.triangle.conjugated(), multiply(v, part), /*adjointX=*/true);
+    part = part - multiply(v, inner, /*adjointX=*/true);
+    result = stackRows({result.rows(0, begin), part});
+  }
+  return result;
+}
+
+} // namespace spmdc::stablehlo
