@@ -106,18 +106,36 @@ Singular singularOf(const Call &call) {
   int64_t size = std::min(a.rows(), a.columns());
   bool isFull = left.size() == a.rank() && right.size() == a.rank() &&
                 (left.back() > size || std::min(right.back(), right[a.rank() - 2]) > size);
-  return singular(a, isFull);
+  // LAPACK's letter 'N', a result that has the wrong shape then, or vectors that the program does not use.
+  bool isWanted = letterOf(call.op, "mode") != 'N' && (isUsed(call, 2) || isUsed(call, 3));
+  if (!isWanted)
+    return singular(a, SingularVectors::none);
+  return singular(a, isFull ? SingularVectors::square : SingularVectors::some);
+}
+
+/// U or V^H, or an array of zeros in the type of the result, which the program does not use.
+Matrix vectorsOr(const Call &call, const std::optional<Matrix> &vectors, size_t number) {
+  if (vectors)
+    return *vectors;
+  CustomCallOp op = call.op;
+  auto before = static_cast<size_t>(llvm::count(ArrayRef(call.areComplex).take_front(number), true));
+  Matrix none(call.t, call.t.splat(Translation::typeOf(op.getResult(number + before).getType()), 0));
+  return call.areComplex[number] ? Matrix(none, none) : none;
 }
 
 CallResults gesdd(const Call &call) {
   Singular parts = singularOf(call);
-  return Matrices{call.matrix(), vectorsOf(parts.values), parts.left, parts.right, noFailure(call)};
+  return Matrices{call.matrix(), vectorsOf(parts.values), vectorsOr(call, parts.left, 2),
+                  vectorsOr(call, parts.right, 3), noFailure(call)};
 }
 
 /// With V in the place of V^H.
 CallResults gesvdj(const Call &call) {
   Singular parts = singularOf(call);
-  return Matrices{call.matrix(), vectorsOf(parts.values), parts.left, parts.right.adjoint(), noFailure(call)};
+  if (parts.right)
+    parts.right = parts.right->adjoint();
+  return Matrices{call.matrix(), vectorsOf(parts.values), vectorsOr(call, parts.left, 2),
+                  vectorsOr(call, parts.right, 3), noFailure(call)};
 }
 
 /// Whether an array is zero, known while compiling.

@@ -24,12 +24,6 @@ namespace {
 /// and each size of its own some 0.2 s of compilation.
 constexpr int64_t kLargestLeaf = 32;
 
-SmallVector<int64_t> joinedShape(ArrayRef<int64_t> batch, std::initializer_list<int64_t> sizes) {
-  SmallVector<int64_t> shape(batch);
-  shape.append(sizes);
-  return shape;
-}
-
 /// Decompositions of all matrices of one size, as a batch [batch..., matrices, ...].
 struct Level {
   Matrix values;      ///< In any order, [..., size, 1].
@@ -52,7 +46,7 @@ Level join(const Level &x, const Matrix &joints, const std::optional<Ending> &en
   auto paired = [&](const Matrix &columns) { return columns.reshaped(joinedShape(batch, {count, size, 1})); };
   Matrix first = paired(x.first), last = paired(x.last), isUpper = first.rowNumbers() < static_cast<double>(half);
   Matrix z = materialized(select(isUpper, last, select(joints < 0, -first, first)) * std::sqrt(0.5));
-  SecularForm form = solveSecular({paired(x.values), z, absolute(joints) * 2, std::nullopt});
+  SecularForm form = solveSecular({paired(x.values), z, absolute(joints) * 2, false, std::nullopt, std::nullopt});
   Level next{form.roots.values(), first, last, std::nullopt};
   if (!x.vectors) {
     Matrices ends = form.combine({select(isUpper, first, 0), select(isUpper, 0, last)});
@@ -78,26 +72,14 @@ Matrix halved(const Matrix &x) {
 }
 
 /// Joins the rows of leaves, of which each is a matrix, to leaves. `joints`: the elements behind the rows, and zeros.
-Level joinRows(const Matrix &diagonal, const Matrix &joints) {
-  Matrix row = diagonal.rowNumbers(), number = materialized(row + diagonal.converted(row.elementType()).filled(0));
-  Matrix identity = select(number == number.transposed(), joints.filled(1), 0);
-  Matrix one = number.rows(0, 1).filled(1);
-  Matrices done = repeat(static_cast<int64_t>(llvm::Log2_64_Ceil(static_cast<uint64_t>(diagonal.rows()))),
-                         {diagonal, identity, number, one}, [&](const Matrix &, ArrayRef<Matrix> x) -> Matrices {
-                           // `own`: the number of a row's matrix, of `half` rows; `group`: that of the one which it
-                           // becomes a part of.
-                           const Matrix &vectors = x[1], &own = x[2], &half = x[3];
-                           Matrix group = halved(own), isUpper = own == group * 2, columns = row.transposed();
-                           Matrix joint = select(columns == (group * 2 + 1) * half + -1, joints.transposed(), 0);
-                           joint = materialized(joint.reduceColumns(ReductionKind::sum));
-                           // The last rows of the upper matrices, the first ones of the lower.
-                           Matrix end = select(isUpper, own * half + half + -1, own * half);
-                           Matrix z =
-                               select(row == end.transposed(), vectors, 0).reduceRows(ReductionKind::sum).transposed();
-                           z = materialized(select(isUpper, z, select(joint < 0, -z, z)) * std::sqrt(0.5));
-                           SecularForm form = solveSecular({x[0], z, absolute(joint) * 2, materialized(group)});
-                           return {form.roots.values(), multiply(vectors, form.vectorsOf(form.roots)), group, half * 2};
-                         });
+Level joinLeaves(const Matrix &diagonal, const Matrix &joints) {
+  Matrix row = diagonal.rowNumbers(), identity = select(row == row.transposed(), diagonal.filled(1), 0);
+  Matrices done = joinRows(diagonal, {diagonal, identity}, [&](const RowGroups &rows, ArrayRef<Matrix> x) -> Matrices {
+    Matrix joint = materialized(rows.atJoint(joints)), z = rows.atEnds(x[1]);
+    z = materialized(select(rows.isUpper, z, select(joint < 0, -z, z)) * std::sqrt(0.5));
+    SecularForm form = solveSecular({x[0], z, absolute(joint) * 2, false, std::nullopt, rows.group});
+    return {form.roots.values(), multiply(x[1], form.vectorsOf(form.roots))};
+  });
   const Matrix &vectors = done[1];
   return {done[0], vectors.rows(0, 1).transposed(), vectors.rows(vectors.rows() - 1, vectors.rows()).transposed(),
           vectors};
@@ -113,35 +95,74 @@ Matrix scaleOf(const Matrix &main, const Matrix &beside) {
 
 } // namespace
 
+SmallVector<int64_t> joinedShape(ArrayRef<int64_t> batch, std::initializer_list<int64_t> sizes) {
+  SmallVector<int64_t> shape(batch);
+  shape.append(sizes);
+  return shape;
+}
+
+Leaves::Leaves(int64_t rows) {
+  while (static_cast<int64_t>(llvm::divideCeil(rows, count)) > kLargestLeaf)
+    count *= 2;
+  size = static_cast<int64_t>(llvm::divideCeil(rows, count));
+}
+
+Matrix Leaves::split(const Matrix &column) const {
+  return column.paddedRows(0, rows() - column.rows())
+      .reshaped(joinedShape(column.shape().drop_back(2), {count, size, 1}));
+}
+
+Matrix RowGroups::atJoint(const Matrix &column) const {
+  return select(row.transposed() == joint, column.transposed(), 0).reduceColumns(ReductionKind::sum);
+}
+
+Matrix RowGroups::atEnds(const Matrix &matrix) const {
+  Matrix end = select(isUpper, joint, joint + 1).transposed();
+  return select(row == end, matrix, 0).reduceRows(ReductionKind::sum).transposed();
+}
+
+Matrices joinRows(const Matrix &like, const Matrices &initials,
+                  function_ref<Matrices(const RowGroups &, ArrayRef<Matrix>)> body) {
+  Matrix row = like.rowNumbers(), number = materialized(row + like.converted(row.elementType()).filled(0));
+  auto levels = static_cast<int64_t>(llvm::Log2_64_Ceil(static_cast<uint64_t>(like.rows())));
+  // A row's matrix, and the rows of matrices.
+  Matrices all{number, number.rows(0, 1).filled(1)};
+  llvm::append_range(all, initials);
+  Matrices done = repeat(levels, all, [&](const Matrix &, ArrayRef<Matrix> x) {
+    const Matrix &own = x[0], &half = x[1];
+    Matrix group = materialized(halved(own)), joint = materialized((group * 2 + 1) * half + -1);
+    Matrices next{group, half * 2};
+    llvm::append_range(next, body({number, group, own == group * 2, joint, half}, x.drop_front(2)));
+    return next;
+  });
+  return Matrices(ArrayRef(done).drop_front(2));
+}
+
 TridiagonalEigen eigenOfTridiagonal(const Matrix &main, const Matrix &beside, int64_t count, bool isDescending,
                                     bool hasVectors) {
   ArrayRef<int64_t> batch = main.shape().drop_back(2);
-  int64_t rows = main.rows(), leaves = 1;
+  int64_t rows = main.rows();
   if (rows == 1)
     return {main, hasVectors ? std::optional(main.filled(1)) : std::nullopt};
-  while (llvm::divideCeil(rows, leaves) > kLargestLeaf)
-    leaves *= 2;
-  int64_t leaf = llvm::divideCeil(rows, leaves), full = leaves * leaf;
+  Leaves leaves(rows);
   Matrix scale = materialized(scaleOf(main, beside));
   Matrix joints = beside / scale, sizes = absolute(joints);
   Matrix diagonal = main / scale - sizes.paddedRows(0, 1) - sizes.paddedRows(1, 0);
-  auto inLeaves = [&](const Matrix &column) {
-    return column.paddedRows(0, full - column.rows()).reshaped(joinedShape(batch, {leaves, leaf, 1}));
-  };
-  Matrix between = inLeaves(joints), outer = materialized(between.rows(leaf - 1, leaf));
-  Level level = joinRows(materialized(inLeaves(diagonal)), materialized(between.rows(0, leaf - 1).paddedRows(0, 1)));
+  Matrix between = leaves.split(joints), outer = materialized(between.rows(leaves.size - 1, leaves.size));
+  Matrix inner = between.rows(0, leaves.size - 1).paddedRows(0, 1);
+  Level level = joinLeaves(materialized(leaves.split(diagonal)), materialized(inner));
   if (!hasVectors)
     level.vectors.reset();
-  for (int64_t group = 2; group <= leaves; group *= 2) {
-    Matrix groups = outer.reshaped(joinedShape(batch, {leaves / group, group, 1}));
+  for (int64_t group = 2; group <= leaves.count; group *= 2) {
+    Matrix groups = outer.reshaped(joinedShape(batch, {leaves.count / group, group, 1}));
     std::optional<Ending> ending;
-    if (group == leaves)
+    if (group == leaves.count)
       ending = Ending{rows, count, isDescending};
     level = join(level, groups.rows(group / 2 - 1, group / 2), ending);
   }
   auto single = [&](const Matrix &x) { return x.reshaped(joinedShape(batch, {x.rows(), x.columns()})); };
   Matrix found = single(level.values);
-  if (hasVectors && leaves > 1)
+  if (hasVectors && leaves.count > 1)
     return {found * scale, single(*level.vectors).rows(0, rows)};
   found = found.rows(0, rows);
   Matrix order = materialized(found.sortedPositions(isDescending).rows(0, count));

@@ -24,7 +24,7 @@ Eigen eigen(const Matrix &a, bool hasVectors) {
   TridiagonalEigen found = eigenOfTridiagonal(form.main, form.beside, size, /*isDescending=*/false, hasVectors);
   Eigen result{found.values * scale + nothing, std::nullopt};
   if (hasVectors)
-    result.vectors = form.apply(*found.vectors) + nothing;
+    result.vectors = applyBlocks(form.blocks, *found.vectors) + nothing;
   return result;
 }
 

@@ -6,7 +6,6 @@
 
 #include "frontend/stablehlo/linear/Balance.h"
 #include "frontend/stablehlo/linear/Factorizations.h"
-#include "frontend/stablehlo/linear/Jacobi.h"
 
 using namespace mlir;
 

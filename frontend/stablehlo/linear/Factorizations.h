@@ -109,11 +109,16 @@ struct Eigen {
 };
 Eigen eigen(const Matrix &a, bool hasVectors);
 
-/// U, the singular values in descending order, [batch..., min(rows, columns), 1], and V^H. `isFull`: U and V are
-/// square. Singular vectors have any phase.
+/// Which singular vectors are wanted: as many as there are singular values, or square matrices of them.
+enum class SingularVectors { none, some, square };
+
+/// U, the singular values in descending order, [batch..., min(rows, columns), 1], and V^H. Singular vectors have any
+/// phase. All are NaN for a matrix with infinities or NaN.
 struct Singular {
-  Matrix left, values, right;
+  std::optional<Matrix> left;
+  Matrix values;
+  std::optional<Matrix> right;
 };
-Singular singular(const Matrix &a, bool isFull);
+Singular singular(const Matrix &a, SingularVectors wanted);
 
 } // namespace spmdc::stablehlo

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace spmdc::stablehlo {
@@ -222,6 +224,10 @@ Matrix absolute(const Matrix &x) {
 }
 
 Matrix squaredSize(const Matrix &x) { return x.isComplex() ? x.re() * x.re() + x.im() * x.im() : x * x; }
+
+double epsilonOf(Type type) {
+  return type.isF64() ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+}
 
 Matrix materialized(const Matrix &x) {
   Matrix re = map<spmdc::OptimizationBarrierOp>(x);

@@ -134,6 +134,9 @@ Matrix absolute(const Matrix &x);
 /// Their squares.
 Matrix squaredSize(const Matrix &x);
 
+/// The distance between 1 and the next number of a type of floats.
+double epsilonOf(mlir::Type type);
+
 /// The same values, computed once and kept in memory: not again by each reader.
 Matrix materialized(const Matrix &x);
 

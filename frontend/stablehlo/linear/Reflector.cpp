@@ -6,26 +6,36 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-Matrix normOf(const Matrix &column) {
+static Matrix largestOf(const Matrix &column) {
   Matrix size = map<spmdc::AbsOp>(column.re()).reduceRows(ReductionKind::max), largest = size;
   if (column.isComplex()) {
     Matrix other = map<spmdc::AbsOp>(column.im()).reduceRows(ReductionKind::max);
     largest = select(other > size, other, size);
   }
-  Matrix scale = select(largest > 0, largest, 1);
+  return largest;
+}
+
+Matrix normOf(const Matrix &column) {
+  Matrix largest = largestOf(column), scale = select(largest > 0, largest, 1);
   return scale * map<spmdc::SqrtOp>(squaredSize(column / scale).reduceRows(ReductionKind::sum));
 }
 
 Reflector reflectorOf(const Matrix &column, const Matrix &at) {
-  Matrix row = column.rowNumbers(), alpha = column.row(at), below = select(row > at, column, 0);
-  Matrix isZero = normOf(below) == 0;
+  Matrix row = column.rowNumbers(), own = select(row >= at, column, 0), largest = largestOf(own);
+  // Columns whose squares would overflow, or whose elements are nearly subnormal, are divided by their largest element;
+  // others are not, because quotients are rounded.
+  double most = column.elementType().isF64() ? 1e140 : 1e15;
+  Matrix isUsual = (largest > 1 / most) & (largest < most);
+  Matrix scale = materialized(select(isUsual | (largest == 0), 1, largest));
+  Matrix scaled = materialized(own / scale), alpha = scaled.row(at), below = select(row > at, scaled, 0);
+  Matrix isZero = largestOf(below) == 0;
   if (alpha.isComplex())
     isZero = isZero & (alpha.im() == 0);
   // The sign avoids a difference of two numbers of one sign.
-  Matrix whole = normOf(select(row >= at, column, 0));
-  Matrix beta = select(isZero, alpha.re(), select(alpha.re() >= 0, -whole, whole));
+  Matrix whole = map<spmdc::SqrtOp>(squaredSize(scaled).reduceRows(ReductionKind::sum));
+  Matrix beta = materialized(select(isZero, alpha.re(), select(alpha.re() >= 0, -whole, whole)));
   Matrix tau = select(isZero, 0, (beta - alpha) / select(isZero, 1, beta));
-  return {select(row == at, 1, below / select(isZero, 1, alpha - beta)), tau, beta};
+  return {select(row == at, 1, below / select(isZero, 1, alpha - beta)), tau, beta * scale};
 }
 
 Matrix reflectRows(const Reflector &by, const Matrix &x) {

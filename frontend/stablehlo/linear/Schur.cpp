@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/linear/Factorizations.h"
-#include "frontend/stablehlo/linear/Jacobi.h"
 #include "frontend/stablehlo/linear/Reflector.h"
 #include "frontend/stablehlo/linear/TwoByTwo.h"
 

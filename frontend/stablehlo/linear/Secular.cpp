@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/stablehlo/linear/Secular.h"
-#include "frontend/stablehlo/linear/Jacobi.h"
 
 using namespace mlir;
 
@@ -33,14 +32,18 @@ Matrix isOfGroup(const std::optional<Matrix> &group, const Matrix &predicate) {
   return group ? predicate & (*group == group->transposed()) : predicate;
 }
 
+/// x - y, or x^2 - y^2.
+Matrix distanceOf(const Matrix &x, const Matrix &y, bool isSquared) { return isSquared ? (x - y) * (x + y) : x - y; }
+
 /// The poles that have a root of their own, and what the roots need of them. Those that have none are outside, with
 /// weights 0.
 struct Poles {
   std::optional<Matrix> group;
+  bool isSquared;
   Matrix isSolved, position, weight; ///< z_i^2.
   Matrix rank;                       ///< Among them, as a float.
   Matrix width;                      ///< Of the interval behind a pole, in which its root is.
-  Matrix nextWeight;                 ///< Of the pole at the end of the interval; 0 if there is none.
+  Matrix next, nextWeight;           ///< Of the pole at the end of the interval; 0 if there is none.
   Matrix isLast, constant;           ///< 1 / rho.
 };
 
@@ -49,6 +52,8 @@ Poles findPoles(const RankOneSum &sum) {
   double epsilon = epsilonOf(d.elementType());
   // LAPACK's limit is 8 epsilon for a matrix whose largest element is 1; here its norm is at most 1.
   Matrix isSolved = sum.weight * absolute(z) > 4 * epsilon;
+  if (sum.isKept)
+    isSolved = isSolved | *sum.isKept;
   Matrix key = materialized(select(isSolved, d, kOutside)), keys = key.transposed();
   Matrix row = key.rowNumbers(), column = key.columns(0, 1).transposed().columnNumbers();
   Matrix isBefore = (keys < key) | ((keys == key) & (row > column));
@@ -66,10 +71,21 @@ Poles findPoles(const RankOneSum &sum) {
   Matrix next = sumOfColumns(select(isNext, position.transposed(), 0));
   Matrix nextWeight = sumOfColumns(select(isNext, weight.transposed(), 0));
   Matrix isLast = sumOfColumns(select(isNext, position.transposed().filled(1), 0)) == 0;
-  Matrix most = sum.weight * sumOfColumns(ofGroup(sum.group, weight.transposed(), 0));
-  Matrix width = select(isSolved, select(isLast, most, next - position), 1);
+  // Above the last root, in spite of rounding errors.
+  Matrix most = sum.weight * sumOfColumns(ofGroup(sum.group, weight.transposed(), 0)) * 1.125;
+  Matrix width = select(isSolved, select(isLast, most, distanceOf(next, position, sum.isSquared)), 1);
   Matrix constant = 1 / select(sum.weight > 0, sum.weight, 1);
-  return {sum.group, isSolved, position, weight, rank, materialized(width), materialized(nextWeight), isLast, constant};
+  return {sum.group,
+          sum.isSquared,
+          isSolved,
+          position,
+          weight,
+          rank,
+          materialized(width),
+          materialized(next),
+          materialized(nextWeight),
+          isLast,
+          constant};
 }
 
 /// The sums over the poles up to a root's own and over those behind it, and their slopes. The first is negative.
@@ -78,7 +94,7 @@ struct Sums {
 };
 Sums sumsAt(const Poles &poles, const Matrix &origin, const Matrix &offset) {
   // Poles of other groups may be where this root is.
-  Matrix distance = ofGroup(poles.group, (poles.position.transposed() - origin) - offset, 1);
+  Matrix distance = ofGroup(poles.group, distanceOf(poles.position.transposed(), origin, poles.isSquared) - offset, 1);
   Matrix term = ofGroup(poles.group, poles.weight.transposed(), 0) / distance, slope = term / distance;
   Matrix isBefore = poles.rank >= poles.rank.transposed();
   return {sumOfColumns(select(isBefore, term, 0)), sumOfColumns(select(isBefore, 0, term)),
@@ -97,10 +113,10 @@ Matrix isBetween(const Matrix &low, const Matrix &x, const Matrix &high) { retur
 /// The first offsets (LAPACK's laed4): the equation in the middle of the interval says which end is nearer, which is
 /// the origin, and what is left beside the terms of both ends.
 struct Beginning {
-  Matrix isLeft, origin, offset, low, high;
+  Matrix isLeft, origin, offset, low, high; ///< Origins are positions of poles.
 };
 Beginning begin(const Poles &poles) {
-  Matrix middle = poles.width * 0.5, zero = middle.filled(0);
+  Matrix middle = poles.width * 0.5;
   Sums sums = sumsAt(poles, poles.position, middle);
   Matrix value = materialized(poles.constant + sums.before + sums.behind);
   Matrix isBelow = value < 0, isLeft = poles.isLast | (value >= 0);
@@ -115,7 +131,7 @@ Beginning begin(const Poles &poles) {
   Matrix high = select(isLeft, select(isFar, poles.width, middle), 0);
   Matrix offset = select(isLeft, own, other);
   offset = select(isBetween(low, offset, high), offset, (low + high) * 0.5);
-  return {isLeft, poles.position + select(isLeft, zero, poles.width), offset, low, high};
+  return {isLeft, select(isLeft, poles.position, poles.next), offset, low, high};
 }
 
 State improve(const Poles &poles, const Beginning &from, const State &x) {
@@ -143,25 +159,50 @@ State improve(const Poles &poles, const Beginning &from, const State &x) {
 
 } // namespace
 
+Matrix SecularRoots::values() const {
+  if (!isSquared)
+    return origin + offset;
+  Matrix square = origin * origin + offset;
+  return select(isSolved, map<spmdc::SqrtOp>(select(square > 0, square, 0)), origin);
+}
+
 SecularRoots SecularRoots::taken(const Matrix &order) const {
   // Bools as numbers: positions read floats and integers.
   Matrix solved = select(isSolved, origin.filled(1), 0).takeRows(order);
-  return {solved > 0, origin.takeRows(order), offset.takeRows(order), number.takeRows(order)};
+  return {solved > 0, origin.takeRows(order), offset.takeRows(order), number.takeRows(order), isSquared};
 }
 
-Matrix SecularForm::vectorsOf(const SecularRoots &chosen) const {
+/// A factor of each row that keeps the squares of its elements in range. The distances of square poles may be nearly as
+/// small as floats are.
+static Matrix scaleOf(const Matrix &rows, bool isSquared) {
+  Matrix most = absolute(rows).reduceColumns(ReductionKind::max);
+  return isSquared ? materialized(1 / most) : most.filled(1);
+}
+
+Matrix SecularForm::normalized(const SecularRoots &chosen, const Matrix &factors,
+                               const std::optional<Matrix> &isRow) const {
   Matrix origins = chosen.origin.transposed(), offsets = chosen.offset.transposed();
   // The lengths by sums over rows, which are contiguous.
-  Matrix rows = numerators.transposed() / ((poles.transposed() - chosen.origin) - chosen.offset);
+  Matrix own = materialized(factors);
+  Matrix rows = own.transposed() / (distanceOf(poles.transposed(), chosen.origin, roots.isSquared) - chosen.offset);
+  Matrix columns = own / (distanceOf(poles, origins, roots.isSquared) - offsets);
+  if (isRow) {
+    rows = select(isRow->transposed(), -1, rows);
+    columns = select(*isRow, -1, columns);
+  }
   rows = ofGroup(group, rows, 0);
-  Matrix length = materialized(1 / map<spmdc::SqrtOp>(sumOfColumns(rows * rows)));
-  Matrix elements = ofGroup(group, numerators / ((poles - origins) - offsets) * length.transposed(), 0);
+  Matrix scale = scaleOf(rows, roots.isSquared);
+  rows = rows * scale;
+  Matrix length = materialized(scale / map<spmdc::SqrtOp>(sumOfColumns(rows * rows)));
+  Matrix elements = ofGroup(group, columns * length.transposed(), 0);
   Matrix unit = select(poles.rowNumbers() == chosen.number.transposed(), elements.filled(1), 0);
   return select(chosen.isSolved.transposed(), elements, unit);
 }
 
 Matrices SecularForm::combine(ArrayRef<Matrix> rows) const {
-  Matrix elements = numerators.transposed() / ((poles.transposed() - roots.origin) - roots.offset);
+  Matrix distance = distanceOf(poles.transposed(), roots.origin, roots.isSquared) - roots.offset;
+  Matrix elements = numerators.transposed() / distance;
+  elements = elements * scaleOf(elements, roots.isSquared);
   Matrix length = 1 / map<spmdc::SqrtOp>(sumOfColumns(elements * elements));
   Matrices sums;
   for (const Matrix &row : rows)
@@ -182,11 +223,11 @@ SecularForm solveSecular(const RankOneSum &sum) {
       [&](ArrayRef<Matrix> x) { return improve(poles, from, State::of(x)).carries(); }));
   Matrix column = poles.rank.rowNumbers() + poles.rank.converted(t.b.getI32Type()).filled(0);
   SecularRoots roots{poles.isSolved, select(poles.isSolved, origin, sum.diagonal),
-                     select(poles.isSolved, done.offset, 0), column};
+                     select(poles.isSolved, done.offset, 0), column, sum.isSquared};
   // The z of which the roots are exact: its squares are products of quotients of distances.
-  Matrix distance = (poles.position - origin.transposed()) - done.offset.transposed();
+  Matrix distance = distanceOf(poles.position, origin.transposed(), sum.isSquared) - done.offset.transposed();
   Matrix isOwn = column == column.transposed();
-  Matrix gap = select(isOwn, 1, poles.position - poles.position.transposed());
+  Matrix gap = select(isOwn, 1, distanceOf(poles.position, poles.position.transposed(), sum.isSquared));
   Matrix quotient = select(isOfGroup(sum.group, poles.isSolved.transposed()), distance / gap, 1);
   Matrix squares = -quotient.reduceColumns(ReductionKind::prod);
   Matrix size = map<spmdc::SqrtOp>(select(squares > 0, squares, 0));

@@ -51,20 +51,24 @@ Panel reducePanel(const Matrix &a, int64_t count) {
 
 } // namespace
 
+int64_t reductionBlockOf(int64_t size) {
+  constexpr int64_t kLeast = 32;
+  return std::max(kLeast, blockSizeOf(size) / 2);
+}
+
 TridiagonalForm tridiagonalForm(const Matrix &a) {
   int64_t size = a.rows();
-  // Within a block each step costs the products with V and W, too: fewer columns than in other factorizations.
-  constexpr int64_t kLeast = 32;
-  int64_t blockSize = std::max(kLeast, blockSizeOf(size) / 2);
+  int64_t blockSize = reductionBlockOf(size);
   Matrices main, beside;
-  SmallVector<TridiagonalForm::Block> blocks;
+  SmallVector<BlockReflection> blocks;
   Matrix rest = a;
   for (int64_t begin = 0; begin + 1 < size;) {
     int64_t left = size - begin, count = std::min(blockSize, left - 1);
     Panel panel = reducePanel(rest, count);
     main.push_back(panel.main);
     beside.push_back(panel.beside);
-    blocks.push_back({begin, panel.vectors, panel.triangle});
+    // The first row belongs to the column before.
+    blocks.push_back({begin + 1, panel.vectors.columns(1, left), panel.triangle});
     Matrix v = panel.vectors.columns(count, left).conjugated(), w = panel.others.columns(count, left).conjugated();
     rest = rest.block(count, left, count, left) - multiply(stackRows({v, w}), stackRows({w, v}), /*adjointX=*/true);
     begin += count;
@@ -73,15 +77,13 @@ TridiagonalForm tridiagonalForm(const Matrix &a) {
   return {stackRows(main), stackRows(beside), blocks};
 }
 
-Matrix TridiagonalForm::apply(const Matrix &x) const {
+Matrix applyBlocks(ArrayRef<BlockReflection> blocks, const Matrix &x) {
   Matrix result = x;
-  for (const Block &block : llvm::reverse(blocks)) {
-    // The first row of a block belongs to the column before.
-    int64_t begin = block.begin + 1, end = result.rows();
-    Matrix v = block.vectors.columns(1, end - block.begin).conjugated(), part = result.rows(begin, end);
+  for (const BlockReflection &block : llvm::reverse(blocks)) {
+    Matrix v = block.vectors.conjugated(), part = result.rows(block.begin, result.rows());
     Matrix inner = multiply(block.triangle.conjugated(), multiply(v, part), /*adjointX=*/true);
     part = part - multiply(v, inner, /*adjointX=*/true);
-    result = stackRows({result.rows(0, begin), part});
+    result = stackRows({result.rows(0, block.begin), part});
   }
   return result;
 }

@@ -83,3 +83,18 @@ case("spectra_of_tridiagonal", lambda main, beside: tuple(part for e in beside f
      of_hermitian(tridiagonal(jnp.zeros(100), jnp.ones(99))) + of_hermitian(tridiagonal(jnp.zeros(100), 10.0 ** -jnp.arange(99))),
      wilkinson, glued, wide=True, tolerance=1e-12)
 case("spectra_of_nan", lambda x: (jnp.linalg.eigvalsh(x), *jnp.linalg.eigh(x[:2])), np.float32([[[1, 2], [2, 3]], [[1, np.nan], [np.nan, 1]], [[np.inf, 1], [1, 0]]]) * np.float32([[[0]], [[1]], [[1]]]))
+
+for name, is_complex in (("singular_spectra", False), ("singular_spectra_of_complex", True)):
+    both(name, lambda values, u, v: of_any(turned(values, u, v)), spectra(70, 1e150), vector(80, is_complex), vector(70, is_complex),
+         shardings=(batch, P(), P()))
+case("singular_spectra_single", lambda values, u, v: of_any(turned(values, u, v), full_matrices=True) + of_any(turned(values, v)),
+     spectra(33, 1e30).astype(np.float32), vector(40).astype(np.float32), vector(33).astype(np.float32), tolerance=1e-5)
+case("singular_spectra_of_sizes", lambda x: tuple(part for size in (1, 2, 3, 4, 5, 30, 31, 32, 33, 64, 65)
+                                                  for part in of_any(jnp.outer(x, x * x)[:size, :size] + jnp.diag(x[:size] ** 3))),
+     vector(65), wide=True, tolerance=1e-12)
+# Rows of zeros, columns of zeros, elements that become subnormal in the reduction, sizes in the wrong order.
+case("singular_spectra_of_bidiagonal", lambda x, small: tuple(part for m in (
+    jnp.diag(x[:69] * 0 + 1, 1), jnp.eye(70) + jnp.diag(x[:69], 1), jnp.outer(x, x) * 0 + 1, jnp.zeros((70, 70)), jnp.diag(small) + jnp.diag(x[:69], 1),
+    jnp.diag(small[::-1]) + jnp.diag(small[:69], 1), jnp.outer(x, small), jnp.diag(x).at[3, 3].set(0)) for part in of_any(m)),
+     vector(70), 10.0 ** (-4.0 * np.arange(70)), wide=True, tolerance=1e-12)
+case("singular_spectra_of_nan", lambda x: jnp.linalg.svd(x, compute_uv=False), np.float32([[[1, 2], [2, 3]], [[1, np.nan], [0, 1]], [[np.inf, 1], [1, 0]]]) * np.float32([[[0]], [[1]], [[1]]]))
