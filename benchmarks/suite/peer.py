@@ -44,6 +44,8 @@ def values_of(argument, devices, seed):
     shape, generator = shape_of(argument, devices), np.random.default_rng(seed)
     if argument.below:
         return generator.integers(0, argument.below, shape, dtype=argument.dtype)
+    if argument.dtype.startswith("complex"):
+        return generator.standard_normal((*shape, 2)).view(np.complex128)[..., 0].astype(argument.dtype)
     values = generator.standard_normal(shape, dtype=np.float32) * np.float32(argument.scale)
     return values.astype(jax.numpy.dtype(argument.dtype))
 
@@ -87,7 +89,7 @@ def export(folder, devices, names):
         work[name] = {"flops": count_flops(traced.jaxpr.jaxpr),
                       "bytes": sum(math.prod(a.shape) * jax.numpy.dtype(a.dtype).itemsize for a in arrays)}
         for number, argument in enumerate(jax.tree.leaves(program.arguments, is_leaf=is_argument)):
-            if argument.below or argument.scale != 1.0:
+            if argument.below or argument.scale != 1.0 or argument.dtype.startswith("complex"):
                 np.save(folder / f"{name}.{number}.npy", values_of(argument, devices, number))
     print(json.dumps(work))
 

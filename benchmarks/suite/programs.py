@@ -56,6 +56,10 @@ def i8(*shape, spec=WHOLE):
     return Argument(shape, spec, "int8", below=127)
 
 
+def c64(*shape, spec=WHOLE):
+    return Argument(shape, spec, "complex64")
+
+
 def indices(*shape, below, spec=WHOLE):
     return Argument(shape, spec, "int32", below)
 
@@ -229,6 +233,18 @@ def heat(u):
 @program("windows", f32(1 << 20, spec=ROWS), result=ROWS)
 def jacobi(u):
     return lax.fori_loop(0, 20, lambda _, u: u.at[1:-1].set((u[:-2] + u[1:-1] + u[2:]) / 3), u)
+
+
+# Fourier transforms.
+
+add("fourier", "fft_rows", jnp.fft.fft, [c64(1024, 1024, spec=ROWS)], ROWS)
+add("fourier", "fft_2d", jnp.fft.fft2, [c64(8, 256, 256, spec=ROWS)], ROWS)
+add("fourier", "rfft_rows", jnp.fft.rfft, [f32(1024, 1024, spec=ROWS)], ROWS)
+
+
+@program("fourier", f32(512, 1024, spec=ROWS), c64(513), result=ROWS)
+def filter_rows(x, response):
+    return jnp.fft.irfft(jnp.fft.rfft(x) * response, x.shape[-1])
 
 
 # Sorts, sums along a line, random numbers.

@@ -196,6 +196,7 @@ const Rules &Rules::get() {
     addIndexRules(rules);
     addScatterRules(rules);
     addSortRules(rules);
+    addFourierRules(rules);
     addControlRules(rules);
     addManualRules(rules);
     addCollectiveRules(rules);

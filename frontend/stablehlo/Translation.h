@@ -201,6 +201,7 @@ void addRandomRules(Rules &rules);
 void addIndexRules(Rules &rules);
 void addScatterRules(Rules &rules);
 void addSortRules(Rules &rules);
+void addFourierRules(Rules &rules);
 void addControlRules(Rules &rules);
 void addManualRules(Rules &rules);
 void addCollectiveRules(Rules &rules);

@@ -142,6 +142,7 @@ void ArrayDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) cons
       patterns.getContext());
   addSplatPatterns(patterns);
   addMovementPatterns(patterns);
+  addPartsPatterns(patterns);
 }
 
 } // namespace spmdc

@@ -41,6 +41,11 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (auto splat = dyn_cast_if_present<SplatElementsAttr>(adaptor.getOperand()))
     return splat.resizeSplat(getType().getTensorType());
+  if (auto inner = getOperand().getDefiningOp<TransposeOp>(); inner && !inner.getType().getSharding()) {
+    auto composed = llvm::map_to_vector(getPerm(), [&](int64_t dim) { return inner.getPerm()[dim]; });
+    if (OpFoldResult same = foldIdentity(inner.getOperand(), getType(), isIota(composed)))
+      return same;
+  }
   return foldIdentity(getOperand(), getType(), isIota(getPerm()));
 }
 

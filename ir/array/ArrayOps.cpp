@@ -3,6 +3,7 @@
 #include "ir/array/ArrayOps.h"
 
 #include "ir/array/Formula.h"
+#include "ir/array/FourierOp.h"
 #include "ir/array/Positions.h"
 #include "ir/array/ScalarEmission.h"
 #include "ir/array/ScalarEvaluation.h"
@@ -28,6 +29,10 @@ void ArrayDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "ir/array/ScatterOp.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "ir/array/FourierOp.cpp.inc"
       >();
 }
 

@@ -6,5 +6,6 @@
 namespace spmdc {
 
 void addMovementPatterns(mlir::RewritePatternSet &patterns);
+void addPartsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace spmdc

@@ -145,6 +145,8 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     | `argsort`, `argsort_descending` | operand [o, n, i] | o, n, i | positions: i32[o, n, i] or i64[o, n, i] |
     | `sort`, `sort_descending` | operand [o, n, i] | o, n, i | the operand's elements at the positions of `argsort` |
 
+    | `fft`, `inverse_fft` | operand [o, n or n / 2 + 1, i, p] | o, n, i, p, q, divisor | [o, n or n / 2 + 1, i, q] (`array.fft`) |
+
     The sizes o, n, i, begin, end of a sort select these places of the sorted lines: its result is [o, end - begin, i].
   }];
   let arguments = (ins StrAttr:$function, Variadic<Spmd_ArrayType>:$inputs, DenseI64ArrayAttr:$sizes,
@@ -158,7 +160,7 @@ def Plan_LibraryOp : Plan_Op<"library", [Pure]> {
     /// The input that the result is a changed copy of; it may change in place if no later step reads it. Null for a new
     /// array.
     ::mlir::Value getOverwritten() {
-      return isSort() ? ::mlir::Value() : getInputs()[0];
+      return isSort() || getFunction().ends_with("fft") ? ::mlir::Value() : getInputs()[0];
     }
   }];
 }

@@ -2,7 +2,7 @@
 
 #include "passes/cost/CountedBranches.h"
 
-#include "ir/array/ArrayOps.h"
+#include "ir/array/FourierOp.h"
 
 #include <tuple>
 
@@ -70,6 +70,8 @@ double countFlops(Operation *op) {
     return static_cast<double>(cast<ArrayType>(op->getResult(0).getType()).getNumElements());
   if (isa<ReduceOp, ArgReduceOp, CumulativeOp>(op))
     return static_cast<double>(cast<ArrayType>(op->getOperand(0).getType()).getNumElements());
+  if (auto fft = dyn_cast<FftOp>(op))
+    return fft.countFlops();
   return 0;
 }
 

@@ -1,10 +1,12 @@
 //===- LowerLibraryCalls.cpp - operations of the runtime's library --------===//
 //
-// Sorting and adding at indices are not loops over independent elements, and a window is written without touching the
-// other elements of its array. They become steps of the plan, on arrays seen as [outer, dimension, inner].
+// Sorting, adding at indices and Fourier transforms are not loops over independent elements, and a window is written
+// without touching the other elements of its array. They become steps of the plan, on arrays seen as [outer, dimension,
+// inner].
 //
 //===----------------------------------------------------------------------===//
 
+#include "ir/array/FourierOp.h"
 #include "ir/array/ScatterOp.h"
 #include "ir/plan/PlanOps.h"
 #include "passes/kernel/Passes.h"
@@ -101,7 +103,7 @@ private:
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<ScatterAddOp, ScatterAddAlongOp, ScatterOp, DynamicUpdateSliceOp, ArgsortOp>(op))
+      if (isa<ScatterAddOp, ScatterAddAlongOp, ScatterOp, DynamicUpdateSliceOp, ArgsortOp, FftOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -115,6 +117,14 @@ private:
             SmallVector<int64_t> sizes(update.getType().getShape());
             llvm::append_range(sizes, update.getUpdate().getType().getShape());
             replace(update, "update_slice", sizes);
+          })
+          .Case([](FftOp fft) {
+            ArrayRef<int64_t> shape = fft.getType().getShape().drop_back();
+            auto dim = static_cast<int64_t>(fft.getDim());
+            replace(fft, fft.getInverse() ? "inverse_fft" : "fft",
+                    {productOf(shape.take_front(dim)), static_cast<int64_t>(fft.getLength()),
+                     productOf(shape.drop_front(dim + 1)), fft.getOperandParts(), fft.getResultParts(),
+                     static_cast<int64_t>(fft.getDivisor())});
           })
           .Case([&](ArgsortOp sort) { replaceSort(sort, ranges); });
   }

@@ -98,6 +98,24 @@ def DecomposeReductions : Pass<"spmdc-decompose-reductions", "mlir::ModuleOp"> {
   let dependentDialects = ["::spmdc::ArrayDialect"];
 }
 
+def DecomposeFourier : Pass<"spmdc-decompose-fourier", "mlir::ModuleOp"> {
+  let summary = "Lowers Fourier transforms to products of matrices, for GPUs";
+  let description = [{
+    Before: a partitioned program.
+
+    A transform of n = r m elements is a product with a constant matrix of r rows, which takes both parts of the r
+    elements to both parts of r frequencies, a multiplication by constants (twiddle factors), and a transform of m
+    elements. Radices are at most 64, or a prime up to 127.
+
+    After: no array.fft is left.
+    ```
+    %0 = array.fft %x dim 1 length 96 divisor 1 : <f32[3, 96, 2]> -> <f32[3, 96, 2]>
+    ```
+    has a product of `f32[3, 12, 8, 2]` with `f32[12, 2, 12, 2]`, and one of `f32[3, 8, 12, 2]` with `f32[8, 2, 8, 2]`.
+  }];
+  let dependentDialects = ["::spmdc::ArrayDialect"];
+}
+
 def DecomposeScatters : Pass<"spmdc-decompose-scatters", "mlir::ModuleOp"> {
   let summary = "Rewrites scatters that are no sums by sorts, for a GPU";
   let description = [{
@@ -146,12 +164,12 @@ def NormalizeContractions : Pass<"spmdc-normalize-contractions", "mlir::ModuleOp
 }
 
 def LowerLibraryCalls : Pass<"spmdc-lower-library-calls", "mlir::ModuleOp"> {
-  let summary = "Lowers sorts, scatters and window updates to library calls";
+  let summary = "Lowers sorts, scatters, window updates and Fourier transforms to library calls";
   let description = [{
     Before: a partitioned program.
 
-    array.argsort, array.scatter_add, array.scatter_add_along, array.scatter and array.dynamic_update_slice become plan.library calls,
-    which sort lines in parallel, add in a fixed order, and change their first input in place if no other operation
+    array.argsort, array.scatter_add, array.scatter_add_along, array.scatter, array.dynamic_update_slice and array.fft become plan.library calls,
+    which sort lines and transform them in parallel, add in a fixed order, and change their first input in place if no other operation
     needs it: a step of a loop that writes one row touches one row. An argsort that only serves to read its operand in
     order becomes, with that array.take or array.take_along, one call of `sort`. With `ranges`, a call returns only the
     places that a slice reads, as those of top_k.

@@ -83,8 +83,10 @@ void buildPipeline(OpPassManager &passes, Stage from, Stage to, const PipelineOp
     // For bytes times f32 on a CPU, sums take half of the time of the library for 8 vectors, and as long for 12. On a
     // GPU each sum is a further launch.
     passes.addPass(createSumVectorProducts({/*rows=*/!isGpu, /*vectors=*/isGpu ? 4 : 8}));
-    if (isGpu)
+    if (isGpu) {
+      passes.addPass(createDecomposeFourier());
       passes.addPass(createDecomposeScatters());
+    }
     passes.addPass(createDecomposeReductions({isGpu, options.gpu.sharedBytes, options.gpu.clusterBlocks}));
     passes.addPass(createNormalizeContractions({/*views=*/!isGpu}));
     passes.addPass(createLowerLibraryCalls({/*ranges=*/!isGpu}));

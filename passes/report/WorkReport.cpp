@@ -8,6 +8,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace spmdc {
 namespace {
@@ -55,6 +56,8 @@ private:
   /// An update reads the new elements and their indices, and writes as many bytes to the operand. If the result has
   /// another buffer, the library first copies the operand there.
   double bytesUpdated(const spmd::LibraryStep &op) const {
+    if (spmd::isFourier(op.function))
+      return bytesOf({op.inputs[0], op.result});
     spmd::BufferId operand = op.inputs[0],
                    update = op.inputs[op.function == spmd::LibraryFunction::UpdateSlice ? 1 : 2];
     double copied = isSamePlace(operand, op.result) ? 0 : bytesOf({operand, op.result});
@@ -87,7 +90,14 @@ private:
   void visit(const spmd::LibraryStep &op, const spmd::Step &step, int64_t trips) {
     bool isSort = spmd::isSort(op.function);
     double bytes = isSort ? bytesOf(op.inputs) + bytesOf(op.result) : bytesUpdated(op);
-    add("library", std::string(spmd::plan_fields::libraryNames[static_cast<size_t>(op.function)]), step, 0, bytes,
+    double flops = 0;
+    if (spmd::isFourier(op.function)) {
+      // The customary count, as FftOp::countFlops.
+      auto length = static_cast<double>(op.sizes[1]);
+      flops = (op.sizes[3] + op.sizes[4] == 4 ? 5.0 : 2.5) * length * std::log2(length) *
+              static_cast<double>(op.sizes[0] * op.sizes[2]);
+    }
+    add("library", std::string(spmd::plan_fields::libraryNames[static_cast<size_t>(op.function)]), step, flops, bytes,
         trips);
     if (isSort) {
       auto line = static_cast<double>(op.sizes[1]);

@@ -2,6 +2,7 @@
 
 #include "passes/simplify/DimGroups.h"
 
+#include "ir/array/FourierOp.h"
 #include "ir/array/ScatterOp.h"
 #include "ir/spmd/SpmdOps.h"
 
@@ -52,7 +53,7 @@ bool isIndexed(Operation *op, int64_t array, int64_t dim) {
 bool isKnown(Operation *op) {
   return isa<ElementwiseOpInterface, ConstantOp, IotaOp, BroadcastInDimOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
              ConcatenateOp, ReverseOp, DotGeneralOp, EinsumOp, ReduceOp, ArgReduceOp, CumulativeOp, DynamicSliceOp,
-             DynamicUpdateSliceOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp, ScatterOp, ArgsortOp,
+             DynamicUpdateSliceOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp, ScatterOp, ArgsortOp, FftOp,
              ConstraintOp>(op);
 }
 

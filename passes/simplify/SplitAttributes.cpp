@@ -2,6 +2,7 @@
 
 #include "passes/simplify/SplitAttributes.h"
 
+#include "ir/array/FourierOp.h"
 #include "ir/array/ScatterOp.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -121,7 +122,7 @@ Value splitAttributes(Operation *op, ArrayRef<Renumbering> operands, const Renum
       })
       .Case([&](EinsumOp einsum) { relabel(einsum, operands, result, static_cast<int64_t>(parts.size())); })
       .Case<ConcatenateOp, ArgReduceOp, CumulativeOp, ArgsortOp, TakeOp, TakeAlongOp, ScatterAddOp, ScatterAddAlongOp,
-            ScatterOp>(
+            ScatterOp, FftOp>(
           [&](auto along) { along.setDim(number(operands[0].first(static_cast<int64_t>(along.getDim())))); })
       .Case([&](DynamicSliceOp slice) {
         slice.setSizes(result.spread(slice.getSizes(), parts));

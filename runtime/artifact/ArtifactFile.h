@@ -22,7 +22,7 @@ namespace spmd {
 class ArtifactReader;
 
 /// Incremented with every incompatible change of the plan; spmdc reads this version only.
-inline constexpr uint32_t kArtifactFormatVersion = 16;
+inline constexpr uint32_t kArtifactFormatVersion = 17;
 
 /// The largest number of targets of a file: more than there are architectures of one vendor in use.
 inline constexpr size_t kMaxTargets = 32;

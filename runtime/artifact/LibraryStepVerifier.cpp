@@ -3,6 +3,7 @@
 #include "runtime/artifact/LibraryStepVerifier.h"
 
 #include "runtime/support/ArraySize.h"
+#include "runtime/support/RootOfUnity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,19 +30,21 @@ public:
 
   std::string run() {
     bool isSort = spmd::isSort(step.function), isWindow = step.function == LibraryFunction::UpdateSlice;
+    bool isFourier = spmd::isFourier(step.function);
     size_t sizes = step.sizes.size();
-    need(isSort     ? sizes == 3 || sizes == 5
-         : isWindow ? sizes % 2 == 0
-                    : sizes == 4,
+    need(isSort      ? sizes == 3 || sizes == 5
+         : isWindow  ? sizes % 2 == 0
+         : isFourier ? sizes == 6
+                     : sizes == 4,
          "has " + std::to_string(sizes) + " sizes");
-    need(inputs.size() == (isSort     ? 1
-                           : isWindow ? 2 + sizes / 2
-                                      : 3),
+    need(inputs.size() == (isSort || isFourier ? 1
+                           : isWindow          ? 2 + sizes / 2
+                                               : 3),
          "has " + std::to_string(inputs.size()) + " inputs");
     for (int64_t size : step.sizes)
       need(size >= 0, "has a negative size");
     if (problem.empty())
-      isSort ? verifySort() : isWindow ? verifyWindow() : verifyScatter();
+      isSort ? verifySort() : isWindow ? verifyWindow() : isFourier ? verifyFourier() : verifyScatter();
     return problem;
   }
 
@@ -71,6 +74,20 @@ private:
       return check(result, inputs[0].dtype, places, "a result");
     need(result.dtype == DType::I64 || n <= INT32_MAX, "counts further than an i32");
     checkPositions(result, places, "a result");
+  }
+
+  void verifyFourier() {
+    int64_t o = step.sizes[0], n = step.sizes[1], i = step.sizes[2], from = step.sizes[3], to = step.sizes[4];
+    bool hasParts = (from == 1 || from == 2) && (to == 1 || to == 2) && from + to > 2;
+    need(hasParts, "has neither real nor complex numbers");
+    need(isFourierLength(n), "transforms " + std::to_string(n) + " elements");
+    need(step.sizes[5] > 0, "divides by zero");
+    DType dtype = inputs[0].dtype;
+    need(dtype == DType::F32 || dtype == DType::F64, "transforms other numbers than f32 and f64");
+    if (!problem.empty())
+      return;
+    check(inputs[0], dtype, {o, to == 1 ? n / 2 + 1 : n, i, from}, "an operand");
+    check(result, dtype, {o, from == 1 ? n / 2 + 1 : n, i, to}, "a result");
   }
 
   void verifyWindow() {

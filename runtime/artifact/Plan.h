@@ -134,7 +134,9 @@ enum class LibraryFunction : uint8_t {
   Argsort,
   ArgsortDescending,
   Sort,
-  SortDescending
+  SortDescending,
+  Fft,
+  InverseFft
 };
 
 /// How a scatter combines an element with an update; Replace: the last update of an element is its value.
@@ -160,17 +162,25 @@ constexpr bool isDescending(LibraryFunction function) {
   return function == LibraryFunction::ArgsortDescending || function == LibraryFunction::SortDescending;
 }
 
+constexpr bool isFourier(LibraryFunction function) {
+  return function == LibraryFunction::Fft || function == LibraryFunction::InverseFft;
+}
+
 /// A step that the runtime's own library performs, on arrays viewed as [outer, dimension, inner]. All functions but the
-/// sorts update their first input: the result is the same memory, or the library copies the input to it first.
+/// sorts and the Fourier transforms update their first input: the result is the same memory, or the library copies the
+/// input to it first.
 struct LibraryStep {
   LibraryFunction function = LibraryFunction::ScatterAdd;
   /// scatter_add and others: operand [o, n, i], indices (i32 or i64) [m], updates [o, m, i]; along: indices and updates
   /// [o, m, i]. update_slice: operand, update, and a start (i32 or i64) for each dimension. argsort, sort: operand [o,
-  /// n, i].
+  /// n, i]. fft, inverse_fft: operand [o, n, i, parts], where the last dimension has the real and the imaginary part of
+  /// a number, or the number if it is real.
   std::vector<BufferId> inputs;
   BufferId result = 0;
   /// scatter_add and others: o, n, m, i. update_slice: the operand's shape, the update's. argsort, sort: o, n, i; on a
-  /// CPU also o, n, i, begin, end, for a result [o, end - begin, i] of these places of the sorted lines.
+  /// CPU also o, n, i, begin, end, for a result [o, end - begin, i] of these places of the sorted lines. fft,
+  /// inverse_fft: o, n, i, the parts of the operand and of the result (1 or 2, not 1 twice), and a divisor of all
+  /// results. Where one side is real, the other one has the frequencies 0 to n / 2 alone.
   std::vector<int64_t> sizes;
 };
 

@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 7> collectiveNames = {
     "all_reduce",         "all_gather", "reduce_scatter",      "all_to_all",
     "collective_permute", "exchange",   "collective_broadcast"};
 inline constexpr std::array<std::string_view, 6> reductionNames = {"sum", "prod", "max", "min", "and", "or"};
-inline constexpr std::array<std::string_view, 19> libraryNames = {"scatter_add",        "scatter_add_along",
+inline constexpr std::array<std::string_view, 21> libraryNames = {"scatter_add",        "scatter_add_along",
                                                                   "scatter_replace",    "scatter_replace_along",
                                                                   "scatter_prod",       "scatter_prod_along",
                                                                   "scatter_max",        "scatter_max_along",
@@ -29,7 +29,8 @@ inline constexpr std::array<std::string_view, 19> libraryNames = {"scatter_add",
                                                                   "scatter_or",         "scatter_or_along",
                                                                   "update_slice",       "argsort",
                                                                   "argsort_descending", "sort",
-                                                                  "sort_descending"};
+                                                                  "sort_descending",    "fft",
+                                                                  "inverse_fft"};
 inline constexpr std::array<std::string_view, 4> epilogueNames = {"none", "identity", "gelu", "gelu_gradient"};
 /// In the order of Step::op's alternatives.
 inline constexpr std::array<std::string_view, 10> stepNames = {

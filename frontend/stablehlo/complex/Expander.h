@@ -98,6 +98,9 @@ inline constexpr llvm::StringLiteral kSecondPartAttrName = "spmdc.second_part";
 inline constexpr llvm::StringLiteral kComplexOperandsAttrName = "spmdc.complex_operands";
 inline constexpr llvm::StringLiteral kComplexResultsAttrName = "spmdc.complex_results";
 
+/// Attribute of a transform of an array of joined parts: the dimension that it transforms.
+inline constexpr llvm::StringLiteral kFourierDimAttrName = "spmdc.fft_dim";
+
 using ComplexRules = llvm::StringMap<Expander::Rule>;
 void addArithmeticRules(ComplexRules &rules);
 void addBitRules(ComplexRules &rules);

@@ -169,6 +169,7 @@ const ExportRules &ExportRules::get() {
     addContractionExports(rules);
     addReductionExports(rules);
     addIndexExports(rules);
+    addFourierExports(rules);
     addRandomExports(rules);
     addControlExports(rules);
     addManualExports(rules);

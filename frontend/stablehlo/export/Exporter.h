@@ -133,6 +133,7 @@ void addMovementExports(ExportRules &rules);
 void addContractionExports(ExportRules &rules);
 void addReductionExports(ExportRules &rules);
 void addIndexExports(ExportRules &rules);
+void addFourierExports(ExportRules &rules);
 void addRandomExports(ExportRules &rules);
 void addControlExports(ExportRules &rules);
 void addManualExports(ExportRules &rules);

@@ -42,6 +42,8 @@ std::shared_ptr<const CublasLt> Library::getBlas() const {
 std::shared_ptr<Cupti> Library::getCupti() const { return cupti || !mayLoad ? cupti : Cupti::ofProcess(driverVersion); }
 
 void Library::prepare(const LibraryCall &call) const {
+  if (isFourier(call.function))
+    throw Error("the plan has a Fourier transform of the library, which is products on a GPU");
   if (isSort(call.function))
     makeSort(call).prepare(kernels);
   else if (call.function == LibraryFunction::UpdateSlice)

@@ -4,6 +4,7 @@
 
 #include "runtime/artifact/CopyGrain.h"
 #include "runtime/device/Allocation.h"
+#include "runtime/device/cpu/Fourier.h"
 #include "runtime/device/cpu/Library.h"
 #include "runtime/exec/LibraryCalls.h"
 
@@ -89,6 +90,19 @@ struct CpuProgram::Library final : PreparedStep {
   }
 };
 
+struct CpuProgram::FourierTransform final : PreparedStep {
+  CpuProgram &program;
+  std::unique_ptr<Fourier> transform;
+  BufferId input, result;
+
+  FourierTransform(CpuProgram &program, const LibraryStep &step)
+      : program(program), transform(Fourier::create(toLibraryCall(step, program.plan))), input(step.inputs[0]),
+        result(step.result) {}
+  void run() override {
+    transform->run(program.device.getParallelFor(), program.buffers[input], program.buffers[result]);
+  }
+};
+
 struct CpuProgram::Copy final : PreparedStep {
   CpuProgram &program;
   BufferId source, target;
@@ -160,6 +174,8 @@ std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const MatmulStep &step, co
 }
 
 std::unique_ptr<PreparedStep> CpuProgram::prepareStep(const LibraryStep &step) {
+  if (isFourier(step.function))
+    return std::make_unique<FourierTransform>(*this, step);
   return std::make_unique<Library>(*this, step);
 }
 

@@ -30,6 +30,7 @@ private:
   struct Launch;
   struct Product;
   struct Library;
+  struct FourierTransform;
   struct Copy;
   struct Loop;
 

@@ -78,12 +78,17 @@ TEST(ComplexRefusals, FourierTransforms) {
            {"%l = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<8xf32>) -> tensor<8x1048583xf32>\n"
             "%0 = stablehlo.fft %l, type = RFFT, length = [1048583] : (tensor<8x1048583xf32>) -> "
             "tensor<8x524292xcomplex<f32>>",
-            "transforms 1048583 elements along a dimension; more than 1048576 must be a product of primes up to 128, "
+            "transforms 1048583 elements along a dimension; more than 1048576 must be a product of primes up to 127, "
             "so pad it with zeros"}})
     EXPECT_THAT(importErrors(complexProgram(line)), HasSubstr(message));
   EXPECT_THAT(importErrors(complexProgram("%0 = stablehlo.fft %x, type = RFFT, length = [8] : (tensor<8xf32>) -> "
                                           "tensor<8xcomplex<f32>>")),
               HasSubstr("has the result 'tensor<8xcomplex<f32>>', but its operands give 'tensor<5xf32>'"));
+  // The attribute is the importer's own.
+  for (const char *attribute : {"", " {spmdc.fft_dim = 0 : i64}"})
+    EXPECT_THAT(importErrors(complexProgram(std::string("%0 = stablehlo.fft %x, type = FFT, length = [8]") + attribute +
+                                            " : (tensor<8xf32>) -> tensor<8xf32>")),
+                HasSubstr("of type FFT has operands or results of another type"));
 }
 
 } // namespace

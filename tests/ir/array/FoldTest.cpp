@@ -5,6 +5,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace spmdc;
 
@@ -43,6 +44,47 @@ TEST_F(FoldTest, OperationsThatChangeNothing) {
 TEST_F(FoldTest, ChangesOfShardingStay) {
   EXPECT_NE(fold("%r = array.reshape %x : <f32[8, 6]> -> <f32[8@_, 6]>", "<f32[8@_, 6]>").find("array.reshape"),
             std::string::npos);
+}
+
+// Parts that are moved alike are moved as one array.
+TEST_F(FoldTest, PartsJoinedAgain) {
+  std::string apart = "%a = array.slice %x [0, 0] to [8, 3] step [1, 1] : <f32[8, 6]> -> <f32[8, 3]>\n"
+                      "%b = array.slice %x [0, 3] to [8, 6] step [1, 1] : <f32[8, 6]> -> <f32[8, 3]>\n";
+  auto joined = [&](const char *first, const char *second) {
+    return fold(apart + "%r = array.concatenate " + first + ", " + second +
+                    " dim 1 : !spmd.array<f32[8, 3]>, !spmd.array<f32[8, 3]> -> <f32[8, 6]>",
+                "<f32[8, 6]>");
+  };
+  EXPECT_EQ(joined("%a", "%b"), "func.return %arg0 : !spmd.array<f32[8, 6]>\n");
+  EXPECT_NE(joined("%b", "%a").find("array.concatenate"), std::string::npos);
+  std::string moved;
+  for (const char *part : {"0", "1"})
+    moved += llvm::formatv("%s{0} = array.slice %n [0, 0, {0}] to [4, 6, {1}] step [1, 1, 1] : <f32[4, 6, 2]> -> "
+                           "<f32[4, 6, 1]>\n%p{0} = array.reshape %s{0} : <f32[4, 6, 1]> -> <f32[4, 6]>\n"
+                           "%t{0} = array.transpose %p{0} perm [1, 0] : <f32[4, 6]> -> <f32[6, 4]>\n"
+                           "%q{0} = array.reshape %t{0} : <f32[6, 4]> -> <f32[6, 2, 2, 1]>\n",
+                           part, part[0] == '0' ? 1 : 2)
+                 .str();
+  EXPECT_EQ(fold("%n = array.reshape %x : <f32[8, 6]> -> <f32[4, 6, 2]>\n" + moved +
+                     "%r = array.concatenate %q0, %q1 dim 3 : !spmd.array<f32[6, 2, 2, 1]>, "
+                     "!spmd.array<f32[6, 2, 2, 1]> -> <f32[6, 2, 2, 2]>",
+                 "<f32[6, 2, 2, 2]>"),
+            "%0 = array.reshape %arg0 : <f32[8, 6]> -> <f32[4, 6, 2]>\n"
+            "%1 = array.transpose %0 perm [1, 0, 2] : <f32[4, 6, 2]> -> <f32[6, 4, 2]>\n"
+            "%2 = array.reshape %1 : <f32[6, 4, 2]> -> <f32[6, 2, 2, 2]>\n"
+            "func.return %2 : !spmd.array<f32[6, 2, 2, 2]>\n");
+}
+
+// A transform of a transposed array is one along another dimension, and the inverse transposition behind it vanishes.
+TEST_F(FoldTest, FftOfTranspose) {
+  EXPECT_EQ(fold("%n = array.reshape %x : <f32[8, 6]> -> <f32[4, 6, 2]>\n"
+                 "%t = array.transpose %n perm [1, 0, 2] : <f32[4, 6, 2]> -> <f32[6, 4, 2]>\n"
+                 "%f = array.fft %t dim 1 length 4 divisor 1 : <f32[6, 4, 2]> -> <f32[6, 4, 2]>\n"
+                 "%r = array.transpose %f perm [1, 0, 2] : <f32[6, 4, 2]> -> <f32[4, 6, 2]>",
+                 "<f32[4, 6, 2]>"),
+            "%0 = array.reshape %arg0 : <f32[8, 6]> -> <f32[4, 6, 2]>\n"
+            "%1 = array.fft %0 dim 0 length 4 divisor 1 : <f32[4, 6, 2]> -> <f32[4, 6, 2]>\n"
+            "func.return %1 : !spmd.array<f32[4, 6, 2]>\n");
 }
 
 TEST_F(FoldTest, SliceOfReverse) {

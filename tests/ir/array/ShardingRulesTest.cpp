@@ -19,7 +19,8 @@ protected:
     auto module = parseValid((R"mlir(
       func.func @main(%x: !spmd.array<f32[8, 6]>, %y: !spmd.array<f32[6, 4]>, %s: !spmd.array<f32[]>,
                       %b: !spmd.array<bool[8, 6]>, %one: !spmd.array<f32[8, 1]>, %t: !spmd.array<f32[3, 8, 6]>,
-                      %u: !spmd.array<f32[3, 6, 5]>, %v: !spmd.array<f32[24]>, %e: !spmd.array<f32[0, 4]>) {
+                      %u: !spmd.array<f32[3, 6, 5]>, %v: !spmd.array<f32[24]>, %e: !spmd.array<f32[0, 4]>,
+                      %t2: !spmd.array<f32[3, 8, 2]>) {
         %0 = )mlir" + statement +
                               "\n return }")
                                  .str());
@@ -94,6 +95,8 @@ TEST_F(ShardingRulesTest, Moving) {
              "([i, j, k]) -> ([i, j, k]) {i=3, j=8, k=6} need_replication={i, j}");
   expectRule("array.arg_reduce %x max = true dim 1 : <f32[8, 6]> -> <i32[8]>",
              "([i, j]) -> ([i]) {i=8, j=6} combined={j}");
+  expectRule("array.fft %t2 dim 1 length 14 inverse divisor 14 : <f32[3, 8, 2]> -> <f32[3, 14, 1]>",
+             "([i, j, l]) -> ([i, k, m]) {i=3, j=8, k=14, l=2, m=1} need_replication={j, k, l, m}");
 }
 
 TEST_F(ShardingRulesTest, ContractionsAndReductions) {

@@ -26,7 +26,7 @@ import numpy as np
 from reference.cases import cases, differences
 
 # In this order: each continues the sequence of random numbers of those before.
-for module in ("elementwise", "shapes", "contractions", "reductions", "indices", "einsums", "scatters"):
+for module in ("elementwise", "shapes", "contractions", "reductions", "indices", "einsums", "scatters", "fourier"):
     importlib.import_module(f"reference.{module}")
 
 if differences:

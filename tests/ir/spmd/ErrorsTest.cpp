@@ -24,7 +24,8 @@ TEST_P(ErrorsTest, IsRefused) {
   std::string text = R"mlir(
     module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
       func.func @main(%x: !spmd.array<f32[8, 4]>, %i: !spmd.array<i32[8, 4]>, %s: !spmd.array<f32[]>,
-                      %e: !spmd.array<f32[8, 0]>, %p: !spmd.array<bool[8, 4]>, %w: !spmd.array<f32[4, 3]>) {
+                      %e: !spmd.array<f32[8, 0]>, %p: !spmd.array<bool[8, 4]>, %w: !spmd.array<f32[4, 3]>,
+                      %h: !spmd.array<f32[8, 1]>, %c: !spmd.array<f32[8, 2]>) {
         )mlir";
   text += GetParam().statement;
   text += "\n return } }";
@@ -204,6 +205,26 @@ const WrongText kArray[] = {
      "dimension 2 is outside the rank 2"},
     {"CumulativeContinued", "%0 = array.cumulative sum %x dim 0 continued : <f32[8, 4]> -> <f32[8, 4]>",
      "has no dimension before dimension 0 to continue from"},
+    {"FftElement", "%0 = array.fft %i dim 0 length 8 divisor 1 : <i32[8, 4]> -> <i32[8, 4]>",
+     "requires f32 or f64, got i32[8, 4]"},
+    {"FftDim", "%0 = array.fft %x dim 1 length 4 divisor 1 : <f32[8, 4]> -> <f32[8, 4]>",
+     "dimension 1 is outside the rank 1"},
+    {"FftPrime", "%0 = array.fft %x dim 0 length 131 divisor 1 : <f32[8, 4]> -> <f32[8, 4]>",
+     "requires a length whose primes are at most 127, got 131"},
+    {"FftDivisor", "%0 = array.fft %x dim 0 length 8 divisor 0 : <f32[8, 4]> -> <f32[8, 4]>",
+     "requires a positive divisor, got 0"},
+    {"FftRank", "%0 = array.fft %x dim 0 length 8 divisor 1 : <f32[8, 4]> -> <f32[8]>",
+     "keeps the number of dimensions, got f32[8, 4] and f32[8]"},
+    {"FftParts", "%0 = array.fft %x dim 0 length 8 divisor 1 : <f32[8, 4]> -> <f32[8, 4]>",
+     "requires two parts in the last dimension, on one side also one, got 4 and 4"},
+    {"FftOfReal", "%0 = array.fft %h dim 0 length 8 inverse divisor 1 : <f32[8, 1]> -> <f32[5, 2]>",
+     "f32[8, 1] is real: its transform is not inverse"},
+    {"FftToReal", "%0 = array.fft %c dim 0 length 14 divisor 1 : <f32[8, 2]> -> <f32[14, 1]>",
+     "f32[8, 2] has a real result: its transform is inverse"},
+    {"FftLength", "%0 = array.fft %c dim 0 length 9 divisor 1 : <f32[8, 2]> -> <f32[9, 2]>",
+     "f32[8, 2] needs 9 elements in dimension 0"},
+    {"FftResult", "%0 = array.fft %h dim 0 length 8 divisor 1 : <f32[8, 1]> -> <f32[8, 2]>",
+     "result must be f32[5, 2], got f32[8, 2]"},
 };
 
 const WrongText kSpmd[] = {

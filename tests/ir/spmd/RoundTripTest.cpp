@@ -39,7 +39,7 @@ protected:
   }
 
   static constexpr const char *kHead = R"mlir(module attributes {spmd.mesh = #spmd.mesh<m, a=4, b=2>} {
-  func.func @main(%arg0: !spmd.array<f32[8, 4]>, %arg1: !spmd.array<f32[8@a, 4]>, %arg2: !spmd.array<i32[8, 4]>, %arg3: !spmd.array<bool[8, 4]>, %arg4: !spmd.array<f32[]>, %arg5: !spmd.array<f32[4, 3]>, %arg6: !spmd.array<bool[]>, %arg7: !spmd.array<i32[]>, %arg8: !spmd.array<u32[3]>, %arg9: !spmd.array<f32[8, 8, 4]>) {
+  func.func @main(%arg0: !spmd.array<f32[8, 4]>, %arg1: !spmd.array<f32[8@a, 4]>, %arg2: !spmd.array<i32[8, 4]>, %arg3: !spmd.array<bool[8, 4]>, %arg4: !spmd.array<f32[]>, %arg5: !spmd.array<f32[4, 3]>, %arg6: !spmd.array<bool[]>, %arg7: !spmd.array<i32[]>, %arg8: !spmd.array<u32[3]>, %arg9: !spmd.array<f32[8, 8, 4]>, %arg10: !spmd.array<f32[6, 2]>) {
 )mlir";
   static constexpr const char *kGradient = R"mlir(module {
   func.func @main(%arg0: !spmd.array<f32[4@a]>) -> !spmd.array<f32[4]> {
@@ -140,6 +140,8 @@ TEST_F(RoundTripTest, ArrayOperations) {
       "%0 = array.scatter_add_along %arg1, %arg2, %arg0 dim 1 : <f32[8@a, 4]>, <i32[8, 4]>, <f32[8, 4]> -> <f32[8@a, "
       "4]>",
       "%0 = array.argsort %arg0 dim 1 descending = true : <f32[8, 4]> -> <i32[8, 4]>",
+      "%0 = array.fft %arg10 dim 0 length 6 divisor 1 : <f32[6, 2]> -> <f32[6, 2]>",
+      "%0 = array.fft %arg10 dim 0 length 11 inverse divisor 11 : <f32[6, 2]> -> <f32[11, 1]>",
       "%0 = array.threefry2x32 word 1 %arg8, %arg8, %arg8, %arg8 : <u32[3]>, <u32[3]>, <u32[3]>, <u32[3]> -> <u32[3]>",
       // Shardings that differ between operands and result are printed.
       "%0 = array.add %arg0, %arg1 : (<f32[8, 4]>, <f32[8@a, 4]>) -> <f32[8, 4@b]>",

@@ -52,7 +52,7 @@ TEST_F(IrTest, EveryDerivativeIsCompared) {
                                               "array.print",     "spmd.axis_index", "spmd.shard_start",
                                               "spmd.shard_size", "spmd.reshard",    "spmd.sharding_group",
                                               "spmd.exchange",   "spmd.yield",      "spmd.collective_broadcast",
-                                              "array.scatter"};
+                                              "array.scatter",   "array.fft"};
   size_t count = 0;
   for (mlir::RegisteredOperationName name : context.getRegisteredOperations()) {
     std::string text = name.getStringRef().str();

@@ -165,3 +165,15 @@ func.func @others(%x: !spmd.array<f32[8, 60]>, %y: !spmd.array<f32[8, 60]>, %z: 
   %6 = array.slice %5 [0, 0] to [4, 5] step [1, 1] : <i32[8, 60]> -> <i32[4, 5]>
   return %1, %2, %4, %6 : !spmd.array<i32[8, 5]>, !spmd.array<i32[8, 5]>, !spmd.array<i32[8, 3]>, !spmd.array<i32[4, 5]>
 }
+
+// -----
+
+// A transform: outer, length, inner, the parts of the operand and of the result, the divisor.
+// CHECK-LABEL: func.func @transforms
+// CHECK: plan.library "fft"(%{{.*}}) sizes [3, 8, 5, 2, 2, 1] : (!spmd.array<f32[3, 8, 5, 2]>) -> !spmd.array<f32[3, 8, 5, 2]>
+// CHECK: plan.library "inverse_fft"(%{{.*}}) sizes [24, 9, 1, 2, 1, 9] : (!spmd.array<f32[3, 8, 5, 2]>) -> !spmd.array<f32[3, 8, 9, 1]>
+func.func @transforms(%x: !spmd.array<f32[3, 8, 5, 2]>) -> (!spmd.array<f32[3, 8, 5, 2]>, !spmd.array<f32[3, 8, 9, 1]>) {
+  %0 = array.fft %x dim 1 length 8 divisor 1 : <f32[3, 8, 5, 2]> -> <f32[3, 8, 5, 2]>
+  %1 = array.fft %x dim 2 length 9 inverse divisor 9 : <f32[3, 8, 5, 2]> -> <f32[3, 8, 9, 1]>
+  return %0, %1 : !spmd.array<f32[3, 8, 5, 2]>, !spmd.array<f32[3, 8, 9, 1]>
+}

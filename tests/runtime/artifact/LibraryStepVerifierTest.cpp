@@ -46,6 +46,27 @@ TEST(LibraryStepVerifier, Sorts) {
             "has other an operand than its sizes say");
 }
 
+TEST(LibraryStepVerifier, FourierTransforms) {
+  const BufferInfo numbers = bufferOf(DType::F32, {2, 8, 3, 2}), reals = bufferOf(DType::F32, {2, 8, 3, 1});
+  const BufferInfo half = bufferOf(DType::F32, {2, 5, 3, 2}), integers = bufferOf(DType::I32, {2, 8, 3, 2});
+  using enum LibraryFunction;
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 2, 2, 1}, {numbers}, numbers), "");
+  EXPECT_EQ(problemOf(InverseFft, {2, 8, 3, 2, 1, 8}, {half}, reals), "");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 1, 2, 1}, {reals}, half), "");
+  EXPECT_EQ(problemOf(Fft, {0, 8, 3, 1, 2, 1}, {bufferOf(DType::F32, {0})}, bufferOf(DType::F32, {0})), "");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 2, 2}, {numbers}, numbers), "has 5 sizes");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 2, 2, 1}, {numbers, numbers}, numbers), "has 2 inputs");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 1, 1, 1}, {reals}, reals), "has neither real nor complex numbers");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 3, 2, 1}, {numbers}, numbers), "has neither real nor complex numbers");
+  // The passes have room for radices up to 127.
+  EXPECT_EQ(problemOf(Fft, {1, 131, 1, 2, 2, 1}, {numbers}, numbers), "transforms 131 elements");
+  EXPECT_EQ(problemOf(Fft, {1, 0, 1, 2, 2, 1}, {numbers}, numbers), "transforms 0 elements");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 2, 2, 0}, {numbers}, numbers), "divides by zero");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 2, 2, 1}, {integers}, integers), "transforms other numbers than f32 and f64");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 4, 2, 2, 1}, {numbers}, numbers), "has other an operand than its sizes say");
+  EXPECT_EQ(problemOf(Fft, {2, 8, 3, 1, 2, 1}, {reals}, numbers), "has other a result than its sizes say");
+}
+
 TEST(LibraryStepVerifier, WindowsAndScatters) {
   const BufferInfo array = bufferOf(DType::F32, {8, 6}), update = bufferOf(DType::F32, {1, 6});
   const BufferInfo start = bufferOf(DType::I32, {}), indices = bufferOf(DType::I64, {3});

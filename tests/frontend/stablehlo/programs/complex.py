@@ -137,6 +137,15 @@ case("ifft", lambda z: [jnp.fft.ifft(z, n) for n in lengths], numbers(3, 131))
 case("rfft", lambda x: [jnp.fft.rfft(x, n) for n in lengths], normal(3, 131))
 case("irfft", lambda z: [jnp.fft.irfft(z, n) for n in lengths], numbers(3, 66))
 case("fft_long", lambda z: (abs(jnp.fft.fft(z))**2, jnp.fft.ifft(jnp.fft.fft(z)), jnp.fft.irfft(jnp.fft.rfft(z.real))[::97]), numbers(4096))
+# Longer than the lines that are transformed side by side: even and odd, real and complex, beside one another, of many factors.
+case("fft_of_long_lines",
+     lambda z: [jnp.fft.fft(z)[:, ::61], jnp.fft.ifft(z, axis=0), jnp.fft.fft(z.reshape(1250, 4), axis=0)[::83], jnp.fft.rfft(z.real)[:, ::61],
+                jnp.fft.irfft(jnp.fft.rfft(z[0].real))[::79], jnp.fft.rfft(z.real[:, :2187])[:, ::41],
+                jnp.fft.irfft(jnp.fft.rfft(z[1].real[:2187]), 2187)[::79]], numbers(2, 2500))
+# The normalized transforms, and moves between transforms.
+case("fft_and_moves", lambda z: (jnp.fft.ifft(jnp.fft.fft(z, norm="ortho").T * 2, axis=0).T, jnp.fft.fft(jnp.fft.fft(z, axis=0).T[::-1]),
+                                 jnp.fft.ifft(jnp.fft.fft(z, axis=1).reshape(2, 6, 30)), jnp.fft.fftn(z.reshape(3, 4, 5, 6), axes=(0, 2))),
+     numbers(12, 30))
 case("fft_multidimensional",
      lambda z: (jnp.fft.fft2(z), jnp.fft.ifft2(z), jnp.fft.fftn(z), jnp.fft.fft(z, axis=0), jnp.fft.rfft2(z.real), jnp.fft.irfft2(z, (6, 9)),
                 jnp.fft.rfftn(z.real), jnp.fft.irfftn(z[:, :, :5]), jnp.fft.fftshift(jnp.fft.fftn(z, axes=(1,)))), numbers(4, 6, 10))
