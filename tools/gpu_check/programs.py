@@ -188,18 +188,54 @@ def examples(on_one_device):
                       texts[0], compile_options=compile_options, run_options=run_options, inputs=inputs, other_text=texts[1])
 
 
-def attentions():
-    """Attention and its gradients with heads of all widths: the layouts of matrix units depend on them."""
-    for features in (16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256):
-        for time in (64, 136):
-            array = f"bf16[1, 1, {time}, {features}]"
-            yield Program(f"attention-{features}x{time}", "attention", f"""
+def attention(name, batch, queries, keys, features, width):
+    """A program with attention, and with the gradients of causal attention. Many batches are multiples of one, and it
+    returns their sums, so that the folder has few elements."""
+    arrays = [f"bf16[1, 1, {rows}, {columns}]"
+              for rows, columns in ((queries, features), (keys, features), (keys, width), (queries, width))]
+    return Program(f"attention-{name}", "attention", f"""
 fn loss(q, k, v, w) {{ return sum(cast(attention(q, k, v, causal=true) * w, f32)); }}
-fn main(q: {array}, k: {array}, v: {array}, w: {array}) {{
-  let (total, gradients) = value_and_grad(loss, wrt=(0, 1, 2))(q, k, v, w);
-  return (gradients, attention(q, k, v));
+fn all(x, s) {{ return {"x * s" if batch > 1 else "x"}; }}
+fn result(x) {{ return {"sum(cast(x, f32), axis=0)" if batch > 1 else "x"}; }}
+fn main(q: {arrays[0]}, k: {arrays[1]}, v: {arrays[2]}, w: {arrays[3]}, s: bf16[{batch}, 1, 1, 1]) {{
+  let (total, gradients) = value_and_grad(loss, wrt=(0, 1, 2))(all(q, s), all(k, s), all(v, s), all(w, s));
+  return (result(gradients[0]), result(gradients[1]), result(gradients[2]), result(attention(all(q, s), all(k, s), all(v, s))));
 }}
 """)
+
+
+def attentions():
+    """Attention and its gradients with heads of all widths: the layouts of matrix units depend on them. Many batches have
+    blocks of two warpgroups, which share tiles; of many keys, causal queries see none of some tiles."""
+    for features in (16, 24, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256):
+        for time in (64, 136):
+            yield attention(f"{features}x{time}", 1, time, time, features, features)
+    for features, width in ((16, 24), (64, 64), (80, 80), (128, 128)):
+        yield attention(f"two-groups-{features}x{width}", 66, 140, 260, features, width)
+    for features in (16, 64):
+        yield attention(f"unseen-keys-{features}", 1, 140, 700, features, features)
+
+
+LONG_ROWS = {
+    "softmax": "fn main(x: f32[3, 40000]) { return softmax(x); }",
+    "softmax-in-shared-memory": "fn main(x: f32[1, 150000]) { return softmax(x); }",
+    "layer-norm": "fn main(x: bf16[1, 70000], s: bf16[70000], b: bf16[70000]) { return layer_norm(x, s, b); }",
+    "cumsum-rows": "fn main(x: f32[2, 70001]) { return cumsum(x, axis=1); }",
+    "cumsum-groups": """
+fn main(x: i32[4000], y: i32[1000]) {
+  let sums = cumsum(reshape(x[:, None] * y[None, :], [4000000]));
+  return sum(reshape(sums, [4000, 1000]), axis=0);
+}
+""",
+    "cumsum-backward": "fn main(x: i32[150000]) { return cumsum(x, reverse=true); }",
+    "cummax": "fn main(x: bf16[1, 70000]) { return cummax(x, axis=1); }",
+}
+
+
+def long_rows():
+    """Rows that the blocks of a cluster share, and scans whose blocks wait for each other, some in several groups."""
+    for name, text in LONG_ROWS.items():
+        yield Program(f"long-{name}", "long rows", text)
 
 
 def files():
@@ -229,6 +265,7 @@ def all_programs(fuzzer, scratch, count):
     """All programs, in the order in which they run, with `count` random ones; none of these without a fuzzer."""
     yield from examples(True)
     yield from attentions()
+    yield from long_rows()
     yield from exported_programs()
     yield from jax_cases(True)
     if fuzzer:
