@@ -238,6 +238,31 @@ def long_rows():
         yield Program(f"long-{name}", "long rows", text)
 
 
+# Steps of loops and branches that are CUDA graphs with conditional nodes: kernels in clusters, kernels with memory that is
+# cleared before a launch, products by cuBLASLt, kernels that request shared memory.
+LOOPS = {
+    "softmax": ("y: f32[1, 40000]", "softmax(y) * 100.0 + y * 0.5"),
+    "scan": ("y: f32[70000]", "cumsum(y) * 0.001 + y * 0.5"),
+    "product": ("y: bf16[136, 128], w: bf16[128, 128], b: bf16[128]", "gelu(y @ w * 0.1 + b)"),
+    "attention": ("y: bf16[1, 1, 136, 64]", "attention(y, y, y, causal=true)"),
+    "sort": ("y: f32[30000]", "sort(y * -0.5)"),
+}
+
+
+def loops():
+    """Loops and branches that a GPU decides itself, around each kind of step."""
+    for name, (parameters, step) in LOOPS.items():
+        yield Program(f"loop-{name}", "loops", f"""
+fn main({parameters}, n: i32[4]) {{
+  let last = minimum(maximum(n[0], 2), 5);
+  let (z, _i) = while i < last carry (y = y, i = 0) {{
+    yield (if i % 2 == 0 {{ {step} }} else {{ y + y }}, i + 1);
+  }};
+  return z;
+}}
+""")
+
+
 def files():
     """The functions of other .spmd files with types for all parameters, so that they can be entries."""
     for folder in ("tests/passes", "tests/tools/Inputs", "benchmarks"):
@@ -266,6 +291,7 @@ def all_programs(fuzzer, scratch, count):
     yield from examples(True)
     yield from attentions()
     yield from long_rows()
+    yield from loops()
     yield from exported_programs()
     yield from jax_cases(True)
     if fuzzer:
