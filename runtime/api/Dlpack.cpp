@@ -74,8 +74,11 @@ std::vector<int64_t> shapeOf(const DLTensor &tensor, DType dtype) {
   return shape;
 }
 
+/// Accesses of a GPU have up to as many bytes, and fail at other addresses (Plan.h).
+constexpr int64_t kGpuAlignment = 16;
+
 /// Returns the address of the first element.
-void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
+void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements, bool isGpu) {
   if (elements > 0 && !tensor.data)
     throw refused("without data", "give one that its library created");
   void *data = static_cast<char *>(tensor.data) + (tensor.data ? tensor.byte_offset : 0);
@@ -83,6 +86,10 @@ void *dataOf(const DLTensor &tensor, DType dtype, int64_t elements) {
     throw refused("whose data are not at a multiple of " + std::to_string(byteSize(dtype)) + " bytes, the size of a " +
                       std::string(dtypeName(dtype)),
                   "copy it first, or give its values to device_put()");
+  if (isGpu && reinterpret_cast<uintptr_t>(data) % kGpuAlignment != 0)
+    throw refused("whose data are not at a multiple of " + std::to_string(kGpuAlignment) +
+                      " bytes, as kernels of a GPU need them",
+                  "copy it first (a slice of a tensor begins anywhere)");
   return data;
 }
 
@@ -130,8 +137,8 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
     throw usage("from_dlpack is given no tensor");
   const DLTensor &values = tensor->dl_tensor;
   DeviceRef device = chooseDevice(*job, wanted, values.device);
+  bool isGpu = device->getBackend() == "cuda";
   if (!isAt(*device, values.device)) {
-    bool isGpu = device->getBackend() == "cuda";
     throw refused("on a device of DLPack's type " + std::to_string(values.device.device_type) + " and number " +
                       std::to_string(values.device.device_id) + ", and " + device->str() + " is " +
                       (isGpu ? "GPU " + std::to_string(device->getOrdinal()) : "a CPU"),
@@ -144,7 +151,7 @@ Array from_dlpack(DLManagedTensor *tensor, const std::optional<DeviceInfo> &want
     throw refused("of type " + typeText(dtype, shape) + " whose strides are not those of compact row-major order",
                   "make it contiguous first (a copy)");
   int64_t elements = elementCount(shape);
-  void *data = dataOf(values, dtype, elements);
+  void *data = dataOf(values, dtype, elements, isGpu);
   NamedSharding sharding(Mesh({}, {}, {job->getDevice(device->getId())}), P());
   std::shared_ptr<ArrayImpl> impl = planArray(job, dtype, std::move(shape), sharding);
   std::shared_ptr<void> owner(tensor, [](DLManagedTensor *own) {

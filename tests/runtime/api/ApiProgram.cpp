@@ -125,6 +125,27 @@ void dlpack() {
   }
 }
 
+/// Imports a part of another library's tensor, which begins behind its first element.
+void slice() {
+  std::vector<float> data(8);
+  spmd::Array array = spmd::device_put(spmd::view(data), spmd::local_devices()[0]);
+  DLManagedTensor *tensor = spmd::to_dlpack(array);
+  int64_t size = 4;
+  DLManagedTensor part = {};
+  part.dl_tensor = tensor->dl_tensor;
+  part.dl_tensor.shape = &size;
+  part.dl_tensor.strides = nullptr;
+  for (uint64_t offset : {16, 4}) {
+    part.dl_tensor.byte_offset = offset;
+    try {
+      say("takes " + spmd::from_dlpack(&part).str());
+    } catch (const spmd::Error &error) {
+      say(error.what());
+    }
+  }
+  tensor->deleter(tensor);
+}
+
 /// Process 1 exits without goodbye while the job runs.
 void deserter() {
   spmd::sync_processes("all here");
@@ -243,6 +264,7 @@ int member(const std::string &scenario) {
                                                        {"uneven-rows", [] { rows(1); }},
                                                        {"singles", singles},
                                                        {"dlpack", dlpack},
+                                                       {"slice", slice},
                                                        {"deserter", deserter},
                                                        {"sleeper", sleeper},
                                                        {"threads", threads}};
