@@ -5,7 +5,10 @@
 #include "runtime/device/cuda/CublasLtEntries.h"
 #include "runtime/support/Float16.h"
 #include "tests/runtime/device/cuda/doubles/FakeEntries.h"
+#include "tests/runtime/device/cuda/doubles/Mistakes.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -25,8 +28,8 @@ constexpr int kTransposeA = 3, kTransposeB = 4;
 constexpr int kEpilogue = 7, kBiasPointer = 8, kAuxPointer = 11, kAuxPitch = 12, kAuxStride = 13;
 constexpr uint32_t kDefault = 1, kBias = 4, kGelu = 32, kGeluGradient = 64 | 128; // cublasLtEpilogue_t
 constexpr int kBatchCount = 5, kBatchStride = 6;
-constexpr int kReductionSchemes = 3;
-constexpr uint32_t kAllSchemes = 7, kSumsInResult = 1; // cublasLtReductionScheme_t
+constexpr int kReductionSchemes = 3, kMinAlignmentA = 5, kMinAlignmentD = 8; // For A, B, C and D.
+constexpr uint32_t kAllSchemes = 7, kSumsInResult = 1;                       // cublasLtReductionScheme_t
 
 FakeCublasLt *current = nullptr; ///< The functions of the library have no state of their own.
 
@@ -42,6 +45,7 @@ struct Operation {
 
 struct Preference {
   uint32_t schemes = kAllSchemes;
+  std::array<uint32_t, 4> alignments = {256, 256, 256, 256};
 };
 
 /// A column-major matrix, or several of them.
@@ -274,13 +278,15 @@ struct FakeCublasLtEntries {
       return kInvalid;
     // Some memory, which the product overwrites: it must be there.
     *heuristic = Heuristic{{}, kWorkspaceBytes, kSuccessful, 1, {}};
+    std::copy_n(as<Preference>(preference).alignments.begin(), 4, heuristic->algorithm.data.begin());
     *found = 1;
     return kSuccessful;
   }
 
   static Status matmul(CublasLt::Handle *, Opaque operation, const void *alpha, const void *lhs, Opaque a,
                        const void *rhs, Opaque b, const void *beta, const void *added, Opaque c, void *result, Opaque d,
-                       const CublasLtEntries::Algorithm *, void *workspace, size_t workspaceBytes, Stream stream) {
+                       const CublasLtEntries::Algorithm *algorithm, void *workspace, size_t workspaceBytes,
+                       Stream stream) {
     Product product{as<Operation>(operation),
                     as<Layout>(a),
                     as<Layout>(b),
@@ -297,6 +303,11 @@ struct FakeCublasLtEntries {
     product.beta = factor(beta);
     if (!product.isValid() || c != d || workspaceBytes < kWorkspaceBytes)
       return kInvalid;
+    // An algorithm's accesses are as wide as the alignments allow that its search was told.
+    const void *const matrices[] = {lhs, rhs, added, result};
+    for (size_t i = 0; i < std::size(matrices); ++i)
+      if (reinterpret_cast<uintptr_t>(matrices[i]) % algorithm->data[i] != 0)
+        reportMistake("a matrix of a product has less alignment than cuBLASLt was told");
     FakeEntries::Access access{{lhs, product.a.bytes()}, {rhs, product.b.bytes()}, {workspace, workspaceBytes}};
     if (product.beta != 0)
       access.push_back({added, product.d.bytes()});
@@ -342,6 +353,9 @@ CublasLtEntries listFakeCublasLt() {
   entries.preferenceSet = [](Opaque preference, int attribute, const void *value, size_t bytes) {
     if (attribute == kReductionSchemes)
       std::memcpy(&as<Preference>(preference).schemes, value, bytes);
+    if (attribute >= kMinAlignmentA && attribute <= kMinAlignmentD)
+      std::memcpy(&as<Preference>(preference).alignments[static_cast<size_t>(attribute - kMinAlignmentA)], value,
+                  bytes);
     return kSuccessful;
   };
   entries.preferenceDestroy = [](Opaque preference) {
