@@ -37,17 +37,17 @@ Panel reducePanel(const Matrix &a, int64_t count) {
     Matrix own =
         a.column(at).transposed() - sumOfRows(m.y.column(at).conjugated() * m.v + m.u.column(at).conjugated() * m.x);
     Reflector left = reflectorOf(materialized(own).transposed(), at);
-    Matrix v = materialized(left.vector.transposed()), leftTau = materialized(left.tau);
+    Matrix v = left.vector.transposed();
     Matrix alongV = along(m.v, v), alongX = along(m.x, v);
     Matrix image = sumOfRows(a.conjugated() * v.transposed()) - sumOfRows(alongV * m.y + alongX * m.u);
-    Matrix y = materialized(leftTau * image);
+    Matrix y = materialized(left.tau * image);
     // The row, with the new reflection; its adjoint is reflected.
     Matrix rest =
         a.row(at).conjugated() - y - sumOfRows(m.v.column(at).conjugated() * m.y + m.x.column(at).conjugated() * m.u);
     // The last row has nothing behind its diagonal.
     rest = materialized(select(rest.columnNumbers() > at, rest, 0));
     Reflector right = reflectorOf(rest.transposed(), at + 1);
-    Matrix u = materialized(right.vector.transposed()), rightTau = materialized(right.tau);
+    Matrix u = right.vector.transposed();
     Matrix alongY = along(m.y, u), alongU = along(m.u, u);
     Matrix newest = sumOfColumns(y.conjugated() * u);
     Matrix product = materialized(sumOfColumns(a * u));
@@ -57,10 +57,10 @@ Panel reducePanel(const Matrix &a, int64_t count) {
     };
     return Panel{m.v.withRowsAt(at, v),
                  m.y.withRowsAt(at, y),
-                 m.x.withRowsAt(at, rightTau * x),
+                 m.x.withRowsAt(at, right.tau * x),
                  m.u.withRowsAt(at, u),
-                 m.leftTriangle.withRowsAt(at, row(m.leftTriangle, leftTau, alongV)),
-                 m.rightTriangle.withRowsAt(at, row(m.rightTriangle, rightTau, alongU)),
+                 m.leftTriangle.withRowsAt(at, row(m.leftTriangle, left.tau, alongV)),
+                 m.rightTriangle.withRowsAt(at, row(m.rightTriangle, right.tau, alongU)),
                  m.main.withRowsAt(at, left.beta),
                  m.above.withRowsAt(at, right.beta)}
         .carries();

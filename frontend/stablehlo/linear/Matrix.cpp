@@ -341,7 +341,7 @@ Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(ArrayRe
 }
 
 int64_t blockSizeOf(int64_t columns) {
-  constexpr int64_t kSmallest = 64, kMostBlocks = 16;
+  constexpr int64_t kSmallest = 32, kMostBlocks = 16;
   return std::max(kSmallest, (columns + kMostBlocks - 1) / kMostBlocks);
 }
 

@@ -35,15 +35,20 @@ Reflector reflectorOf(const Matrix &column, const Matrix &at) {
   Matrix whole = map<spmdc::SqrtOp>(squaredSize(scaled).reduceRows(ReductionKind::sum));
   Matrix beta = materialized(select(isZero, alpha.re(), select(alpha.re() >= 0, -whole, whole)));
   Matrix tau = select(isZero, 0, (beta - alpha) / select(isZero, 1, beta));
-  return {select(row == at, 1, below / select(isZero, 1, alpha - beta)), tau, beta * scale};
+  Matrix vector = select(row == at, 1, below / select(isZero, 1, alpha - beta));
+  return {materialized(vector), materialized(tau), beta * scale};
 }
 
+// Sums in kernels, not products of the library: so a loop of short steps is one function.
+
 Matrix reflectRows(const Reflector &by, const Matrix &x) {
-  return x - (by.tau.conjugated() * by.vector) * multiply(by.vector, x, /*adjointX=*/true);
+  Matrix sums = materialized((by.vector.conjugated() * x).reduceRows(ReductionKind::sum));
+  return x - (by.tau.conjugated() * by.vector) * sums;
 }
 
 Matrix reflectColumns(const Matrix &x, const Reflector &by) {
-  return x - multiply(x, by.vector) * (by.tau * by.vector.adjoint());
+  Matrix sums = materialized((x * by.vector.transposed()).reduceColumns(ReductionKind::sum));
+  return x - sums * (by.tau * by.vector.adjoint());
 }
 
 } // namespace spmdc::stablehlo

@@ -100,7 +100,8 @@ Matrix bulgeOf(const Matrix &x, const Block &block, const Matrix &isExceptional)
   return bulge / select(sum > 0, sum, 1);
 }
 
-/// H and Z, with a row and columns of zeros behind them, so that windows of three rows fit.
+/// H and Z^H, with a row of zeros behind both and a column behind H, so that windows of three rows fit. Rows are
+/// contiguous, so Z's columns are kept as rows.
 struct State {
   Matrix matrix;
   std::optional<Matrix> vectors;
@@ -131,7 +132,7 @@ State chase(const State &x, const Block &block, const Matrix &bulge, const Matri
   Matrix next = x.matrix.withRowsAt(at, rows);
   State result{next.withColumnsAt(at, reflectColumns(next.columnsAt(at, width), by)), x.vectors};
   if (x.vectors)
-    result.vectors = x.vectors->withColumnsAt(at, reflectColumns(x.vectors->columnsAt(at, width), by));
+    result.vectors = x.vectors->withRowsAt(at, reflectRows(by, x.vectors->rowsAt(at, width)));
   return result;
 }
 
@@ -144,7 +145,7 @@ State iterate(State state, Matrix &last) {
   Matrix norm = last.converted(state.matrix.elementType()).filled(1);
   state.matrix = stackColumns({state.matrix.paddedRows(0, 1), columnOfZeros(state.matrix.paddedRows(0, 1))});
   if (state.vectors)
-    state.vectors = stackColumns({*state.vectors, columnOfZeros(*state.vectors)});
+    state.vectors = state.vectors->adjoint().paddedRows(0, 1);
   state.matrix = deflated(state.matrix, norm);
   auto inner = [&](const Matrix &padded) { return padded.block(0, size, 0, size); };
   Block block = findBlock(inner(state.matrix));
@@ -152,29 +153,37 @@ State iterate(State state, Matrix &last) {
   // As many as LAPACK's; two or three for each eigenvalue are usual.
   auto limit = static_cast<double>(30 * std::max<int64_t>(10, size));
   constexpr double kExceptionalSweep = 9; // Without success.
-  Matrices initials{block.first, block.last, block.last.filled(0), sweeps};
+  // Sweeps end behind the last block of all matrices.
+  Matrices initials{block.first, block.last, block.last.filled(0), sweeps, block.last.largest()};
   llvm::append_range(initials, state.carries());
   Matrices done = repeatWhile(
-      initials, [&](ArrayRef<Matrix> x) { return (x[1].largest() > 0) & (x[3] < limit); },
+      initials, [&](ArrayRef<Matrix> x) { return (x[4] > 0) & (x[3] < limit); },
       [&](ArrayRef<Matrix> x) {
         Block own{x[0], x[1]};
-        State before = State::of(x.drop_front(4));
+        State before = State::of(x.drop_front(5));
         Matrix bulge = bulgeOf(inner(before.matrix), own, x[2] == kExceptionalSweep);
-        State after = State::of(repeat(size - 1, before.carries(), [&](const Matrix &at, ArrayRef<Matrix> carries) {
-          return chase(State::of(carries), own, bulge, at).carries();
-        }));
+        Matrices swept{x[3].filled(0)};
+        llvm::append_range(swept, before.carries());
+        swept = repeatWhile(
+            swept, [&](ArrayRef<Matrix> inside) { return x[4] > inside[0]; },
+            [&](ArrayRef<Matrix> inside) {
+              Matrices moved{inside[0] + 1};
+              llvm::append_range(moved, chase(State::of(inside.drop_front()), own, bulge, inside[0]).carries());
+              return moved;
+            });
+        State after = State::of(ArrayRef(swept).drop_front());
         after.matrix = deflated(after.matrix, norm);
         Block next = findBlock(inner(after.matrix));
         Matrix isStuck = (next.last == own.last) & (x[2] < kExceptionalSweep);
-        Matrices all{next.first, next.last, select(isStuck, x[2] + 1, 0), x[3] + 1};
+        Matrices all{next.first, next.last, select(isStuck, x[2] + 1, 0), x[3] + 1, next.last.largest()};
         llvm::append_range(all, after.carries());
         return all;
       });
   last = done[1];
-  state = State::of(ArrayRef(done).drop_front(4));
+  state = State::of(ArrayRef(done).drop_front(5));
   state.matrix = inner(state.matrix);
   if (state.vectors)
-    state.vectors = state.vectors->columns(0, size);
+    state.vectors = state.vectors->rows(0, size).adjoint();
   return state;
 }
 

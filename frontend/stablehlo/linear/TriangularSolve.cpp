@@ -10,32 +10,36 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-/// Numbers of blocks of `size` of positions.
-static Matrix blockOf(const Matrix &numbers, int64_t size) {
-  return {numbers.translation(), numbers.translation().create<spmdc::DivideOp>(
-                                     numbers.get(), numbers.filled(static_cast<double>(size)).get())};
+/// Rows of the inverse one by one, each of those before it. Elements above the diagonal are not read.
+static Matrix invertByRows(const Matrix &a, bool hasUnitDiagonal) {
+  Matrix row = a.rowNumbers(), column = a.columnNumbers();
+  return repeat(a.rows(), {a.filled(0)}, [&](const Matrix &at, ArrayRef<Matrix> x) -> Matrices {
+    // The rows from `at` on are zeros.
+    Matrix own = a.row(at), before = select(row >= at, 0, own.transposed() * x[0]).reduceRows(ReductionKind::sum);
+    Matrix next = select(column == at, own.filled(1), 0) - before;
+    return {x[0].withRowsAt(at, hasUnitDiagonal ? next : next / own.column(at))};
+  })[0];
 }
 
-Matrix invertLower(const Matrix &a, bool hasUnitDiagonal) {
-  // The inverse of [[A, 0], [C, B]] is [[A', 0], [-B' C A', B']]: blocks of 1, 2, 4, ... rows, each size for all blocks
-  // in two products. A loop over rows needs as many launches as there are rows.
-  Matrix row = a.rowNumbers(), column = a.columnNumbers();
-  Matrix inverse = select(row == column, hasUnitDiagonal ? a.filled(1) : 1 / a, 0);
-  for (int64_t size = 1; size < a.rows(); size *= 2) {
-    // Rows of an odd block of this size, columns of the even block before it.
-    Matrix rowBlock = blockOf(row, size), isPair = blockOf(row, 2 * size) == blockOf(column, 2 * size);
-    Matrix corner = select(isPair & (rowBlock > blockOf(column, size)), a, 0);
-    inverse = inverse - (size == 1 ? inverse.diagonal() * corner * inverse.diagonal().transposed()
-                                   : multiply(multiply(inverse, corner), inverse));
+/// Blocks of one size as a batch, [batch..., blocks, size, size].
+static Matrix stackBlocks(ArrayRef<Matrix> blocks) {
+  Translation &t = blocks.front().translation();
+  SmallVector<int64_t> shape(blocks.front().shape());
+  shape.insert(shape.end() - 2, 1);
+  auto dim = static_cast<int64_t>(shape.size()) - 3;
+  SmallVector<Value> re, im;
+  for (const Matrix &block : blocks) {
+    re.push_back(t.reshape(block.get(), shape));
+    if (block.isComplex())
+      im.push_back(t.reshape(block.im().get(), shape));
   }
-  return inverse;
+  return {t, t.concatenate(re, dim), im.empty() ? Value() : t.concatenate(im, dim)};
 }
 
 /// The blocks on the diagonal as a batch, [batch..., blocks, size, size]; the last one is completed to this size by the
 /// identity.
 static Matrix diagonalBlocks(const Matrix &a, int64_t size) {
-  Translation &t = a.translation();
-  std::array<SmallVector<Value>, 2> blocks; // Of the real and of the imaginary part.
+  SmallVector<Matrix> blocks;
   for (int64_t begin = 0; begin < a.rows(); begin += size) {
     int64_t end = std::min(begin + size, a.rows());
     Matrix block = a.block(begin, end, begin, end);
@@ -45,13 +49,48 @@ static Matrix diagonalBlocks(const Matrix &a, int64_t size) {
       Matrix row = wide.rowNumbers();
       block = select((row == wide.columnNumbers()) & (row >= static_cast<double>(end - begin)), 1, wide);
     }
-    SmallVector<int64_t> shape(block.shape());
-    shape.insert(shape.end() - 2, 1);
-    for (auto [part, list] : llvm::zip(block.parts(), blocks))
-      list.push_back(t.reshape(part, shape));
+    blocks.push_back(block);
   }
-  auto dim = static_cast<int64_t>(a.rank()) - 2;
-  return {t, t.concatenate(blocks[0], dim), a.isComplex() ? t.concatenate(blocks[1], dim) : Value()};
+  return stackBlocks(blocks);
+}
+
+/// Each second one of a batch of blocks, from the first or the second on.
+static Matrix everySecond(const Matrix &blocks, int64_t first) {
+  auto dim = static_cast<int64_t>(blocks.rank()) - 3;
+  Translation &t = blocks.translation();
+  auto chosen = [&](const Matrix &part) { return Matrix(t, t.sliceDim(part.get(), dim, first, part.shape()[dim], 2)); };
+  return blocks.isComplex() ? Matrix(chosen(blocks.re()), chosen(blocks.im())) : chosen(blocks);
+}
+
+/// The blocks of `size` rows below those on the diagonal with even numbers, to the left of those with odd ones, as a
+/// batch.
+static Matrix besideDiagonal(const Matrix &a, int64_t size) {
+  SmallVector<Matrix> blocks;
+  for (int64_t begin = 0; begin < a.rows(); begin += 2 * size)
+    blocks.push_back(a.block(begin + size, begin + 2 * size, begin, begin + size));
+  return stackBlocks(blocks);
+}
+
+Matrix invertLower(const Matrix &a, bool hasUnitDiagonal) {
+  // Loops over rows are short steps, which a GPU launches one by one; products of small blocks cost as much as a few.
+  constexpr int64_t kSmallest = 16;
+  int64_t rows = a.rows(), size = rows <= 2 * kSmallest ? rows : kSmallest;
+  if (size == rows)
+    return rows == 0 ? a : invertByRows(a, hasUnitDiagonal);
+  int64_t full = size;
+  while (full < rows)
+    full *= 2;
+  Matrix padded = a.paddedRows(0, full - rows).transposed().paddedRows(0, full - rows).transposed();
+  Matrix row = padded.rowNumbers(), isPadding = (row == padded.columnNumbers()) & (row >= static_cast<double>(rows));
+  padded = full == rows ? a : select(isPadding, 1, padded);
+  // The inverse of [[A, 0], [C, B]] is [[A', 0], [-B' C A', B']].
+  Matrix inverses = invertByRows(diagonalBlocks(padded, size), hasUnitDiagonal);
+  for (; size < full; size *= 2) {
+    Matrix upper = everySecond(inverses, 0), lower = everySecond(inverses, 1);
+    Matrix corner = -multiply(multiply(lower, besideDiagonal(padded, size)), upper);
+    inverses = stackRows({stackColumns({upper, upper.filled(0)}), stackColumns({corner, lower})});
+  }
+  return inverses.reshaped(padded.shape()).block(0, rows, 0, rows);
 }
 
 /// Block `number` of the batch of `diagonalBlocks`, without what it was completed by.

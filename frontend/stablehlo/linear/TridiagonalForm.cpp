@@ -34,15 +34,15 @@ Panel reducePanel(const Matrix &a, int64_t count) {
     Matrix v = x.vectors.column(at).conjugated(), w = x.others.column(at).conjugated();
     Matrix own = materialized(a.row(at).conjugated() - sumOfRows(w * x.vectors + v * x.others));
     Reflector by = reflectorOf(own.transposed(), at + 1);
-    Matrix vector = materialized(by.vector.transposed()), tau = materialized(by.tau);
+    Matrix vector = by.vector.transposed();
     Matrix product = materialized(sumOfColumns(a * vector));
     Matrix alongW = materialized(sumOfColumns(x.others.conjugated() * vector));
     Matrix alongV = materialized(sumOfColumns(x.vectors.conjugated() * vector));
-    Matrix image = tau * (product.transposed() - sumOfRows(alongW * x.vectors + alongV * x.others));
+    Matrix image = by.tau * (product.transposed() - sumOfRows(alongW * x.vectors + alongV * x.others));
     image = materialized(image);
     Matrix dot = materialized(sumOfColumns(image.conjugated() * vector));
-    Matrix other = image - tau * dot * 0.5 * vector;
-    Matrix row = select(square.columnNumbers() == at, tau, -tau * sumOfRows(x.triangle * alongV));
+    Matrix other = image - by.tau * dot * 0.5 * vector;
+    Matrix row = select(square.columnNumbers() == at, by.tau, -by.tau * sumOfRows(x.triangle * alongV));
     return Panel{x.vectors.withRowsAt(at, vector), x.others.withRowsAt(at, other), x.triangle.withRowsAt(at, row),
                  x.main.withRowsAt(at, own.column(at).re()), x.beside.withRowsAt(at, by.beta)}
         .carries();
