@@ -113,11 +113,12 @@ Type sumTypeOf(Translation &t, const Convolution &c) {
 
 Value multiply(Translation &t, Value x, Value y) { return t.create<spmdc::MultiplyOp>(plainTypeOf(x), x, y); }
 
-/// A convolution of each channel by itself: a sum of the taps' slices, each multiplied with its weights. A product for
-/// each channel would have one column. [b, positions..., f]
+/// A convolution of each channel by itself, or of all to one: a sum of the taps' slices, each multiplied with its
+/// weights. A product would have one column, and a reduction over patches would choose a slice for each element.
+/// [b, positions..., f]
 Value convolveChannels(Translation &t, const Convolution &c, Value kernel, ArrayRef<Value> slices) {
   Type type = sumTypeOf(t, c);
-  int64_t each = c.outputs / c.groups, taps = elementCount(c.window);
+  int64_t each = c.groups == c.channels ? c.outputs / c.groups : 1, taps = elementCount(c.window);
   auto last = static_cast<int64_t>(c.window.size()) + 1;
   Value weights = t.reshape(t.convert(kernel, type), {taps, c.channels, each}), sum;
   for (auto [tap, slice] : llvm::enumerate(slices)) {
@@ -129,7 +130,9 @@ Value convolveChannels(Translation &t, const Convolution &c, Value kernel, Array
     Value term = multiply(t, wide, t.broadcast(weight, shape, {last, last + 1}));
     sum = sum ? t.combine(ReductionKind::sum, sum, term) : term;
   }
-  return mergeDims(t, t.convert(sum, c.element), last);
+  if (c.groups < c.channels)
+    sum = t.create<spmdc::ReduceOp>(sum, ReductionKind::sum, ArrayRef<int64_t>{last});
+  return c.groups < c.channels ? t.convert(sum, c.element) : mergeDims(t, t.convert(sum, c.element), last);
 }
 
 /// The elements that each tap of the window meets, side by side, and one product: [b, positions..., f]. For kernels of
@@ -143,7 +146,9 @@ Value convolveByTaps(Translation &t, const Convolution &c) {
   auto last = static_cast<int64_t>(c.window.size()) + 1, taps = elementCount(c.window);
   SmallVector<int64_t> positions = llvm::to_vector(llvm::seq<int64_t>(1, last));
   SmallVector<Value> slices = slicesOf(t, x, positions, c.window, c.dilations, c.sizes, c.strides);
-  if (c.groups == c.channels && c.groups > 1 && c.outputs / c.groups <= kMostThin && taps <= kMostTerms)
+  bool isByChannel = c.groups == c.channels && c.groups > 1 && c.outputs / c.groups <= kMostThin;
+  bool isToOne = c.channels > 1 && c.outputs == 1;
+  if ((isByChannel || isToOne) && taps <= kMostTerms)
     return convolveChannels(t, c, kernel, slices);
   Value patches = t.concatenate(slices, last);
   if (c.groups == 1) {

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from cases import case, integers, normal
+from cases import P, both, case, integers, normal
 
 x = normal(6, 5)
 case("shapes", lambda x: (x.T, x.reshape(5, 6), x[::-1], x[1:5:2, ::2], jnp.flip(x), x[:, None, :], jnp.tile(x, (2, 3)),
@@ -35,6 +35,16 @@ case("convolutions", lambda x, w: (
     lax.conv_general_dilated(x, w, (1, 1), ((2, 1), (0, 3)), rhs_dilation=(2, 1), dimension_numbers=layout),
     lax.conv_general_dilated(x, w, (1, 1), ((0, 0), (1, 2)), lhs_dilation=(1, 2), dimension_numbers=layout),
     lax.conv_general_dilated(x.transpose(0, 3, 1, 2), w.transpose(3, 2, 0, 1), (1, 2), "SAME")), image, kernel, tolerance=4e-6)
+# Sums of slices, without a product of one column: padded, with steps, dilated, along channels that are sharded.
+few = np.random.default_rng(20)
+images_of_6, kernel_to_1 = (few.normal(size=shape).astype(np.float32) for shape in ((4, 5, 6, 6), (3, 2, 6, 1)))
+both("convolutions_to_one_channel", lambda x, w: (
+    lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=layout),
+    lax.conv_general_dilated(x, w, (2, 1), ((1, 1), (0, 2)), lhs_dilation=(1, 2), dimension_numbers=layout),
+    lax.conv_general_dilated(x, w, (1, 2), "VALID", rhs_dilation=(2, 1), dimension_numbers=layout),
+    lax.conv_general_dilated(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), (1, 1), "SAME", dimension_numbers=layout),
+    jax.grad(lambda x, w: jnp.sum(jnp.sin(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=layout))),
+             argnums=(0, 1))(x, w)), images_of_6, kernel_to_1, shardings=(P("a", None, None, "b"), P(None, None, "b")), tolerance=8e-6)
 case("grouped_convolutions", lambda x, w, v: (
     lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=2, dimension_numbers=layout),
     lax.conv_general_dilated(x, v, (1, 1), "VALID", feature_group_count=4, dimension_numbers=layout),
