@@ -2,6 +2,8 @@
 
 #include "passes/cpu/Interior.h"
 
+#include "passes/kernel/Shapes.h"
+
 using namespace mlir;
 
 namespace spmdc {
@@ -30,6 +32,12 @@ void LaneReads::add(Value value, ArrayRef<IndexExpr> index) {
 
 void LaneReads::addConcatenate(ConcatenateOp op, ArrayRef<IndexExpr> index) {
   size_t from = 0, to = op.getNumOperands(); // The operands that lanes may read.
+  if (index[op.getDim()].isConstant()) {
+    auto [operand, place] = findPart(op, index[op.getDim()].constant);
+    Index part(index);
+    part[op.getDim()] = place;
+    return add(operand, part);
+  }
   for (size_t count = 1; count < op.getNumOperands(); ++count) {
     IndexGuard guard = indexing.getFirstParts(op, index, count);
     bool countsLanes = guard.expr.terms.size() == 1 && guard.expr.coefficientOf(lane) == 1;

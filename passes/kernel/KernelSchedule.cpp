@@ -97,9 +97,13 @@ bool KernelSchedule::canOverwrite(Value input, unsigned output, Value outputValu
   IndexSpace &space = indexing->space;
   for (auto [number, stage] : llvm::enumerate(stages)) {
     std::optional<IndexExpr> written;
-    for (const Store &store : stage.stores)
-      if (store.output == output)
-        written = space.linearize(store.index, outputType.getShape());
+    for (const Store &store : stage.stores) {
+      if (store.output != output)
+        continue;
+      if (written) // An iteration writes several elements.
+        return false;
+      written = space.linearize(store.index, outputType.getShape());
+    }
     for (const Scan &scan : stage.scans)
       if (scan.output == output)
         written = space.linearize(scan.operandIndex, outputType.getShape());

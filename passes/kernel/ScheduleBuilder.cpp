@@ -77,6 +77,8 @@ LogicalResult ScheduleBuilder::chooseShape(std::optional<int64_t> rows) {
     lanes = chooseLanes(rows.has_value());
     return success(!rows || *rows == productOf(shape.rows));
   }
+  if (!rows && (parts = findParts()) > 1)
+    return success();
   ArrayRef<int64_t> output = shapeOf(body.outputs[0]);
   for (Value value : body.outputs)
     if (productOf(shapeOf(value)) != productOf(output))
@@ -92,6 +94,47 @@ LogicalResult ScheduleBuilder::chooseShape(std::optional<int64_t> rows) {
   shape.rows.assign(output.begin(), output.begin() + leading);
   shape.inner.assign(output.begin() + leading, output.end());
   lanes = chooseLanes(rows.has_value());
+  return success();
+}
+
+int64_t ScheduleBuilder::findParts() {
+  // More parts would take more registers than there are. A GPU's threads store elements of any stride.
+  constexpr int64_t kMaxParts = 4;
+  for (Value output : body.outputs) {
+    auto joined = body.contains(output) ? output.getDefiningOp<ConcatenateOp>() : ConcatenateOp();
+    if (!joined || !traits.avoidsGathers)
+      continue;
+    ArrayRef<int64_t> sizes = shapeOf(output);
+    int64_t count = sizes.back(), elements = productOf(sizes);
+    bool isByElement = static_cast<size_t>(joined.getDim()) + 1 == sizes.size() && count <= kMaxParts &&
+                       static_cast<int64_t>(joined.getNumOperands()) == count && elements > 0;
+    bool fits = llvm::all_of(body.outputs, [&](Value other) {
+      int64_t size = productOf(shapeOf(other));
+      return size == elements || size == elements / count;
+    });
+    if (count < 2 || !isByElement || !fits)
+      continue;
+    shape.rows.assign(sizes.begin(), sizes.end() - 1);
+    return count;
+  }
+  return 1;
+}
+
+LogicalResult ScheduleBuilder::addParts(unsigned number) {
+  Value output = body.outputs[number];
+  IndexSpace &space = schedule.indexing->space;
+  unsigned domain = domainOf({}, {});
+  for (int64_t part = 0; part < parts; ++part) {
+    Index index = space.delinearize(space.add(space.scale(row, parts), part), shapeOf(output));
+    Walk walk;
+    visit(walk, output, intern(index));
+    if (walk.failed)
+      return failure();
+    stageOf(walk.level, domain).stores.push_back({number, index});
+    addRoot(walk, {output, intern(index)}, walk.level, domain);
+    counts->divisions += space.countDivisions(space.linearize(index, shapeOf(output)));
+  }
+  counts->work += static_cast<double>(productOf(shapeOf(output))) * getStoreCost(output);
   return success();
 }
 
@@ -185,6 +228,11 @@ FailureOr<KernelSchedule> ScheduleBuilder::build(ArrayRef<int64_t> rowShape, Arr
       continue;
     if (productOf(shapeOf(output)) == 0)
       continue;
+    if (parts > 1 && productOf(shapeOf(output)) != productOf(shape.rows)) {
+      if (failed(addParts(static_cast<unsigned>(number))))
+        return failure();
+      continue;
+    }
     unsigned domain = 0;
     Walk walk;
     std::optional<Index> index = outputIndex(output, domain, walk);

@@ -73,6 +73,13 @@ private:
   /// Counts what a root computes in its stage.
   void addRoot(const Walk &walk, Visit root, int level, unsigned domain);
   unsigned domainOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> factors);
+  /// Returns how many arrays an output joins element by element: with them in a last dimension, an iteration computes
+  /// one element of each. Real and imaginary parts share most of what they are computed of, and vectors of whole
+  /// numbers are stored by shuffles, where vectors over both would choose between them for each element. 1 if there is
+  /// none.
+  int64_t findParts();
+  /// Enters an output of which an iteration computes `parts` elements.
+  mlir::LogicalResult addParts(unsigned number);
   /// Returns the index of the operand of `op`: kept dimensions from the row, the others from the domain.
   Index operandIndexOf(mlir::Operation *op, unsigned domain);
   /// Returns the index at which an output is stored, and sets the domain and the walk that compute it.
@@ -94,6 +101,8 @@ private:
   mlir::Operation *primary = nullptr;
   Shape shape;
   KernelSchedule::Lanes lanes = KernelSchedule::Lanes::Rows;
+  /// Without reductions: the elements of each output that an iteration computes, beside one another (`findParts`).
+  int64_t parts = 1;
   llvm::SmallVector<int64_t> innerFactors;
   unsigned visitCount = 0;
 

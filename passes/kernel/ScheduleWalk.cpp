@@ -58,6 +58,13 @@ void ScheduleBuilder::visit(Walk &walk, Value value, const Index *index) {
         pending.push_back({{op->getOperand(0), next.index}, isGuarded || !mapped.guards.empty()});
     } else if (auto concatenate = dyn_cast<ConcatenateOp>(op)) {
       int64_t offset = 0, dim = concatenate.getDim();
+      if ((*next.index)[dim].isConstant()) {
+        auto [part, place] = findPart(concatenate, (*next.index)[dim].constant);
+        Index partIndex = *next.index;
+        partIndex[dim] = place;
+        pending.push_back({{part, intern(std::move(partIndex))}, isGuarded});
+        continue;
+      }
       counts->divisions += space.countDivisions((*next.index)[dim]); // Its place chooses the operand.
       for (Value part : concatenate.getOperands()) {
         Index partIndex = *next.index;

@@ -21,6 +21,17 @@ inline llvm::SmallVector<int64_t> select(llvm::ArrayRef<int64_t> shape, llvm::Ar
   return result;
 }
 
+/// The operand of a concatenation that has the element at `place` along its dimension, and the element's place there.
+inline std::pair<mlir::Value, int64_t> findPart(ConcatenateOp op, int64_t place) {
+  for (mlir::Value operand : op.getOperands()) {
+    int64_t size = shapeOf(operand)[static_cast<size_t>(op.getDim())];
+    if (place < size)
+      return {operand, place};
+    place -= size;
+  }
+  llvm_unreachable("the place is in one of the operands");
+}
+
 inline llvm::SmallVector<int64_t> withoutOnes(llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t> result;
   for (int64_t size : shape)

@@ -49,3 +49,31 @@ module attributes {spmd.mesh = #spmd.mesh<m>} {
     plan.return %2 : !spmd.array<f32[100, 4, 4]>
   }
 }
+
+// -----
+
+// Arrays that are joined element by element: an iteration computes an element of each, and of outputs that have as many.
+// CHECK: plan.kernel @parts_0{{.*}}schedule = "rows [300] lanes rows; domain [] store 0 store 0 store 1"
+// Without them, or with outputs of other sizes, elements are computed one by one.
+// CHECK: plan.kernel @halves_0{{.*}}schedule = "rows [6, 100] lanes rows; domain [] store 0"
+// CHECK: plan.kernel @wide_0{{.*}}schedule = "rows [{{.*}}] lanes rows; domain [] store 0"
+module attributes {spmd.mesh = #spmd.mesh<m>} {
+  plan.kernel @parts_0(%a: !spmd.array<f32[6, 50, 2]>, %b: !spmd.array<f32[6, 50]>) {
+    %0 = array.slice %a [0, 0, 0] to [6, 50, 1] step [1, 1, 1] : <f32[6, 50, 2]> -> <f32[6, 50, 1]>
+    %1 = array.slice %a [0, 0, 1] to [6, 50, 2] step [1, 1, 1] : <f32[6, 50, 2]> -> <f32[6, 50, 1]>
+    %2 = array.reshape %b : <f32[6, 50]> -> <f32[6, 50, 1]>
+    %3 = array.multiply %0, %2 : <f32[6, 50, 1]>
+    %4 = array.multiply %1, %2 : <f32[6, 50, 1]>
+    %5 = array.concatenate %3, %4 dim 2 : !spmd.array<f32[6, 50, 1]>, !spmd.array<f32[6, 50, 1]> -> <f32[6, 50, 2]>
+    %6 = array.add %3, %4 : <f32[6, 50, 1]>
+    plan.return %5, %6 : !spmd.array<f32[6, 50, 2]>, !spmd.array<f32[6, 50, 1]>
+  }
+  plan.kernel @halves_0(%a: !spmd.array<f32[6, 50]>, %b: !spmd.array<f32[6, 50]>) {
+    %0 = array.concatenate %a, %b dim 1 : !spmd.array<f32[6, 50]>, !spmd.array<f32[6, 50]> -> <f32[6, 100]>
+    plan.return %0 : !spmd.array<f32[6, 100]>
+  }
+  plan.kernel @wide_0(%a: !spmd.array<f32[6, 50, 1]>, %b: !spmd.array<f32[6, 50, 2]>) {
+    %0 = array.concatenate %a, %b dim 2 : !spmd.array<f32[6, 50, 1]>, !spmd.array<f32[6, 50, 2]> -> <f32[6, 50, 3]>
+    plan.return %0 : !spmd.array<f32[6, 50, 3]>
+  }
+}

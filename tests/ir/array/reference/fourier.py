@@ -50,4 +50,4 @@ for dtype in ("f32", "f64"):
         fft(f"{dtype}_{length}_from_real", dtype, (lines, length), 1, "from_real", length)
         fft(f"{dtype}_{length}_to_real", dtype, (lines, length // 2 + 1), 1, "to_real", length, length)
 fft("first_dim", "f32", (10, 3), 0, "fft", 10)
-fft("first_dim_to_real", "f32", (4, 3), 0, "to_real", 7, 3)
+fft("first_dim_to_real", "f32", (4, 3), 0, "to_real", 7, 7)
