@@ -93,6 +93,7 @@ struct KernelSchedule {
     Index operandIndex;
     unsigned output = 0;
   };
+  /// An iteration may store several elements of an output: one of each array that it joins element by element.
   struct Store {
     unsigned output = 0; ///< Index into KernelBody::outputs.
     Index index;
