@@ -50,7 +50,7 @@ struct Poles {
 Poles findPoles(const RankOneSum &sum) {
   const Matrix &d = sum.diagonal, &z = sum.vector;
   double epsilon = epsilonOf(d.elementType());
-  // LAPACK's limit is 8 epsilon for a matrix whose largest element is 1; here its norm is at most 1.
+  // LAPACK's limit, for a matrix whose largest element is 1; here its norm is at most 1.
   Matrix isSolved = sum.weight * absolute(z) > 4 * epsilon;
   if (sum.isKept)
     isSolved = isSolved | *sum.isKept;
