@@ -171,7 +171,8 @@ Value convolveByTaps(Translation &t, const Convolution &c) {
 }
 
 /// The gradient of such a convolution by its kernel: for each place, the sum of products of a window and the kernel in
-/// each channel. [b, positions..., f]
+/// each channel. The channels are the array's batch; the features out are the same channels, or one, which every
+/// channel meets. [b, positions..., f]
 Value convolveChannelsByPlaces(Translation &t, const Convolution &c, ArrayRef<Value> windows) {
   Type type = sumTypeOf(t, c);
   // The kernel in the order of the array's dimensions; its features out are the array's batch.
@@ -184,24 +185,35 @@ Value convolveChannelsByPlaces(Translation &t, const Convolution &c, ArrayRef<Va
     if (dim != c.ofArray.outer)
       others.push_back(dim);
   Value kernel = t.convert(t.transpose(c.kernel, perm), type);
+  int64_t channels = shapeOf(c.x)[c.ofArray.outer];
+  if (c.outputs == 1) {
+    SmallVector<int64_t> shape(shapeOf(kernel)), wide(shape);
+    shape.erase(shape.begin() + c.ofArray.outer);
+    wide[c.ofArray.outer] = channels;
+    kernel = t.broadcast(t.reshape(kernel, shape), wide, others);
+  }
   SmallVector<Value> sums;
   for (Value window : windows) {
     Value terms = multiply(t, t.convert(window, type), kernel);
-    sums.push_back(t.reshape(t.create<spmdc::ReduceOp>(terms, ReductionKind::sum, others), {1, c.outputs}));
+    sums.push_back(t.reshape(t.create<spmdc::ReduceOp>(terms, ReductionKind::sum, others), {1, channels}));
   }
-  SmallVector<int64_t> shape{1};
+  Value all = t.concatenate(sums, 0); // [positions, channels]
+  if (c.outputs == 1)
+    all = t.transpose(all, {1, 0});
+  SmallVector<int64_t> shape{channels / c.outputs};
   llvm::append_range(shape, c.sizes);
   shape.push_back(c.outputs);
-  return t.convert(t.reshape(t.concatenate(sums, 0), shape), c.element);
+  return t.convert(t.reshape(all, shape), c.element);
 }
 
 /// The window of each place, one behind the other, and one product: [b, positions..., f]. For results of few places:
 /// the gradient by a kernel is a convolution with a kernel as large as the images.
 Value convolveByPlaces(Translation &t, const Convolution &c) {
   SmallVector<Value> windows = slicesOf(t, c.x, c.ofArray.positions, c.sizes, c.strides, c.window, c.dilations);
-  if (c.batches > 1 && c.batches == shapeOf(c.x)[c.ofArray.outer] && c.batches == c.outputs)
-    return convolveChannelsByPlaces(t, c, windows);
   auto places = static_cast<int64_t>(windows.size());
+  bool isByChannel = c.batches > 1 && c.batches == shapeOf(c.x)[c.ofArray.outer] && c.batches == c.outputs;
+  if (isByChannel || (c.outputs == 1 && c.groups == 1 && places <= kMostTerms))
+    return convolveChannelsByPlaces(t, c, windows);
   Value x = splitDim(t, t.concatenate(windows, 0), 0, places), kernel = c.kernel; // [places, layout...]
   // Groups are a dimension in front of the features, or of the batch, and of the features out.
   int64_t groups = std::max(c.groups, c.batches);
