@@ -255,17 +255,17 @@ TEST_F(StrategyTest, SharedScalarsBeforeAnArray) {
   }
   for (const char *name : {"0", "1"})
     body += std::string("%b") + name + " = array.broadcast_in_dim %s63 dims [] : <f32[]> -> <f32[8@a]>\n%m" + name +
-            " = array.mul %x1, %b" + name + " : <f32[8@a]>\n";
+            " = array.multiply %x1, %b" + name + " : <f32[8@a]>\n";
   parse("a=4", {"f32[]", "f32[8@a]"}, body);
   ReshardPlanner planner(mesh(), model);
   WindowFamilies families(function());
   StrategyCache cache(planner, families);
   for (unsigned i : {0u, 1u})
-    cache.add(get<MulOp>(i));
-  EXPECT_LE(cache.find(get<MulOp>(0))->rematInputs.size(), 16u);
-  EXPECT_EQ(cache.getKey(get<MulOp>(0)), cache.getKey(get<MulOp>(1)));
+    cache.add(get<MultiplyOp>(i));
+  EXPECT_LE(cache.find(get<MultiplyOp>(0))->rematInputs.size(), 16u);
+  EXPECT_EQ(cache.getKey(get<MultiplyOp>(0)), cache.getKey(get<MultiplyOp>(1)));
   double work = 0;
-  EXPECT_EQ(cache.choose(get<MulOp>(0), work).price.linkBytes, 0);
+  EXPECT_EQ(cache.choose(get<MultiplyOp>(0), work).price.linkBytes, 0);
 }
 
 } // namespace
