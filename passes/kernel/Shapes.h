@@ -22,14 +22,15 @@ inline llvm::SmallVector<int64_t> select(llvm::ArrayRef<int64_t> shape, llvm::Ar
 }
 
 /// The operand of a concatenation that has the element at `place` along its dimension, and the element's place there.
+/// Of an empty array, or outside of it, where nothing is read: any of them.
 inline std::pair<mlir::Value, int64_t> findPart(ConcatenateOp op, int64_t place) {
-  for (mlir::Value operand : op.getOperands()) {
+  for (mlir::Value operand : op.getOperands().drop_back()) {
     int64_t size = shapeOf(operand)[static_cast<size_t>(op.getDim())];
     if (place < size)
       return {operand, place};
     place -= size;
   }
-  llvm_unreachable("the place is in one of the operands");
+  return {op.getOperands().back(), place};
 }
 
 inline llvm::SmallVector<int64_t> withoutOnes(llvm::ArrayRef<int64_t> shape) {
