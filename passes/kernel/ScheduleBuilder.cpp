@@ -108,11 +108,13 @@ int64_t ScheduleBuilder::findParts() {
     int64_t count = sizes.back(), elements = productOf(sizes);
     bool isByElement = static_cast<size_t>(joined.getDim()) + 1 == sizes.size() && count <= kMaxParts &&
                        static_cast<int64_t>(joined.getNumOperands()) == count && elements > 0;
+    if (count < 2 || !isByElement)
+      continue;
     bool fits = llvm::all_of(body.outputs, [&](Value other) {
       int64_t size = productOf(shapeOf(other));
       return size == elements || size == elements / count;
     });
-    if (count < 2 || !isByElement || !fits)
+    if (!fits)
       continue;
     shape.rows.assign(sizes.begin(), sizes.end() - 1);
     return count;
