@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy
 import numpy
+import turns
 
 jax.config.update("jax_enable_x64", True)
 
@@ -92,37 +93,23 @@ def measure(arguments, name, size, dtype, batch, folder):
     numpy.save(file, a)
     compiled = jax.jit(lambda a: function(a))
     source.write_text(compiled.lower(a).as_text(debug_info=True))
-    sides = {}
-    for label, compiler in (("before", arguments.before), ("now", arguments.binaries / "spmdc")):
-        if compiler:
-            artifact = folder / f"{label}.spmdx"
-            subprocess.run([compiler, "compile", source, "--no-cache", "-o", artifact], check=True)
-            sides[label] = lambda artifact=artifact: time_spmdc(arguments.binaries / "spmd-run", artifact, file, arguments.limit)
-    own = jnp.asarray(a)
-    sides["JAX"] = lambda: time_jax(compiled, own)
-    times = [[measure_side() for measure_side in sides.values()] for _ in range(arguments.rounds)]
-    return [min(column) for column in zip(*times)]
+    run, own = arguments.binaries / "spmd-run", jnp.asarray(a)
+    return turns.measure(arguments, source, lambda artifact: time_spmdc(run, artifact, file, arguments.limit),
+                         lambda: time_jax(compiled, own))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binaries", type=pathlib.Path)
-    parser.add_argument("--before", type=pathlib.Path)
-    parser.add_argument("--only", help="some of the programs: names with commas between")
+    turns.add_arguments(parser, rounds=3)
     parser.add_argument("--sizes", default="8,32,64,128,256")
     parser.add_argument("--types", default="f32,f64")
     parser.add_argument("--batch", type=int, default=0, help="so many matrices in a call, instead of one")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=5)
     arguments = parser.parse_args()
-    names = arguments.only.split(",") if arguments.only else list(PROGRAMS)
     sizes = [int(size) for size in arguments.sizes.split(",")]
-    sides = (["before"] if arguments.before else []) + ["now", "JAX"]
-    print(f"us a call ({', '.join(sides)}; JAX / now)\n")
-    print("| program | " + " | ".join(map(str, sizes)) + " |")
-    print("| --- " * (len(sizes) + 1) + "|")
+    turns.print_header(arguments, "us a call and JAX / now", sizes)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
+        for name in turns.choose(arguments.only, PROGRAMS):
             for dtype in arguments.types.split(","):
                 print(f"| {name} {dtype} |", end="", flush=True)
                 for size in sizes:

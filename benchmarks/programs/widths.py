@@ -20,6 +20,7 @@ os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # Before jax creates it
 import jax
 import jax.numpy as jnp
 import numpy
+import turns
 
 ELEMENTS, CALLS = 1 << 20, 30
 #: name: (the expression in spmdc's language, a function for JAX)
@@ -57,36 +58,23 @@ def measure(arguments, name, width, folder):
     expression, function = PROGRAMS[name]
     source = folder / "program.spmd"
     source.write_text(f"fn main(x: f32[{rows}, {width}]) {{ return {expression}; }}\n")
-    sides = {}
-    for label, compiler in (("before", arguments.before), ("now", arguments.binaries / "spmdc")):
-        if compiler:
-            artifact = folder / f"{label}.spmdx"
-            subprocess.run([compiler, "compile", source, "--no-cache", "-o", artifact], check=True)
-            sides[label] = lambda artifact=artifact: time_spmdc(arguments.binaries / "spmd-run", artifact)
     x = jnp.asarray(numpy.random.default_rng(1).standard_normal((rows, width), dtype="float32"))
     compiled = jax.jit(function)
     compiled(x).block_until_ready()
-    sides["JAX"] = lambda: time_jax(compiled, x)
-    times = [[measure_side() for measure_side in sides.values()] for _ in range(arguments.rounds)]
-    return [min(column) / (rows * width) for column in zip(*times)]
+    run = arguments.binaries / "spmd-run"
+    times = turns.measure(arguments, source, lambda artifact: time_spmdc(run, artifact), lambda: time_jax(compiled, x))
+    return [time / (rows * width) for time in times]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binaries", type=pathlib.Path)
-    parser.add_argument("--before", type=pathlib.Path)
-    parser.add_argument("--only", help="some of the programs: names with commas between")
+    turns.add_arguments(parser, rounds=5)
     parser.add_argument("--widths", default="4,8,12,15,20,28,44,60,100,1000")
-    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    names = arguments.only.split(",") if arguments.only else list(PROGRAMS)
     widths = [int(width) for width in arguments.widths.split(",")]
-    sides = (["before"] if arguments.before else []) + ["now", "JAX"]
-    print(f"ns an element ({', '.join(sides)})\n")
-    print("| program | " + " | ".join(map(str, widths)) + " |")
-    print("| --- " * (len(widths) + 1) + "|")
+    turns.print_header(arguments, "ns an element", widths)
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
+        for name in turns.choose(arguments.only, PROGRAMS):
             row = [", ".join(f"{time:.2f}" for time in measure(arguments, name, width, pathlib.Path(folder))) for width in widths]
             print(f"| {name} | " + " | ".join(row) + " |", flush=True)
 

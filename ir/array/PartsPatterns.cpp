@@ -83,8 +83,8 @@ struct ConcatenateOfParts : OpRewritePattern<ConcatenateOp> {
     SmallVector<Value> operands(op.getOperands());
     if (op.getType().getSharding() || operands.size() < 2)
       return failure();
-    Value whole = findSliced(operands, dim);
-    if (!whole && dim + 1 == op.getType().getRank()) {
+    Value joined = findSliced(operands, dim);
+    if (!joined && dim + 1 == op.getType().getRank()) {
       SmallVector<Value> parts;
       for (Value operand : operands) {
         auto reshape = operand.getDefiningOp<ReshapeOp>();
@@ -93,14 +93,14 @@ struct ConcatenateOfParts : OpRewritePattern<ConcatenateOp> {
           return failure();
         parts.push_back(reshape.getOperand());
       }
-      whole = stack(rewriter, op.getLoc(), parts);
-      if (whole && typeOf(whole) != op.getType())
-        whole = rewriter.create<ReshapeOp>(op.getLoc(), op.getType(), whole);
+      joined = stack(rewriter, op.getLoc(), parts);
+      if (joined && typeOf(joined) != op.getType())
+        joined = rewriter.create<ReshapeOp>(op.getLoc(), op.getType(), joined);
     }
     // An annotated array is joined again until partitioning, after which no type has a sharding.
-    if (!whole || typeOf(whole) != op.getType())
+    if (!joined || typeOf(joined) != op.getType())
       return failure();
-    rewriter.replaceOp(op, whole);
+    rewriter.replaceOp(op, joined);
     return success();
   }
 };

@@ -74,8 +74,8 @@ private:
   void addRoot(const Walk &walk, Visit root, int level, unsigned domain);
   unsigned domainOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> factors);
   /// Returns how many arrays an output joins element by element: with them in a last dimension, an iteration computes
-  /// one element of each. Real and imaginary parts share most of what they are computed of, and vectors of whole
-  /// numbers are stored by shuffles, where vectors over both would choose between them for each element. 1 if there is
+  /// one element of each. Real and imaginary parts share most of what they are computed of, and vectors of
+  /// each are stored by shuffles, where vectors over both would choose between them for each element. 1 if there is
   /// none.
   int64_t findParts();
   /// Enters an output of which an iteration computes `parts` elements.

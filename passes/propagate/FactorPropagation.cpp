@@ -224,10 +224,10 @@ AxisList getUsablePrefix(const TensorProjection &tensor, int64_t factor, int64_t
   }
   if (!own || own->isAlone)
     return unused;
-  AxisList whole = unused;
-  if (!whole.empty() && whole.back() != axes[whole.size() - 1])
-    whole.pop_back();
-  return own->isMajor && isRun(factorSize, whole) ? whole : getEvenPrefix(*own, factorSize, unused);
+  AxisList complete = unused;
+  if (!complete.empty() && complete.back() != axes[complete.size() - 1])
+    complete.pop_back();
+  return own->isMajor && isRun(factorSize, complete) ? complete : getEvenPrefix(*own, factorSize, unused);
 }
 
 bool propagateFactors(ShardingProjection &projection, const OpKind &kind, DirectionOfFactor direction,

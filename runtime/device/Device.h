@@ -17,7 +17,7 @@ namespace spmd {
 class Device;
 
 /// A range of device memory. The memory is freed with the last reference. Its contents are undefined at first. `data`
-/// is aligned to 64 bytes if it was allocated, and to its elements if it was adopted.
+/// is aligned to 64 bytes if it was allocated; if it was adopted, to its elements on a CPU, to 16 bytes on a GPU.
 class DeviceBuffer {
 public:
   DeviceBuffer(void *data, int64_t bytes) : pointer(data), size(bytes) {}
@@ -52,7 +52,7 @@ public:
   /// Allocates memory that collectives access without a copy. Throws spmd::Error if there is none left.
   virtual DeviceBufferRef allocate(int64_t bytes) = 0;
 
-  /// Returns a buffer over memory of another owner (DLPack, a mapped file), aligned to its elements; the buffer keeps
+  /// Returns a buffer over memory of another owner (DLPack, a mapped file), aligned as said above; the buffer keeps
   /// `owner` alive. Collectives stage such memory if they have to.
   virtual DeviceBufferRef adopt(void *data, int64_t bytes, std::shared_ptr<void> owner) = 0;
 

@@ -15,9 +15,6 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-Matrix sumOfRows(const Matrix &x) { return x.reduceRows(ReductionKind::sum); }
-Matrix sumOfColumns(const Matrix &x) { return x.reduceColumns(ReductionKind::sum); }
-
 /// Vectors as rows, and their triangles, after all columns of a block.
 struct Panel {
   Matrix v, y, x, u, leftTriangle, rightTriangle, main, above;

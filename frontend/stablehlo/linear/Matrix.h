@@ -99,6 +99,9 @@ private:
   mlir::Value array, imaginary;
 };
 
+inline Matrix sumOfRows(const Matrix &x) { return x.reduceRows(ReductionKind::sum); }
+inline Matrix sumOfColumns(const Matrix &x) { return x.reduceColumns(ReductionKind::sum); }
+
 Matrix operator+(const Matrix &x, const Matrix &y);
 Matrix operator-(const Matrix &x, const Matrix &y);
 Matrix operator*(const Matrix &x, const Matrix &y);

@@ -21,7 +21,6 @@ constexpr double kOutside = 4;
 /// instead. Roots that are left have an interval of rounding errors.
 constexpr double kMostIterations = 80;
 
-Matrix sumOfColumns(const Matrix &x) { return x.reduceColumns(ReductionKind::sum); }
 Matrix rootOf(const Matrix &x) { return map<spmdc::SqrtOp>(map<spmdc::AbsOp>(x)); }
 
 /// Elements whose column belongs to another matrix than their row become this number.

@@ -14,9 +14,6 @@ namespace spmdc::stablehlo {
 
 namespace {
 
-Matrix sumOfRows(const Matrix &x) { return x.reduceRows(ReductionKind::sum); }
-Matrix sumOfColumns(const Matrix &x) { return x.reduceColumns(ReductionKind::sum); }
-
 /// V^T, W^T, S^T, and the elements of T, after all columns of a block.
 struct Panel {
   Matrix vectors, others, triangle, main, beside;
