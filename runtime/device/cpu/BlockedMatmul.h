@@ -60,7 +60,9 @@ bool isComputedByHalf(const MatmulShape &shape);
 std::unique_ptr<Matmul> createAmxMatmul(const MatmulShape &shape, int threads);
 /// Our own kernels (Gemm.h) for the instructions of `isa`; null if they do not support these element types.
 std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, CpuIsa isa = detectIsa());
-/// Our own kernels for a few rows or columns; null if the shape has more.
+/// Whether the shape has so few rows or columns that reading the other side in place is faster than packing it.
+bool isThin(const MatmulShape &shape);
+/// Our own kernels for shapes that are thin; null for others.
 std::unique_ptr<Matmul> createThinMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel);
 /// Our own kernels for many products of a few rows and columns; null if the shape has more.
 std::unique_ptr<Matmul> createSmallMatmul(const MatmulShape &shape, const GemmKernel &kernel);

@@ -305,6 +305,24 @@ TEST(Gemm, EveryInstructionSetAgreesWithTheDefinition) {
         }
 }
 
+// Few rows, and few columns: tiles of eight, four, two and one of them; lines around a vector, four columns, and the
+// depth of a panel (32).
+TEST(Gemm, FewRowsAndFewColumns) {
+  for (auto [operand, result] : types)
+    for (int64_t few : {2, 3, 4, 7, 8, 15, 16, 17})
+      for (auto [lines, k] : {std::pair<int64_t, int64_t>{37, 33}, {131, 130}, {64, 64}, {9, 128}})
+        for (bool transpose : {false, true}) {
+          MatmulShape rows{1, few, lines, k, false, transpose, operand, result};
+          expectProduct(rows, smallOperands(rows));
+          MatmulShape columns{1, lines, few, k, transpose, false, operand, result};
+          expectProduct(columns, smallOperands(columns));
+          MatmulShape both{2, few, lines, k, true, transpose, operand, result};
+          expectProduct(both, smallOperands(both));
+          if (HasFailure())
+            return;
+        }
+}
+
 // More than one block of k and one group of columns: the sums between blocks are not rounded.
 TEST(Gemm, SumsOfManyBlocksAreRoundedOnce) {
   for (auto [operand, result] : types)

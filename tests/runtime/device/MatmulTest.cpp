@@ -246,7 +246,10 @@ TEST(Matmul, UsesTheLibraryWhereThereIsOne) {
   auto library = Dnnl::load(&whyNot);
   if (!library)
     GTEST_SKIP() << "oneDNN is not installed: " << whyNot;
-  EXPECT_EQ(multiply({1, 8, 8, 8, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+  EXPECT_EQ(multiply({1, 20, 10, 20, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+  // Few rows or columns.
+  EXPECT_EQ(multiply({1, 16, 400, 400, false, true, DType::F32, DType::F32}, library, 1).method, "own, unpacked");
+  EXPECT_EQ(multiply({1, 400, 8, 800, false, false, DType::F32, DType::F32}, library, 1).method, "own, unpacked");
   bool isOwnFaster = detectIsa() == CpuIsa::Avx2;
   EXPECT_EQ(multiply({1, 20, 400, 400, false, false, DType::F32, DType::F32}, library, 1).method,
             isOwnFaster ? "own" : "onednn-sgemm");
