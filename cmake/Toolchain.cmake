@@ -5,7 +5,7 @@ add_link_options(-fuse-ld=lld-19 -Wl,--gc-sections)
 add_compile_definitions(SPMDC_VERSION="${PROJECT_VERSION}")
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
+if(CCACHE_PROGRAM AND NOT DEFINED ENV{CCACHE_DISABLE})
   # base_dir allows cache hits from another checkout folder; precompiled headers need the sloppiness.
   set(SPMDC_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})

@@ -13,6 +13,7 @@ import os
 import pathlib
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -21,97 +22,34 @@ os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_p
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "suite"))
+import models
 
-def shape(*sizes, dtype=jnp.float32):
+
+def shape(*sizes, dtype=jnp.float32, inputs=None):
     return jax.ShapeDtypeStruct(sizes, dtype)
 
 
-def resnet_parameters(blocks, width, classes):
-    parameters, inputs = {"stem": shape(7, 7, 3, width)}, width
-    for stage, count in enumerate(blocks):
-        inner = width * 2**stage
-        for block in range(count):
-            name = f"{stage}.{block}"
-            parameters[name + ".a"] = shape(1, 1, inputs, inner)
-            parameters[name + ".b"] = shape(3, 3, inner, inner)
-            parameters[name + ".c"] = shape(1, 1, inner, 4 * inner)
-            if block == 0:
-                parameters[name + ".skip"] = shape(1, 1, inputs, 4 * inner)
-            inputs = 4 * inner
-    scales = {f"{name}.{part}": shape(kernel.shape[-1]) for name, kernel in parameters.items() for part in ("scale", "bias")}
-    return parameters | scales | {"head": shape(inputs, classes)}
-
-
-def resnet(p, images, blocks):
-    def layer(name, x, stride=1):
-        x = lax.conv_general_dilated(x, p[name], (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        mean = x.mean((0, 1, 2))
-        variance = ((x - mean) ** 2).mean((0, 1, 2))
-        return (x - mean) * lax.rsqrt(variance + 1e-5) * p[name + ".scale"] + p[name + ".bias"]
-
-    x = jax.nn.relu(layer("stem", images, 2))
-    x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
-    for stage, count in enumerate(blocks):
-        for block in range(count):
-            name, stride = f"{stage}.{block}", 2 if block == 0 and stage > 0 else 1
-            y = jax.nn.relu(layer(name + ".a", x))
-            y = layer(name + ".c", jax.nn.relu(layer(name + ".b", y, stride)))
-            x = jax.nn.relu(y + (layer(name + ".skip", x, stride) if block == 0 else x))
-    return x.mean((1, 2)) @ p["head"]
-
-
-def gpt_parameters(layers, width, words, positions):
-    block = {"norm1": shape(width), "norm2": shape(width), "qkv": shape(width, 3 * width), "out": shape(width, width),
-             "up": shape(width, 4 * width), "up_bias": shape(4 * width), "down": shape(4 * width, width), "down_bias": shape(width)}
-    return {"words": shape(words, width), "positions": shape(positions, width), "norm": shape(width),
-            "blocks": [dict(block) for _ in range(layers)]}
-
-
-def gpt(p, tokens, heads):
-    def norm(x, scale):
-        return (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * scale
-
-    batch, length = tokens.shape
-    x = p["words"][tokens] + p["positions"][:length]
-    width = x.shape[-1]
-    past = jnp.tril(jnp.ones((length, length), bool))
-    for block in p["blocks"]:
-        qkv = jnp.split(norm(x, block["norm1"]) @ block["qkv"], 3, -1)
-        q, k, v = (part.reshape(batch, length, heads, width // heads).transpose(0, 2, 1, 3) for part in qkv)
-        scores = jnp.where(past, q @ k.swapaxes(-1, -2) / np.sqrt(width // heads), -1e9)
-        x += (jax.nn.softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ block["out"]
-        x += jax.nn.gelu(norm(x, block["norm2"]) @ block["up"] + block["up_bias"]) @ block["down"] + block["down_bias"]
-    return norm(x, p["norm"]) @ p["words"].T
-
-
 def make_resnet_step(blocks=(3, 4, 6, 3)):
-    def loss(p, images, labels):
-        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(resnet(p, images, blocks)), labels[:, None], -1))
-
     def step(p, momentum, images, labels):
-        value, gradient = jax.value_and_grad(loss)(p, images, labels)
+        value, gradient = jax.value_and_grad(models.resnet_loss)(p, images, labels, blocks)
         momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradient)
         return jax.tree.map(lambda p, m: p - 0.1 * m, p, momentum), momentum, value
 
-    p = resnet_parameters(blocks, 64, 1000)
+    p = models.resnet_parameters(blocks, 64, 1000, shape)
     return step, (p, p, shape(64, 224, 224, 3), shape(64, dtype=jnp.int32)), 2
 
 
 def make_gpt_step(layers=12):
-    def loss(p, tokens):
-        words = jax.nn.log_softmax(gpt(p, tokens[:, :-1], 12))
-        return -jnp.take_along_axis(words, tokens[:, 1:, None], -1).mean()
-
     def step(p, m, v, tokens):
-        value, gradient = jax.value_and_grad(loss)(p, tokens)
+        value, gradient = jax.value_and_grad(models.gpt_loss)(p, tokens, 12)
         m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, gradient)
         v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, v, gradient)
         return jax.tree.map(lambda p, m, v: p - 1e-3 * m / (jnp.sqrt(v) + 1e-8), p, m, v), m, v, value
 
-    p = gpt_parameters(layers, 768, 50257, 1024)
+    p = models.gpt_parameters(layers, 768, 50257, 1024, shape)
     return step, (p, p, p, shape(16, 1025, dtype=jnp.int32)), 3
 
 

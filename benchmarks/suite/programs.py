@@ -2,7 +2,7 @@
 devices, and how its results are.
 
 A program is written once: JAX runs the function, and spmdc the text that JAX exports of it. Sizes are for a time of a tenth of a
-millisecond to a few hundred, on two cores.
+millisecond to a few hundred, on two cores; those of models are for seconds.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import models
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
@@ -349,6 +350,37 @@ def data_parallel(p, x):
 
     return jax.tree.map(lambda w, g: w - 0.1 * g, p, jax.grad(loss)(p))
 
+
+# Models of full size: a step takes seconds, on two cores.
+
+
+def parameter(*sizes, inputs=None):
+    return weight(*sizes, inputs=inputs) if inputs else f32(*sizes)
+
+
+RESNET50 = (3, 4, 6, 3)
+IMAGES, LABELS = f32(8, 224, 224, 3, spec=ROWS), indices(8, below=1000, spec=ROWS)
+
+
+def with_momentum(loss, p, momentum, *batch):
+    value, gradient = jax.value_and_grad(loss)(p, *batch)
+    momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradient)
+    return jax.tree.map(lambda p, m: p - 0.01 * m, p, momentum), momentum, value
+
+
+def add_models():
+    resnet, gpt = models.resnet_parameters(RESNET50, 64, 1000, parameter), models.gpt_parameters(12, 768, 50257, 1024, parameter)
+    heads = f32(8, 12, 256, 64, spec=ROWS)
+    add("models", "resnet50", lambda p, images: models.resnet(p, images, RESNET50), [resnet, IMAGES], ROWS)
+    add("models", "resnet50_step", functools.partial(with_momentum, functools.partial(models.resnet_loss, blocks=RESNET50)),
+        [resnet, whole(resnet), IMAGES, LABELS])
+    add("models", "gpt2_token", models.gpt_token, [gpt, [(heads, heads)] * 12, indices(8, below=50257, spec=ROWS), indices(below=200)],
+        ROWS)
+    add("models", "gpt2_step", functools.partial(with_momentum, functools.partial(models.gpt_loss, heads=12)),
+        [gpt, whole(gpt), indices(4, 129, below=50257, spec=ROWS)])
+
+
+add_models()
 
 # Loops whose iterations are short: scalars and small arrays.
 
