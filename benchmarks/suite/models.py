@@ -108,3 +108,51 @@ def gpt_token(p, cache, token, position):
         x += feed_forward(block, x)
         grown.append((keys, values))
     return normalized(x, p["norm"]) @ p["words"].T, grown
+
+
+def llama_parameters(layers, width, heads, groups, size, hidden, words, make):
+    """Those of Llama 2 and 3 (Touvron et al., 2023): `groups` of heads share keys and values, each of `size` elements."""
+    block = {"norm1": make(width), "q": make(width, heads * size, inputs=width), "k": make(width, groups * size, inputs=width),
+             "v": make(width, groups * size, inputs=width), "o": make(heads * size, width, inputs=heads * size),
+             "norm2": make(width), "gate": make(width, hidden, inputs=width), "up": make(width, hidden, inputs=width),
+             "down": make(hidden, width, inputs=hidden)}
+    return {"words": make(words, width, inputs=width), "norm": make(width), "head": make(width, words, inputs=width),
+            "blocks": [dict(block) for _ in range(layers)]}
+
+
+def root_mean_square_normalized(x, scale):
+    wide = x.astype(jnp.float32)
+    return (wide * lax.rsqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)).astype(x.dtype) * scale
+
+
+def rotated(x, positions):
+    """Rotary embeddings of x [batch, heads, length, size] at positions [length]."""
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * 10000.0 ** (-jnp.arange(half) / half)
+    cos, sin = jnp.cos(angles).astype(x.dtype), jnp.sin(angles).astype(x.dtype)
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+def llama(p, cache, tokens, position, heads, size):
+    """The logits after `tokens` [batch, length], of which the first is at `position`, and the cache with them."""
+    batch, length = tokens.shape
+    positions, x, grown = position + jnp.arange(length), p["words"][tokens], []
+    for block, (keys, values) in zip(p["blocks"], cache):
+        def split(name):
+            return (y @ block[name]).reshape(batch, length, -1, size).transpose(0, 2, 1, 3)
+
+        y = root_mean_square_normalized(x, block["norm1"])
+        q, k, v = rotated(split("q"), positions), rotated(split("k"), positions), split("v")
+        keys = lax.dynamic_update_slice_in_dim(keys, k, position, 2)
+        values = lax.dynamic_update_slice_in_dim(values, v, position, 2)
+        groups = keys.shape[1]
+        scores = jnp.einsum("bgrtd,bgsd->bgrts", q.reshape(batch, groups, heads // groups, length, size), keys,
+                            preferred_element_type=jnp.float32) / size**0.5
+        scores = jnp.where(jnp.arange(keys.shape[2]) <= positions[:, None], scores, -1e9)
+        mixed = jnp.einsum("bgrts,bgsd->bgrtd", jax.nn.softmax(scores).astype(x.dtype), values)
+        x += mixed.reshape(batch, heads, length, size).transpose(0, 2, 1, 3).reshape(batch, length, -1) @ block["o"]
+        y = root_mean_square_normalized(x, block["norm2"])
+        x += (jax.nn.silu(y @ block["gate"]) * (y @ block["up"])) @ block["down"]
+        grown.append((keys, values))
+    return root_mean_square_normalized(x[:, -1], p["norm"]) @ p["head"], grown

@@ -380,7 +380,21 @@ def add_models():
         [gpt, whole(gpt), indices(4, 129, below=50257, spec=ROWS)])
 
 
+def half_parameter(*sizes, inputs=1):
+    return Argument(sizes, WHOLE, "bfloat16", scale=inputs ** -0.5)
+
+
+def add_llama():
+    """Eight layers of the size of a model of 1.1 billion parameters, in bf16: an answer's next word, and its question."""
+    p = models.llama_parameters(8, 2048, 32, 4, 64, 5632, 32000, half_parameter)
+    llama = functools.partial(models.llama, heads=32, size=64)
+    cache = [(bf16(1, 4, 512, 64), bf16(1, 4, 512, 64))] * 8
+    add("models", "llama_token", llama, [p, cache, indices(1, 1, below=32000), indices(below=400)])
+    add("models", "llama_question", llama, [p, cache, indices(1, 256, below=32000), indices(below=200)])
+
+
 add_models()
+add_llama()
 
 # Loops whose iterations are short: scalars and small arrays.
 
