@@ -1,14 +1,14 @@
 //===- Matmul.h - (batched) matrix products on one CPU ----------*- C++ -*-===//
 //
-// The shape alone determines how a product is split into blocks of rows x panels of columns; k is never split.
-// parallelFor distributes the blocks. So the bits depend on neither the number of threads nor their timing. When all
-// panels of a block of rows are done, the epilogue runs on these rows while they are in cache.
+// A product is split into blocks of rows x panels of columns, which parallelFor distributes; k is never split between
+// them. So the bits depend on neither the number of threads nor their timing. When all panels of a block of rows are
+// done, the epilogue runs on these rows while they are in cache.
 //
 // Measured (Zen 4, 2048^3 f32, one core): dnnl_sgemm in one call 109 GFLOP/s, in blocks of 128 rows 97 (it packs the
 // right side again for each); the matmul primitive with the right side packed once 111, in blocks of 128 rows 109.
-// So: the primitive with a packed right side; sgemm for few rows; our own kernels for small products. Bytes, bf16 and
-// f16 are our own kernels' (Gemm.h), where they are widened while they are packed; benchmarks/RESULTS.md has the
-// figures.
+// So: the primitive with a packed right side; sgemm for 17 to 47 rows; our own kernels for small products and for fewer
+// rows or columns. Bytes, bf16 and f16 are our own kernels' (Gemm.h), where they are widened while they are packed;
+// benchmarks/RESULTS.md has the figures.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
