@@ -306,7 +306,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithTheDefinition) {
 }
 
 // Few rows, and few columns: tiles of eight, four, two and one of them; lines around a vector, four columns, and the
-// depth of a panel (32).
+// depth of a panel (8 or 16).
 TEST(Gemm, FewRowsAndFewColumns) {
   for (auto [operand, result] : types)
     for (int64_t few : {2, 3, 4, 7, 8, 15, 16, 17})
