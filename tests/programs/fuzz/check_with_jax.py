@@ -7,6 +7,7 @@
 Needs JAX, and is therefore run by hand. Each line of the file is a program, its arguments, and the results of the
 global evaluator, with the error that correct code may have (see export in spmd-fuzz --help)."""
 
+import ast
 import builtins
 import json
 import sys
@@ -109,6 +110,32 @@ def attention(q, k, v, causal=False):
     return jnp.einsum("...qk,...kd->...qd", jax.nn.softmax(scores), v)
 
 
+def index(x):
+    """The same index in i32, in which JAX computes indices: there a u32 that is out of bounds may be a negative index."""
+    return jnp.minimum(x, np.uint32(2**31 - 1)).astype(np.int32) if getattr(x, "dtype", None) == np.uint32 else x
+
+
+class Indexing(ast.NodeTransformer):
+    """`x[i, 2:]` becomes `x[index(i), 2:]`."""
+
+    def visit_Subscript(self, node):  # pylint: disable=invalid-name
+        self.generic_visit(node)
+
+        def with_index(part):
+            is_computed = isinstance(part, (ast.Name, ast.Call, ast.BinOp, ast.Subscript))
+            return ast.Call(ast.Name("index", ast.Load()), [part], []) if is_computed else part
+
+        if isinstance(node.slice, ast.Tuple):
+            node.slice.elts = [with_index(part) for part in node.slice.elts]
+        else:
+            node.slice = with_index(node.slice)
+        return node
+
+
+def update(x, v, start):
+    return lax.dynamic_update_slice(x, v, [jnp.asarray(index(i), np.int32) for i in start])
+
+
 def is_key(x):
     return jnp.issubdtype(getattr(x, "dtype", np.dtype(np.float32)), jax.dtypes.prng_key)
 
@@ -143,8 +170,8 @@ def random_names():
 
 def lookup_names():
     return dict(
-        take=jnp.take, take_along_axis=lambda x, i, axis=-1: jnp.take_along_axis(x, i, axis=axis),
-        update=lambda x, v, start: lax.dynamic_update_slice(x, v, start), scatter_add=scatter_add,
+        index=index, take=jnp.take, take_along_axis=lambda x, i, axis=-1: jnp.take_along_axis(x, index(i), axis=axis),
+        update=update, scatter_add=scatter_add,
         sort=lambda x, axis=-1: jnp.sort(x, axis=axis), argsort=lambda x, axis=-1: jnp.argsort(x, axis=axis),
         top_k=lax.top_k)
 
@@ -203,7 +230,8 @@ def difference(actual, expected):
 
 def check(case, table):
     scope = dict(table)
-    exec(case["python"], scope)  # pylint: disable=exec-used
+    program = ast.fix_missing_locations(Indexing().visit(ast.parse(case["python"])))
+    exec(compile(program, "program", "exec"), scope)  # pylint: disable=exec-used
     results = scope["program"](*[jnp.asarray(array(value)) for value in case["arguments"]])
     for actual, expected in zip(results, case["results"]):
         if text := difference(jnp.asarray(actual), expected):
