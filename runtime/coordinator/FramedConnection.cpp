@@ -9,9 +9,13 @@
 
 namespace spmd::coordinator {
 
+/// How long a connection that closes waits for the other side to read more, or to close too. The queue has no limit of
+/// its own: after the goodbyes of n processes, n^2 messages are under way.
 constexpr std::chrono::milliseconds lingerTime{1000};
 // Reads in steps, so that memory grows with what has arrived, not with the announced size.
 constexpr size_t readChunk = 65536;
+/// Bytes of a write. Many small messages are one: a system call takes as long as copying some thousand bytes.
+constexpr size_t writeChunk = 65536;
 
 asio::ip::tcp::socket openSocket(asio::io_context &io, const asio::ip::tcp &protocol) {
   int fd = ::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, protocol.protocol());
@@ -120,6 +124,8 @@ void FramedConnection::writeEncrypted(size_t done) {
       if (count == 0)
         return waitFor(asio::ip::tcp::socket::wait_write, [this, done] { writeEncrypted(done); });
       done += count;
+      if (closing)
+        linger();
     }
   } catch (const TlsEnded &) {
     // The reading side reports the broken connection after it has read what arrived before.
@@ -209,9 +215,20 @@ void FramedConnection::send(std::string bytes) {
 
 void FramedConnection::write() {
   writing = true;
+  std::string bytes;
+  do {
+    bytes += output.front();
+    output.pop_front();
+  } while (!output.empty() && bytes.size() + output.front().size() <= writeChunk);
+  output.push_front(std::move(bytes));
   if (tls)
     return writeEncrypted(0);
-  asio::async_write(socket, asio::buffer(output.front()),
+  auto partDone = [this](const asio::error_code &error, size_t) {
+    if (closing && !finished)
+      linger();
+    return error ? size_t(0) : writeChunk;
+  };
+  asio::async_write(socket, asio::buffer(output.front()), partDone,
                     [this, self = shared_from_this()](const asio::error_code &error, size_t) {
                       if (finished)
                         return;
@@ -235,13 +252,17 @@ void FramedConnection::closeWhenSent() {
   if (finished || closing)
     return;
   closing = true;
+  linger();
+  if (!writing)
+    shutDownSending();
+}
+
+void FramedConnection::linger() {
   lingerTimer.expires_after(lingerTime);
   lingerTimer.async_wait([this, self = shared_from_this()](const asio::error_code &error) {
     if (!error && !finished)
       finish("closed");
   });
-  if (!writing)
-    shutDownSending();
 }
 
 void FramedConnection::shutDownSending() {

@@ -37,8 +37,9 @@ public:
 
   void start();
   void send(std::string bytes);
-  /// Sends what is queued, tells the other side that this is the end, and waits shortly for it to close too: to close a
-  /// socket with unread data would destroy data that the other side has not read. Drops what still arrives.
+  /// Sends what is queued, for as long as the other side goes on reading, tells it that this is the end, and waits
+  /// shortly for it to close too: to close a socket with unread data would destroy data that the other side has not
+  /// read. Drops what still arrives.
   void closeWhenSent();
   /// Closes at once; no handler is called any more.
   void abandon();
@@ -57,6 +58,8 @@ private:
   void drain();
   void write();
   void shutDownSending();
+  /// Gives the other side lingerTime from now on.
+  void linger();
   void finish(const std::string &why);
   void handOver();
 

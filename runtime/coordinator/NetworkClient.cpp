@@ -25,6 +25,9 @@ constexpr Milliseconds verdictWait{500}; ///< For the verdict, so that all proce
 constexpr Milliseconds delayInterval{200};
 constexpr Milliseconds quietWait{500};        ///< For members to read the verdict before process 0 ends.
 constexpr Milliseconds latecomerWait{10'000}; ///< The same, for processes that have not joined yet.
+/// The same at the end of a job that succeeded. A member that does not hear of it would report process 0 as lost; one
+/// that has died or stands still is given up earlier (FramedConnection).
+constexpr Milliseconds farewellWait{10'000};
 
 //===----------------------------------------------------------------------===//
 // Joining and leaving
@@ -196,7 +199,8 @@ NetworkClient::~NetworkClient() {
         reportFailure("it ended without goodbye");
         lock.lock();
       }
-      bool isTold = !server || changed.wait_for(lock, quietWait, [&] { return quiet; });
+      Milliseconds limit = stage == Stage::Left ? farewellWait : quietWait;
+      bool isTold = !server || changed.wait_for(lock, limit, [&] { return quiet; });
       // The user has seen the reason already, so there is time.
       if (!isTold && !options.failure.empty() && stage == Stage::Over) {
         notices.add({Notice::Level::Info,

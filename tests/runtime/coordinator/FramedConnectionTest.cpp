@@ -1,0 +1,87 @@
+// The end of a connection: what is queued arrives, however slowly the other side reads, unless it stands still.
+
+#include "runtime/coordinator/FramedConnection.h"
+#include "tests/support/TimeLimit.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+using namespace spmd::coordinator;
+using namespace spmd::test;
+using namespace std::chrono_literals;
+using asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// A connection of two sockets with small buffers, of which a FramedConnection has one.
+class ClosingConnection : public ::testing::Test {
+protected:
+  ClosingConnection() {
+    tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    acceptor.set_option(asio::socket_base::receive_buffer_size(16384)); // Before the connection: its window.
+    tcp::socket own(io);
+    own.open(tcp::v4());
+    own.set_option(asio::socket_base::send_buffer_size(16384));
+    own.connect(acceptor.local_endpoint());
+    acceptor.accept(other);
+    FramedConnection::Handlers handlers;
+    handlers.record = [](std::string_view) {};
+    handlers.closed = [this](const std::string &) { closedAt = Clock::now(); };
+    connection = std::make_shared<FramedConnection>(std::move(own), nullptr, std::vector<size_t>(), handlers);
+    connection->start();
+  }
+
+  /// Queues these messages, small and large ones by turns, and closes; returns all bytes.
+  std::string sendAndClose(int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) {
+      std::string message(i % 3 == 2 ? 200'000 : i % 50 + 1, static_cast<char>('a' + i % 26));
+      all += message;
+      connection->send(std::move(message));
+    }
+    connection->closeWhenSent();
+    return all;
+  }
+
+  asio::io_context io;
+  tcp::socket other{io};
+  std::shared_ptr<FramedConnection> connection;
+  Clock::time_point closedAt;
+};
+
+TEST_F(ClosingConnection, SendsAllToASlowReader) {
+  std::string expected = sendAndClose(48), received;
+  std::thread sender([this] { io.run(); });
+  // A machine that stands still looks like a reader that does: then the connection may close.
+  Clock::duration longestGap{};
+  asio::error_code error;
+  for (Clock::time_point last = Clock::now(); !error;) {
+    std::this_thread::sleep_for(10ms);
+    std::string part(16384, ' ');
+    part.resize(other.read_some(asio::buffer(part), error));
+    received += part;
+    longestGap = std::max(longestGap, Clock::now() - last);
+    last = Clock::now();
+  }
+  other.close();
+  sender.join();
+  if (longestGap > 500ms)
+    GTEST_SKIP() << "the machine stood still";
+  EXPECT_EQ(error, asio::error::eof);
+  EXPECT_EQ(received.size(), expected.size());
+  EXPECT_TRUE(received == expected);
+}
+
+TEST_F(ClosingConnection, GivesUpAReaderThatStandsStill) {
+  sendAndClose(48);
+  Clock::time_point begin = Clock::now();
+  io.run(); // Until nothing is left to do.
+  EXPECT_GE(closedAt - begin, 900ms);
+  EXPECT_LT(closedAt - begin, timeLimit(5s));
+}
+
+} // namespace
