@@ -98,6 +98,10 @@ void MemberMachine::onChallenge(std::string_view record, TimePoint now) {
   options.hello.remainingMs = std::max<int64_t>(millisecondsBetween(now, joinDeadline), 0);
   send(options.hello);
   stage = Stage::Joining;
+  // The coordinator has answered, and counts this process as lost once it has read the hello and the connection ends: a
+  // second attempt would end the job.
+  handshakeDeadline = never;
+  obstacle = "it answers, but does not let this process join";
 }
 
 void MemberMachine::onRefused(const std::string &why, TimePoint now) {
@@ -135,7 +139,6 @@ void MemberMachine::onMessage(Message message, TimePoint now) {
     notices.push_back(std::move(notice->notice));
   } else if (auto *welcome = std::get_if<Welcome>(&message); welcome && stage == Stage::Joining) {
     stage = Stage::RollCall;
-    handshakeDeadline = never;
     hostName = welcome->host;
     hostPid = welcome->pid;
     heartbeats = HeartbeatPace(now);

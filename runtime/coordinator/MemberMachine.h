@@ -108,9 +108,9 @@ private:
   Stage stage = Stage::Connecting;
   TimePoint start, lastNow, joinDeadline, nextProgress;
   TimePoint retryAt = never;           ///< Connecting: when to try again.
-  TimePoint handshakeDeadline = never; ///< Challenged and Joining.
+  TimePoint handshakeDeadline = never; ///< Challenged.
   Milliseconds backoff{10};
-  std::string obstacle; ///< The reason why the last attempt failed.
+  std::string obstacle; ///< Why the last attempt failed or is not over.
   Opening ours;
   ProcessStatistics statistics;
   std::string hostName; ///< Process 0's, from Welcome.

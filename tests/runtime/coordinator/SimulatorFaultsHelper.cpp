@@ -15,7 +15,22 @@ void World::plan() {
     processes[id].id = id;
   for (Process &process : processes)
     setClock(process);
-  enum Kind { None, Kill, Fail, LongStop, ShortStop, LongCut, ShortCut, Mismatch, Missing, Stuck, Twin, Echo, kinds };
+  enum Kind {
+    None,
+    Kill,
+    Fail,
+    LongStop,
+    ShortStop,
+    LongCut,
+    ShortCut,
+    Mismatch,
+    Missing,
+    Stuck,
+    Twin,
+    Echo,
+    JoinStop,
+    kinds
+  };
   auto kind = static_cast<Kind>(pick(0, kinds - 1));
   int32_t victim = static_cast<int32_t>(pick(0, count - 1));
   int64_t when = pick(0, 3000), leave = pick(500, 4000);
@@ -85,6 +100,10 @@ void World::plan() {
     break;
   case ShortStop:
     in(when, [this, victim] { stop(victim, pick(10, 1800)); });
+    break;
+  case JoinStop: // Longer than an attempt to connect may take.
+    in(pick(0, 100), [this, victim] { stop(victim, handshakeTimeout.count() + pick(100, 1500)); });
+    bound = joinTimeout + Milliseconds(3500);
     break;
   case LongCut: {
     int32_t other = std::max(victim, 1);
