@@ -3,9 +3,11 @@
 #include "passes/assign/ExactSolver.h"
 
 #include "passes/exchange/ReshapeExchange.h"
+#include "passes/reshard/MoveNumbers.h"
 #include "passes/strategy/ComputeTime.h"
 #include "passes/strategy/FactorAxesLists.h"
 
+#include <bit>
 #include <limits>
 
 using namespace mlir;
@@ -25,6 +27,10 @@ bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
   };
   return isUneven(rule.operands[0], op.getOperand().getType()) || isUneven(rule.results[0], op.getType());
 }
+
+/// A part of a key of tables.
+const void *asPart(double number) { return reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(number)); }
+const void *asPart(int64_t number) { return reinterpret_cast<const void *>(static_cast<uintptr_t>(number)); }
 
 } // namespace
 
@@ -50,40 +56,56 @@ ExactSolver::Outcome ExactSolver::solve(double weight, bool mayHoldMore, double 
   return outcome;
 }
 
-/// Lists the shardings of each variable, its current one first, so that it wins ties. Shardings that hold more than
-/// allowed get an infinite optional price.
+ArrayRef<ArrayType> ExactSolver::share(std::vector<ArrayType> types) {
+  std::vector<const void *> key;
+  for (ArrayType type : types)
+    key.push_back(type.getAsOpaquePointer());
+  return lists.try_emplace(std::move(key), std::move(types)).first->second;
+}
+
+/// The value's types in its possible shardings, of at most so many bytes on a device: its current type first, so that
+/// it wins ties.
+ArrayRef<ArrayType> ExactSolver::listTypes(Value value, int64_t maxHeldBytes) {
+  ArrayType type = typeOf(value);
+  Operation *place = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
+  // The axes of the regions around the value, which are manual, cannot shard it.
+  auto [entry, isNew] = listsByType.try_emplace({type, place->getParentOfType<ManualOp>()});
+  if (!isNew)
+    return entry->second;
+  ShardingRule rule = ShardingRule::elementwise(type.getShape(), 1);
+  std::vector<spmd::Sharding> current = {type.getShardingOrOpen().toValue()};
+  std::vector<ArrayType> listed = {type.withSharding(type.getShardingOrOpen().getClosed())};
+  for (const FactorAxes &axes : listAllFactorAxes(getAutomaticMesh(place), rule, current, current.front())) {
+    std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
+    if (!sharding)
+      continue;
+    ShardingAttr attr = ShardingAttr::fromValue(value.getContext(), *sharding);
+    if (!attr.hasSameAxes(type.getShardingOrOpen()) && type.getLocalBytes(mesh, attr) <= maxHeldBytes)
+      listed.push_back(type.withSharding(attr));
+  }
+  return entry->second = share(std::move(listed));
+}
+
+/// Lists the shardings of each variable. Those that hold more than allowed get an infinite optional price.
 bool ExactSolver::listShardings() {
   const int64_t maxHeldBytes = graph.getLargestShard();
   for (unsigned variable = 0; variable < graph.getVariableCount(); ++variable) {
-    Value value = graph.getValue(variable);
-    ArrayType type = typeOf(value);
-    ShardingRule rule = ShardingRule::elementwise(type.getShape(), 1);
-    std::vector<spmd::Sharding> current = {type.getShardingOrOpen().toValue()};
-    Operation *place = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
-    SmallVector<ArrayType> &listed = shardings.emplace_back();
-    listed.push_back(type.withSharding(type.getShardingOrOpen().getClosed()));
-    std::vector<double> ofHoldingMore = {0};
-    for (const FactorAxes &axes : listAllFactorAxes(getAutomaticMesh(place), rule, current, current.front())) {
-      std::optional<spmd::Sharding> sharding = shardingOf(mesh, rule, rule.results[0], axes);
-      if (!sharding)
-        continue;
-      ShardingAttr attr = ShardingAttr::fromValue(value.getContext(), *sharding);
-      if (attr.hasSameAxes(type.getShardingOrOpen()) || type.getLocalBytes(mesh, attr) > maxHeldBytes)
-        continue;
-      listed.push_back(type.withSharding(attr));
-      ofHoldingMore.push_back(graph.mayHaveSharding(variable, attr) ? 0 : std::numeric_limits<double>::infinity());
-    }
+    ArrayRef<ArrayType> listed = shardings.emplace_back(listTypes(graph.getValue(variable), maxHeldBytes));
     if (listed.size() > kMaxShardings)
       return false;
+    std::vector<double> ofHoldingMore = {0}; // The current sharding may always be kept.
+    for (ArrayType type : listed.drop_front())
+      ofHoldingMore.push_back(
+          graph.mayHaveSharding(variable, type.getShardingOrOpen()) ? 0 : std::numeric_limits<double>::infinity());
     problem.addVariable(static_cast<unsigned>(listed.size()));
     problem.add({variable}, std::move(ofHoldingMore), MinSum::Kind::Optional);
   }
   return true;
 }
 
-ExactSolver::Candidates ExactSolver::candidatesOf(Value value) const {
+ExactSolver::Candidates ExactSolver::candidatesOf(Value value) {
   std::optional<unsigned> variable = graph.getVariable(value);
-  return variable ? Candidates{variable, shardings[*variable]} : Candidates{std::nullopt, {typeOf(value)}};
+  return variable ? Candidates{variable, shardings[*variable]} : Candidates{std::nullopt, share({typeOf(value)})};
 }
 
 double ExactSolver::secondsOf(ArrayType from, ArrayType to) {
@@ -171,7 +193,7 @@ bool ExactSolver::addOp(Operation *op) {
   } else if (auto ret = dyn_cast<func::ReturnOp>(op)) {
     for (auto [operand, type] : llvm::zip(op->getOperands(), ret->getParentOfType<func::FuncOp>().getResultTypes()))
       if (auto wanted = dyn_cast<ArrayType>(type))
-        addEdge(operand, {std::nullopt, {wanted}});
+        addEdge(operand, {std::nullopt, share({wanted})});
   }
   return true;
 }
@@ -205,10 +227,18 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   if (mayMove) // A further value stands for exchanges alone: at least as fast as the fastest strategy.
     own.push_back(*llvm::min_element(own));
   problem.add({node}, own);
-  // Adds the reshards between the strategies and a value; a row of the table is a sharding of the value. Many
-  // strategies need the same type, which is priced once.
-  auto addTable = [&](const Candidates &place, llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
+  // Adds the reshards between the strategies and a value; a row of the table is a sharding of the value. `number` is
+  // that of the value around the operation. Many strategies need the same type, which is priced once.
+  auto addTable = [&](unsigned number, const Candidates &place,
+                      llvm::function_ref<ArrayType(const SolverStrategy &)> getWanted,
                       llvm::function_ref<double(ArrayType, ArrayType)> price) {
+    SmallVector<unsigned> nodes = {node};
+    if (place.node)
+      nodes.insert(nodes.begin(), *place.node);
+    MinSum::Table &table =
+        reshardTables[{{&strategies, asPart(static_cast<int64_t>(number)), place.types.data(), asPart(runCount)}}];
+    if (table)
+      return problem.addTable(nodes, table, MinSum::Kind::Weighted);
     llvm::SetVector<Type> wanted;
     std::vector<size_t> places;
     for (const SolverStrategy &strategy : *strategies) {
@@ -226,17 +256,15 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
       if (mayMove)
         values.push_back(0);
     }
-    SmallVector<unsigned> nodes = {node};
-    if (place.node)
-      nodes.insert(nodes.begin(), *place.node);
-    problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
+    table = problem.share(std::move(values));
+    problem.addTable(nodes, table, MinSum::Kind::Weighted);
   };
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     if (isRematerializable(operand)) // It is rematerialized in any sharding.
       continue;
     auto number = static_cast<unsigned>(index);
     addTable(
-        candidatesOf(operand), [number](const SolverStrategy &strategy) { return strategy.operands[number]; },
+        number, candidatesOf(operand), [number](const SolverStrategy &strategy) { return strategy.operands[number]; },
         [&, number](ArrayType type, ArrayType wanted) {
           return secondsOf(type, wanted) / getRunsPerReshard(op, number, type, wanted, mesh);
         });
@@ -246,7 +274,7 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   for (const SolverStrategy &strategy : *strategies)
     shares.try_emplace(strategy.result, isUnreduced(strategy.result) ? strategy.resultFraction : 1);
   addTable(
-      result, [](const SolverStrategy &strategy) { return strategy.result; },
+      op->getNumOperands(), result, [](const SolverStrategy &strategy) { return strategy.result; },
       [&](ArrayType type, ArrayType made) { return secondsOf(made, type) * shares.lookup(made); });
   if (mayMove && mesh.deviceCount() <= kManyDevices)
     addExchanges(moves, result, node, static_cast<unsigned>(count),
@@ -254,35 +282,49 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
   return true;
 }
 
+/// The seconds of one part's exchange, as a table of the source's type, the result's type and the strategy: all but the
+/// last strategy, which stands for exchanges, send nothing here. A part without moves is a reshape.
+std::vector<double> ExactSolver::listExchangeSeconds(ArrayRef<ArrayType> sources, ArrayRef<ArrayType> results,
+                                                     const std::vector<spmd::DimMove> &moves, unsigned strategy,
+                                                     double runCount) {
+  const CostModel &model = planner.getModel();
+  const auto elementBytes = static_cast<double>(spmd::byteSize(results.front().getDType()));
+  auto shapes = llvm::map_to_vector(results, [](ArrayType type) { return type.toShardedShape(); });
+  std::vector<double> values;
+  for (ArrayType source : sources) {
+    const spmd::ShardedShape from = source.toShardedShape();
+    for (auto [result, to] : llvm::zip_equal(results, shapes)) {
+      values.resize(values.size() + strategy, 0);
+      bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
+      bool isCounted = !isSum && (!moves.empty() || canExchangeReshape(mesh, source, result));
+      double bytes = isCounted ? missing.of(from, to, moves) * elementBytes : 0;
+      values.push_back(runCount * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
+    }
+  }
+  return values;
+}
+
 /// Adds the bytes of each part's exchange, if the operation is run by exchanges. Operations that share a window send at
-/// least as much together as the largest of them, so at least their mean each. A part without moves is a reshape.
+/// least as much together as the largest of them, so at least their mean each.
 void ExactSolver::addExchanges(const ArrayMoves &moves, const Candidates &result, unsigned node, unsigned strategy,
                                double runCount) {
-  const CostModel &model = planner.getModel();
   for (const ArrayMove &part : moves.parts) {
     if (isRematerializable(part.source))
       continue;
     const Candidates source = candidatesOf(part.source);
-    const bool isReshape = part.dims.empty();
-    const auto elementBytes = static_cast<double>(spmd::byteSize(result.types.front().getDType()));
-    std::vector<double> values;
-    for (ArrayType type : source.types) {
-      const spmd::ShardedShape from = type.toShardedShape();
-      for (ArrayType target : result.types) {
-        const spmd::ShardedShape to = target.toShardedShape();
-        values.resize(values.size() + strategy, 0);
-        bool isSum = !from.sharding.unreduced.empty() || !to.sharding.unreduced.empty();
-        bool isCounted = !isSum && (!isReshape || canExchangeReshape(mesh, type, target));
-        double bytes = isCounted ? missing.of(from, to, part.dims) * elementBytes : 0;
-        values.push_back(runCount * model.seconds({.linkBytes = bytes}, mesh.deviceCount()));
-      }
-    }
+    OperationKey key{
+        {source.types.data(), result.types.data(), asPart(static_cast<int64_t>(strategy)), asPart(runCount)}};
+    for (int64_t number : listMoveNumbers(part.dims))
+      key.parts.push_back(asPart(number));
+    MinSum::Table &table = exchangeTables[std::move(key)];
+    if (!table)
+      table = problem.share(listExchangeSeconds(source.types, result.types, part.dims, strategy, runCount));
     SmallVector<unsigned> nodes;
     for (const Candidates *place : {&source, &result})
       if (place->node && !llvm::is_contained(nodes, *place->node))
         nodes.push_back(*place->node);
     nodes.push_back(node);
-    problem.add(nodes, std::move(values), MinSum::Kind::Weighted);
+    problem.addTable(nodes, table, MinSum::Kind::Weighted);
   }
 }
 

@@ -16,6 +16,9 @@
 #include "passes/assign/ShardingGraph.h"
 #include "runtime/sharding/MissingElements.h"
 
+#include <map>
+#include <unordered_map>
+
 namespace spmdc {
 
 /// The minimization problem of one function: `build` sets it up, `solve` may be called several times.
@@ -47,11 +50,14 @@ private:
   /// The most shardings of one value, strategies of one operation, and different reshards in total.
   static constexpr size_t kMaxShardings = 64, kMaxStrategies = 512, kMaxReshards = 1 << 17;
 
-  /// The possible types of a value: those of its variable, or the one type that it keeps.
+  /// The possible types of a value: those of its variable, or the one type that it keeps. Equal lists of types are one
+  /// list of `lists`.
   struct Candidates {
     std::optional<unsigned> node;
-    llvm::SmallVector<ArrayType> types;
+    llvm::ArrayRef<ArrayType> types;
   };
+  llvm::ArrayRef<ArrayType> share(std::vector<ArrayType> types);
+  llvm::ArrayRef<ArrayType> listTypes(mlir::Value value, int64_t maxHeldBytes);
 
   using Strategies = std::optional<std::vector<SolverStrategy>>;
 
@@ -62,7 +68,9 @@ private:
   void addExchanges(const ArrayMoves &moves, const Candidates &result, unsigned node, unsigned strategy,
                     double runCount);
   void addFunction(llvm::ArrayRef<Candidates> places, llvm::function_ref<double(llvm::ArrayRef<ArrayType>)> price);
-  Candidates candidatesOf(mlir::Value value) const;
+  std::vector<double> listExchangeSeconds(llvm::ArrayRef<ArrayType> sources, llvm::ArrayRef<ArrayType> results,
+                                          const std::vector<spmd::DimMove> &moves, unsigned strategy, double runCount);
+  Candidates candidatesOf(mlir::Value value);
   double secondsOf(ArrayType from, ArrayType to);
   double computeSeconds(ArrayType from, ArrayType to) const;
 
@@ -71,11 +79,16 @@ private:
   const spmd::MeshShape &mesh;
   const size_t maxEntries;
   MinSum problem;
-  std::vector<llvm::SmallVector<ArrayType>> shardings; ///< By variable; numbers are the same as in the graph.
+  std::vector<llvm::ArrayRef<ArrayType>> shardings; ///< By variable; numbers are the same as in the graph.
   llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, double> known; ///< The results of secondsOf.
   spmd::MissingElements missing;
-  std::unordered_map<OperationKey, Strategies, OperationKey::Hash>
-      strategies; ///< The results of listStrategies; not iterated.
+  /// The layers of a network have equal operations between equal lists of types: the lists, strategies and tables of
+  /// one are those of all. None of these maps is iterated.
+  std::map<std::vector<const void *>, std::vector<ArrayType>> lists;                               ///< By the types.
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Operation *>, llvm::ArrayRef<ArrayType>> listsByType; ///< Of listTypes.
+  std::unordered_map<OperationKey, Strategies, OperationKey::Hash> strategies;        ///< Of listStrategies.
+  std::unordered_map<OperationKey, MinSum::Table, OperationKey::Hash> reshardTables;  ///< Of addRuled.
+  std::unordered_map<OperationKey, MinSum::Table, OperationKey::Hash> exchangeTables; ///< Of addExchanges.
 };
 
 } // namespace spmdc

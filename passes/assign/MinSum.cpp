@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
@@ -35,7 +36,17 @@ unsigned MinSum::addVariable(unsigned size) {
   return static_cast<unsigned>(sizes.size()) - 1;
 }
 
-void MinSum::add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind) {
+size_t MinSum::HashOfValues::operator()(const Table &table) const {
+  // The bytes: numbers that compare equal but have other bytes, 0 and -0, only miss that they are equal.
+  return llvm::hash_value(
+      llvm::StringRef(reinterpret_cast<const char *>(table->data()), table->size() * sizeof(double)));
+}
+
+MinSum::Table MinSum::share(std::vector<double> values) {
+  return *tables.insert(std::make_shared<const std::vector<double>>(std::move(values))).first;
+}
+
+void MinSum::addTable(llvm::ArrayRef<unsigned> variables, Table values, Kind kind) {
   functions.push_back({llvm::SmallVector<unsigned, 4>(variables), std::move(values), kind});
 }
 
@@ -43,7 +54,7 @@ double MinSum::valueOf(const Function &function, llvm::ArrayRef<unsigned> values
   size_t place = 0;
   for (unsigned variable : function.variables)
     place = place * sizes[variable] + values[variable];
-  return function.values[place];
+  return (*function.values)[place];
 }
 
 /// The factor of a function; with 0 it does not count, even if it is infinite.
@@ -113,7 +124,7 @@ private:
 
   void addFunction(const Function *function) {
     if (function->variables.empty())
-      constant += weightOf(*function) * function->values.front();
+      constant += weightOf(*function) * function->values->front();
     for (unsigned variable : function->variables)
       ofVariable[variable].push_back(function);
   }
@@ -158,7 +169,7 @@ private:
   std::vector<Functions> group(const Functions &own) const {
     std::multimap<size_t, const Function *, std::greater<>> bySize;
     for (const Function *function : own)
-      bySize.emplace(function->values.size(), function);
+      bySize.emplace(function->values->size(), function);
     std::vector<Functions> groups;
     for (const Function *function : llvm::make_second_range(bySize)) {
       auto fits = [&](Functions members) {
@@ -175,22 +186,23 @@ private:
   }
 
   /// A function's entries, times its weight, with those of `last` contiguous, and the stride of each of the variables.
-  struct Table {
+  struct Arranged {
     std::vector<double> values;
     std::vector<size_t> strides;
   };
-  Table arrange(const Function &function, unsigned last, llvm::ArrayRef<unsigned> variables) const {
+  Arranged arrange(const Function &function, unsigned last, llvm::ArrayRef<unsigned> variables) const {
     const double factor = weightOf(function);
+    const std::vector<double> &values = *function.values;
     size_t size = problem.sizes[last], after = 1; // `after`: the entries of the variables behind `last`.
     auto place = llvm::find(function.variables, last);
     for (auto behind = std::next(place); behind != function.variables.end(); ++behind)
       after *= problem.sizes[*behind];
-    Table table{std::vector<double>(function.values.size()), std::vector<size_t>(variables.size(), 0)};
+    Arranged table{std::vector<double>(values.size()), std::vector<size_t>(variables.size(), 0)};
     double *to = table.values.data();
-    for (size_t begin = 0; begin < function.values.size(); begin += size * after)
+    for (size_t begin = 0; begin < values.size(); begin += size * after)
       for (size_t row = 0; row < after; ++row)
         for (size_t value = 0; value < size; ++value)
-          *to++ = factor * function.values[begin + value * after + row];
+          *to++ = factor * values[begin + value * after + row];
     size_t stride = size;
     for (unsigned variable : llvm::reverse(function.variables)) {
       if (variable == last)
@@ -201,54 +213,74 @@ private:
     return table;
   }
 
-  /// The minimum of the functions' sum over the variable, as a function of all others.
-  Function minimize(unsigned variable, const Functions &members) const {
+  /// The minimum of the functions' sum over the variable, as a function of all others. Found once for equal sums: those
+  /// of the same tables, in the same order, of variables that are related in the same way.
+  Function minimize(unsigned variable, const Functions &members) {
     llvm::SmallSetVector<unsigned, 8> around = getVariables(members);
     around.remove(variable);
     Function result{llvm::SmallVector<unsigned, 4>(around.begin(), around.end()), {}, Kind::Plain};
-    llvm::SmallVector<Table, 4> tables;
+    std::vector<uintptr_t> key;
+    for (const Function *function : members) {
+      key.push_back(reinterpret_cast<uintptr_t>(function->values.get()));
+      key.push_back(static_cast<uintptr_t>(function->kind));
+      key.push_back(function->variables.size());
+      for (unsigned other : function->variables) // The eliminated variable comes behind all others.
+        key.push_back(static_cast<uintptr_t>(llvm::find(result.variables, other) - result.variables.begin()));
+    }
+    for (unsigned other : result.variables)
+      key.push_back(problem.sizes[other]);
+    MinSum::Table &known = minima[std::move(key)];
+    if (!known)
+      known = std::make_shared<const std::vector<double>>(computeMinimum(variable, members, result.variables));
+    result.values = known;
+    return result;
+  }
+
+  /// The values of `minimize`, a function of the variables `around`.
+  std::vector<double> computeMinimum(unsigned variable, const Functions &members,
+                                     llvm::ArrayRef<unsigned> around) const {
+    llvm::SmallVector<Arranged, 4> tables;
     for (const Function *function : members)
-      tables.push_back(arrange(*function, variable, result.variables));
+      tables.push_back(arrange(*function, variable, around));
     llvm::SmallVector<const double *, 4> rows; // The row of each table for the current values of the others.
-    for (const Table &table : tables)
+    for (const Arranged &table : tables)
       rows.push_back(table.values.data());
     std::vector<unsigned> at(around.size(), 0);
-    std::vector<double> sums(problem.sizes[variable]);
-    result.values.reserve(static_cast<size_t>(sizeOf(result.variables)));
+    std::vector<double> sums(problem.sizes[variable]), values;
+    values.reserve(static_cast<size_t>(sizeOf(around)));
     for (bool isMore = true; isMore;) {
       std::copy_n(rows.front(), sums.size(), sums.begin());
       for (const double *row : llvm::drop_begin(rows))
         for (size_t value = 0; value < sums.size(); ++value)
           sums[value] += row[value];
-      result.values.push_back(leastOf(sums));
+      values.push_back(leastOf(sums));
       // The next values of the others: the last variable first.
       isMore = false;
       for (size_t i = at.size(); i-- > 0 && !isMore;) {
-        isMore = ++at[i] < problem.sizes[result.variables[i]];
+        isMore = ++at[i] < problem.sizes[around[i]];
         for (auto [row, table] : llvm::zip_equal(rows, tables))
           isMore ? row += table.strides[i] : row -= table.strides[i] * (at[i] - 1);
         if (!isMore)
           at[i] = 0;
       }
     }
-    return result;
+    return values;
   }
 
   /// The best value of a variable, given the values of all variables that were eliminated later.
-  unsigned findBest(unsigned variable, std::vector<unsigned> &values) const {
-    unsigned best = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (unsigned value = 0; value < problem.sizes[variable]; ++value) {
-      values[variable] = value;
-      double sum = 0;
-      for (const Function *function : buckets[variable])
-        sum += weightOf(*function) * problem.valueOf(*function, values);
-      if (sum < least) {
-        least = sum;
-        best = value;
+  unsigned findBest(unsigned variable, llvm::ArrayRef<unsigned> values) const {
+    std::vector<double> sums(problem.sizes[variable], 0);
+    for (const Function *function : buckets[variable]) {
+      size_t place = 0, stride = 0; // Of the variable's value 0, and between its values.
+      for (unsigned other : function->variables) {
+        place = place * problem.sizes[other] + (other == variable ? 0 : values[other]);
+        stride = other == variable ? 1 : stride * problem.sizes[other];
       }
+      const double factor = weightOf(*function), *entry = function->values->data() + place;
+      for (size_t value = 0; value < sums.size(); ++value)
+        sums[value] += factor * entry[value * stride];
     }
-    return best;
+    return static_cast<unsigned>(std::min_element(sums.begin(), sums.end()) - sums.begin());
   }
 
   const MinSum &problem;
@@ -257,6 +289,9 @@ private:
   std::vector<Functions> ofVariable;
   std::vector<std::unique_ptr<Function>> made;
   std::vector<Functions> buckets; ///< The functions of each variable at its elimination.
+  /// The results of computeMinimum, by the members' tables and kinds, the places of their variables in the result, and
+  /// its sizes. Pointers to tables that live as long as this object, or as `problem`. Not iterated.
+  std::map<std::vector<uintptr_t>, MinSum::Table> minima;
   double constant = 0;
   bool isExact = true;
 };

@@ -9,12 +9,17 @@
 // the variable separately (mini-buckets; Dechter and Rish, 2003). Then the minimum is a lower bound, and the values
 // that are found are good, but not always optimal.
 //
+// The layers of a network give equal functions of other variables. Functions of equal values share one table, so that
+// equality of tables is equality of pointers, and equal sums are minimized once.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <memory>
+#include <unordered_set>
 #include <vector>
 
 namespace spmdc {
@@ -31,9 +36,16 @@ public:
     Held,     ///< Multiplied by `Terms::held`.
     Optional, ///< Counts only with `Terms::hasOptional`.
   };
-  /// Adds a function of distinct variables: a table of its values, with the last variable's values contiguous. Values
-  /// are not negative and may be infinite.
-  void add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind = Kind::Plain);
+  /// The values of a function, those of the last variable contiguous. They are not negative and may be infinite.
+  using Table = std::shared_ptr<const std::vector<double>>;
+  /// The table of these values: one for all equal values of this problem.
+  Table share(std::vector<double> values);
+
+  /// Adds a function of distinct variables.
+  void addTable(llvm::ArrayRef<unsigned> variables, Table values, Kind kind = Kind::Plain);
+  void add(llvm::ArrayRef<unsigned> variables, std::vector<double> values, Kind kind = Kind::Plain) {
+    addTable(variables, share(std::move(values)), kind);
+  }
 
   struct Terms {
     double weight = 1, held = 0; ///< Not negative.
@@ -55,10 +67,17 @@ public:
 private:
   struct Function {
     llvm::SmallVector<unsigned, 4> variables;
-    std::vector<double> values;
+    Table values;
     Kind kind = Kind::Plain;
   };
   class Elimination;
+
+  struct HashOfValues {
+    size_t operator()(const Table &table) const;
+  };
+  struct HasEqualValues {
+    bool operator()(const Table &one, const Table &other) const { return *one == *other; }
+  };
 
   static double weightOf(const Function &function, const Terms &terms);
 
@@ -66,6 +85,7 @@ private:
 
   std::vector<unsigned> sizes;
   std::vector<Function> functions;
+  std::unordered_set<Table, HashOfValues, HasEqualValues> tables; ///< All that are shared. Not iterated.
 };
 
 } // namespace spmdc

@@ -5,6 +5,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/PartialSums.h"
 #include "passes/reshard/ExchangeAxes.h"
+#include "passes/reshard/MoveNumbers.h"
 #include "passes/reshard/ReshardSearch.h"
 
 using namespace mlir;
@@ -105,9 +106,7 @@ const CollectiveCost &ReshardPlanner::getExchangeCost(ArrayType source, ArrayTyp
     return static_cast<int64_t>(reinterpret_cast<uintptr_t>(type.getAsOpaquePointer()));
   };
   std::vector<int64_t> key{numberOf(source), numberOf(target)};
-  for (const spmd::DimMove &move : moves)
-    key.insert(key.end(), {move.shift, move.stride, move.begin, move.end, move.length, move.step, move.base, move.block,
-                           move.wraps, move.dilation});
+  llvm::append_range(key, listMoveNumbers(moves));
   auto [entry, isNew] = exchanges.try_emplace(std::move(key));
   if (!isNew)
     return entry->second;
