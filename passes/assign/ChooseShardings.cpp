@@ -58,13 +58,14 @@ private:
     CostModel model = CostModel::of(getOperation());
     StringAttr name = func.getSymNameAttr();
     func::FuncOp copy = model.goal == Goal::Bytes ? cloneBehind(func, ".time") : func::FuncOp();
-    Version best = chooseBy(func, planner);
+    StrategyMemo trials;
+    Version best = chooseBy(func, planner, trials);
     model.goal = Goal::Time;
     ReshardPlanner byTime(planner.getMesh(), model); // Must outlive the search that uses it.
     if (copy) {
-      Version other = chooseBy(copy, byTime);
-      auto price = priceOfPartitioned(best.func, planner.getMesh(), planner.getModel());
-      auto otherPrice = priceOfPartitioned(other.func, planner.getMesh(), planner.getModel());
+      Version other = chooseBy(copy, byTime, trials);
+      auto price = priceOfPartitioned(best.func, planner.getMesh(), planner.getModel(), trials);
+      auto otherPrice = priceOfPartitioned(other.func, planner.getMesh(), planner.getModel(), trials);
       if (price && otherPrice && otherPrice->linkBytes < price->linkBytes)
         std::swap(best, other);
       other.func.erase();
@@ -75,7 +76,7 @@ private:
 
   /// Searches the function and its rewritten versions (lookUpFirst, splitProducts, both), and returns the one that is
   /// cheaper and sends less. Erases the others.
-  Version chooseBy(func::FuncOp func, ReshardPlanner &planner) {
+  Version chooseBy(func::FuncOp func, ReshardPlanner &planner, StrategyMemo &trials) {
     Version plain{func};
     Version found =
         rewrite(plain, planner, lookUpFirst, "the lookup is moved in front of the slice, so that less is sent");
@@ -85,29 +86,29 @@ private:
     found.kind = "with lookups first";
     split.kind = "with split products";
     both.kind = "with lookups first and split products";
-    Version &either = isBetter(found, plain, planner) ? found : plain;
+    Version &either = isBetter(found, plain, planner, trials) ? found : plain;
     Version &parts = &either == &plain ? split : both;
-    Version &best = isBetter(parts, either, planner) ? parts : either;
-    search(best, planner);
+    Version &best = isBetter(parts, either, planner, trials) ? parts : either;
+    search(best, planner, trials);
     for (Version *version : {&plain, &found, &split, &both})
       if (version != &best && version->func)
         version->func.erase();
     return std::move(best);
   }
 
-  void search(Version &version, ReshardPlanner &planner) const {
+  void search(Version &version, ReshardPlanner &planner, StrategyMemo &trials) const {
     if (version.search)
       return;
-    version.search = std::make_unique<ShardingSearch>(version.func, planner, effort);
+    version.search = std::make_unique<ShardingSearch>(version.func, planner, trials, effort);
     version.search->run();
     trace.noteAt(version.func.getLoc(), "searched: ", version.kind, ", ", describe(version.search->getPrice()));
   }
 
-  bool isBetter(Version &one, Version &other, ReshardPlanner &planner) const {
+  bool isBetter(Version &one, Version &other, ReshardPlanner &planner, StrategyMemo &trials) const {
     if (!one.func)
       return false;
-    search(one, planner);
-    search(other, planner);
+    search(one, planner, trials);
+    search(other, planner, trials);
     Price price = one.search->getPrice(), otherPrice = other.search->getPrice();
     return price.linkBytes < kFewerBytes * otherPrice.linkBytes && price.isBetterThan(otherPrice);
   }

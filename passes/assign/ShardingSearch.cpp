@@ -36,6 +36,11 @@ constexpr double kMayShare = 2;
 /// The same for the time, if the result sends less.
 constexpr double kMayCostLess = 1.5;
 
+/// Whether two changes of all variables give them the same shardings.
+bool isSame(const ShardingChange &one, const ShardingChange &other) {
+  return llvm::all_of(one, [&](auto &entry) { return other.lookup(entry.first) == entry.second; });
+}
+
 /// Whether a gain is more than a rounding error.
 bool helps(const Price &gain) { return gain.linkBytes >= 1 && gain.seconds > 1e-9; }
 
@@ -103,7 +108,7 @@ void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChan
     double mostSeconds = (price.linkBytes < least.linkBytes ? kMayCostLess : 1 + Price::kAlike) * least.seconds;
     if (price.seconds > mostSeconds || price.linkBytes > kMayShare * least.linkBytes)
       return false;
-    auto partition = [&] { return priceOfPartitioned(func, planner.getMesh(), planner.getModel()); };
+    auto partition = [&] { return priceOfPartitioned(func, planner.getMesh(), planner.getModel(), trials); };
     std::optional<Price> partitioned = partition();
     if (!ofBest) {
       graph.apply(best);
@@ -130,10 +135,7 @@ void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChan
       ExactSolver::Outcome outcome = elimination.solve(weight, mayHoldMore);
       if (weight == 1 && !mayHoldMore)
         bound = outcome.leastSeconds;
-      auto isSame = [&](const ShardingChange &other) {
-        return llvm::all_of(other, [&](auto &entry) { return outcome.shardings.lookup(entry.first) == entry.second; });
-      };
-      if (llvm::none_of(known, isSame)) {
+      if (llvm::none_of(known, [&](const ShardingChange &other) { return isSame(other, outcome.shardings); })) {
         known.push_back(outcome.shardings);
         isFound |= consider(outcome.shardings);
       }
@@ -142,7 +144,8 @@ void ShardingSearch::findTogether(const ShardingChange &propagated, ShardingChan
     return;
   graph.apply(best);
   search(/*goesFar=*/false);
-  consider(graph.getState());
+  if (ShardingChange further = graph.getState(); !isSame(further, best))
+    consider(further);
 }
 
 void ShardingSearch::emitRemarks() {

@@ -7,14 +7,17 @@
 #pragma once
 
 #include "passes/assign/StartingChanges.h"
+#include "passes/strategy/StrategyMemo.h"
 
 namespace spmdc {
 
 class ShardingSearch {
 public:
-  /// `effort`: the most strategies that are priced in each of the three searches.
-  ShardingSearch(mlir::func::FuncOp func, ReshardPlanner &planner, double effort)
-      : func(func), planner(planner), graph(func, planner), startingChanges(graph, planner.getMesh()), effort(effort) {}
+  /// `effort`: the most strategies that are priced in each of the three searches. `trials`: the strategies of trial
+  /// partitions (Partitioning.h), for all versions of the function. All references have to outlive this object.
+  ShardingSearch(mlir::func::FuncOp func, ReshardPlanner &planner, StrategyMemo &trials, double effort)
+      : func(func), planner(planner), trials(trials), graph(func, planner), startingChanges(graph, planner.getMesh()),
+        effort(effort) {}
 
   /// Runs all searches and applies the best shardings (docs/sharding-search.md):
   /// 1. If a loop slices an array along a sharded dimension: shards another dimension, if that is much faster; else,
@@ -50,6 +53,7 @@ private:
 
   mlir::func::FuncOp func;
   ReshardPlanner &planner;
+  StrategyMemo &trials;
   ShardingGraph graph;
   StartingChanges startingChanges;
   const double effort;

@@ -9,7 +9,7 @@
 #include "ir/spmd/DebugTrace.h"
 #include "passes/exchange/Reasons.h"
 #include "passes/partition/Passes.h"
-#include "passes/strategy/StrategyCache.h"
+#include "passes/strategy/StrategyMemo.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -102,8 +102,14 @@ void apply(AvailableShardings &available, ShardingRuleOpInterface op, const Stra
 }
 
 class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
+public:
+  InsertReshardsPass() = default;
+  explicit InsertReshardsPass(StrategyMemo *memo) : shared(memo) {}
+
+private:
   void runOnOperation() override {
     auto &planner = getAnalysis<ReshardPlanner>();
+    StrategyMemo own, &memo = shared ? *shared : own;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<ShardingRuleOpInterface> ops;
       func.walk([&](ShardingRuleOpInterface op) {
@@ -111,11 +117,10 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
           ops.push_back(op);
       });
       AvailableShardings available(planner);
-      OperationTable table;
+      OperationTable table(memo.getNumbers());
       Windows windows(Windows::listMovers(func.getBody()), getMesh(func));
       for (ShardingRuleOpInterface op : ops) {
-        Strategy strategy =
-            chooseStrategy(planner, available, [&](Operation *) { return &windows; }, op, table.add(op).operationRule);
+        Strategy strategy = memo.choose(planner, available, windows, op, table.compute(op));
         traceChosen(op, strategy);
         apply(available, op, strategy);
       }
@@ -183,7 +188,12 @@ class InsertReshardsPass : public impl::InsertReshardsBase<InsertReshardsPass> {
       }
     }
   }
+
+  StrategyMemo *shared = nullptr; ///< If null, each run has its own.
 };
 
 } // namespace
+
+std::unique_ptr<Pass> createInsertReshards(StrategyMemo *memo) { return std::make_unique<InsertReshardsPass>(memo); }
+
 } // namespace spmdc

@@ -17,7 +17,7 @@ using namespace mlir;
 namespace spmdc {
 
 void addPartitioning(OpPassManager &passes, const PartitioningOptions &options) {
-  passes.addPass(createInsertReshards());
+  passes.addPass(createInsertReshards(options.memo));
   passes.addPass(createHoistSlices());
   SinkReductionsOptions sinkOptions;
   sinkOptions.growCarries = options.growsCarries;
@@ -67,7 +67,8 @@ double computeSeconds(ShardingRuleOpInterface op, const spmd::MeshShape &mesh, c
 
 } // namespace
 
-std::optional<Price> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model) {
+std::optional<Price> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape &mesh, const CostModel &model,
+                                        StrategyMemo &memo) {
   OwningOpRef<ModuleOp> trial = ModuleOp::create(func.getLoc());
   trial.get()->setAttrs(func->getParentOp()->getAttrDictionary());
   func::FuncOp copy = func.clone();
@@ -78,7 +79,7 @@ std::optional<Price> priceOfPartitioned(func::FuncOp func, const spmd::MeshShape
   DebugTrace::Pause onTrial;
   PassManager passes(func.getContext());
   passes.enableVerifier(false); // The program that is kept is partitioned again, with the verifier.
-  addPartitioning(passes, {});
+  addPartitioning(passes, {.memo = &memo});
   if (failed(passes.run(*trial)))
     return std::nullopt;
   MeshAttr meshAttr = MeshAttr::fromValue(func.getContext(), "", mesh);

@@ -11,10 +11,17 @@ namespace spmdc {
 #define GEN_PASS_REGISTRATION
 #include "passes/partition/Passes.h.inc"
 
+class StrategyMemo;
+
 struct PartitioningOptions {
-  bool growsCarries = true; ///< The option `grow-carries` of spmdc-sink-reductions.
-  int64_t bytesToFree = 0;  ///< The option `free` of spmdc-rematerialize-gathers.
+  bool growsCarries = true;     ///< The option `grow-carries` of spmdc-sink-reductions.
+  int64_t bytesToFree = 0;      ///< The option `free` of spmdc-rematerialize-gathers.
+  StrategyMemo *memo = nullptr; ///< Of spmdc-insert-reshards.
 };
+
+/// Creates the pass. If `memo` is not null, the pass takes strategies from there that are known; it must outlive the
+/// pass.
+std::unique_ptr<mlir::Pass> createInsertReshards(StrategyMemo *memo);
 
 /// The passes from chosen shardings to one device's program with explicit collectives.
 void addPartitioning(mlir::OpPassManager &passes, const PartitioningOptions &options);

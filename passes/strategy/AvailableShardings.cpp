@@ -9,6 +9,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
+#include <bit>
+
 using namespace mlir;
 
 namespace spmdc {
@@ -247,6 +249,49 @@ SmallVector<Operation *, 1> &AvailableShardings::getTransposes(Value root) const
       if (isa<TransposeOp>(user))
         entry->second.push_back(user);
   return entry->second;
+}
+
+void AvailableShardings::describe(Value value, Operation *user, SmallVectorImpl<const void *> &parts) const {
+  auto addNumber = [&](uintptr_t number) { parts.push_back(reinterpret_cast<const void *>(number)); };
+  auto addCopy = [&](Value copy, ArrayType type) {
+    parts.push_back(type.getAsOpaquePointer());
+    CollectiveCost cost = getUnpaidCost(copy, user);
+    for (double number : {cost.wireBytes, cost.linkBytes, cost.peakBytes, cost.latencySeconds})
+      addNumber(std::bit_cast<uintptr_t>(number));
+    addNumber(static_cast<uintptr_t>(cost.exchanges));
+    addNumber(static_cast<uintptr_t>(cost.steps));
+  };
+  addCopy(value, typeOf(value));
+  parts.push_back(getOriginal(value).getType().getAsOpaquePointer());
+  for (Value copy : getOthers(value, user))
+    addCopy(copy, typeOf(copy));
+  addNumber(0);
+  visitTransposed(value, user, [&](Value copy, ArrayType type, ArrayRef<int64_t>) { addCopy(copy, type); });
+  addNumber(0);
+  if (chainLeft == 0 && !isCheap(value))
+    return;
+  const Recipe &recipe = getRecipe(value);
+  if (!recipe.formula && !recipe.producer)
+    return;
+  const bool countsInChain = recipe.formula || !isCheap(value);
+  addNumber(countsInChain ? 1 : 2);
+  chainLeft -= countsInChain;
+  if (recipe.formula) {
+    describe(recipe.formula->bytes, user, parts);
+  } else {
+    Operation *producer = recipe.producer;
+    parts.push_back(producer->getName().getAsOpaquePointer());
+    parts.push_back(producer->getAttrDictionary().getAsOpaquePointer());
+    parts.push_back(producer->getResult(0).getType().getAsOpaquePointer());
+    for (auto [index, operand] : llvm::enumerate(producer->getOperands())) {
+      // An operand that is read twice is resharded once.
+      auto first = static_cast<size_t>(llvm::find(producer->getOperands(), operand) - producer->operand_begin());
+      addNumber(first);
+      if (first == index)
+        describe(operand, user, parts);
+    }
+  }
+  chainLeft += countsInChain;
 }
 
 Value AvailableShardings::take(Value value, ArrayType wanted, Operation *user, StringRef why) {

@@ -67,6 +67,10 @@ public:
 
   /// The share of `user` in the cost of the reshard to the propagated sharding, if no user has paid for it yet.
   CollectiveCost getUnpaidCost(mlir::Value value, mlir::Operation *user) const;
+  /// Whether `user` would pay for one of its operands as it is.
+  bool hasUnpaidOperand(mlir::Operation *user) const {
+    return llvm::any_of(user->getOperands(), [&](mlir::Value operand) { return unpaidCosts.contains(operand); });
+  }
   /// Marks `copy` as used: its cost is paid.
   void pay(mlir::Value copy) { unpaidCosts.erase(copy); }
 
@@ -75,6 +79,11 @@ public:
 
   /// The result of the operation that computes `value`, of which `value` is a copy in some sharding.
   mlir::Value getOriginal(mlir::Value value) const;
+
+  /// Appends to `parts` all on which `find` and `getLeastBytes` of this value for `user` depend, besides the wanted
+  /// sharding: its copies and those of its transposes with what they cost, and the operations that would rematerialize
+  /// it, with their operands. Equal for equal states, in other functions and at other times, too.
+  void describe(mlir::Value value, mlir::Operation *user, llvm::SmallVectorImpl<const void *> &parts) const;
 
   /// Removes unused reshards, and merges a reshard with one before it that has no other use.
   void clean();

@@ -42,21 +42,20 @@ const OperationFacts *OperationTable::find(Operation *op) const {
   return entry == factsByOp.end() ? nullptr : &entry->second;
 }
 
-const void *OperationTable::numberOf(std::vector<const void *> parts) {
+const void *OperationNumbers::numberOf(std::vector<const void *> parts) {
   return asPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
 }
 
-const OperationFacts &OperationTable::add(ShardingRuleOpInterface op) {
+OperationFacts OperationTable::compute(ShardingRuleOpInterface op) const {
   OperationFacts facts{OperationRule(op), !op.getMoves().parts.empty()};
   auto isOf = [](FactorKind kind) { return [kind](const Factor &factor) { return factor.kind == kind; }; };
   facts.isPointwise = llvm::all_of(facts.operationRule.rule.factors, isOf(FactorKind::PassThrough));
   facts.reduces = llvm::any_of(facts.operationRule.rule.factors, isOf(FactorKind::Reduction));
   const ReductionDiscount &reductionDiscount = facts.operationRule.reductionDiscount;
-  std::vector<const void *> fixed = {
-      op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-      // The manual axes around the operation cannot shard it.
-      op->getParentOfType<ManualOp>().getAsOpaquePointer(), asPart(std::bit_cast<uintptr_t>(reductionDiscount.share)),
-      asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareIfSharded)), asPart(reductionDiscount.fullDims.size())};
+  std::vector<const void *> fixed = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
+                                     asPart(std::bit_cast<uintptr_t>(reductionDiscount.share)),
+                                     asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareIfSharded)),
+                                     asPart(reductionDiscount.fullDims.size())};
   for (int64_t dim : reductionDiscount.fullDims)
     fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
   fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
@@ -66,11 +65,14 @@ const OperationFacts &OperationTable::add(ShardingRuleOpInterface op) {
     fixed.push_back(asPart(static_cast<uintptr_t>(getRunsPerReshard(operand, op))));
     appendRecipe(operand, rematId, facts.rematInputs);
   }
-  facts.fixed = numberOf(std::move(fixed));
-  facts.rematId = numberOf(std::move(rematId));
+  // The manual axes around the operation cannot shard it.
+  for (auto manual = op->getParentOfType<ManualOp>(); manual; manual = manual->getParentOfType<ManualOp>())
+    fixed.push_back(manual.getManualAttr().getAsOpaquePointer());
+  facts.fixed = numbers.numberOf(std::move(fixed));
+  facts.rematId = numbers.numberOf(std::move(rematId));
   facts.operationRule.options =
-      options.try_emplace({facts.fixed, facts.rematId}, facts.operationRule.options).first->second;
-  return factsByOp.try_emplace(op, std::move(facts)).first->second;
+      numbers.shareOptions(facts.fixed, facts.rematId, std::move(facts.operationRule.options));
+  return facts;
 }
 
 OperationKey StrategyCache::getKeyOfTypes(ShardingRuleOpInterface op, const OperationFacts &facts) const {

@@ -29,23 +29,42 @@ struct OperationFacts {
   llvm::SmallVector<mlir::Value> rematInputs = {};
 };
 
+/// Numbers of equal operations, and the tables of strategies that they share. For operations of one context, mesh and
+/// cost model; the operations may be gone when others are numbered.
+class OperationNumbers {
+public:
+  /// A unique number for each list of parts, to be a part of other keys.
+  const void *numberOf(std::vector<const void *> parts);
+
+  /// The table of all operations with these numbers (`fixed` and `rematId` of OperationFacts); at first `table`.
+  decltype(OperationRule::options) shareOptions(const void *fixed, const void *rematId,
+                                                decltype(OperationRule::options) table) {
+    return options.try_emplace({fixed, rematId}, std::move(table)).first->second;
+  }
+
+private:
+  std::map<std::vector<const void *>, uintptr_t> numbers;
+  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
+};
+
 /// The facts of operations. Equal operations share their table of strategies.
 class OperationTable {
 public:
-  /// Computes the facts of an operation, as it and those that compute its operands are now.
-  const OperationFacts &add(ShardingRuleOpInterface op);
+  /// The numbers have to outlive this object.
+  explicit OperationTable(OperationNumbers &numbers) : numbers(numbers) {}
+
+  /// The facts of an operation, as it and those that compute its operands are now.
+  OperationFacts compute(ShardingRuleOpInterface op) const;
+
+  /// Computes and keeps the facts of an operation.
+  const OperationFacts &add(ShardingRuleOpInterface op) { return factsByOp.try_emplace(op, compute(op)).first->second; }
 
   /// The facts of an operation that has been added; null for any other.
   const OperationFacts *find(mlir::Operation *op) const;
 
 private:
-  /// A unique number for each list of parts, to be a part of other keys.
-  const void *numberOf(std::vector<const void *> parts);
-
+  OperationNumbers &numbers;
   llvm::DenseMap<mlir::Operation *, OperationFacts> factsByOp;
-  std::map<std::vector<const void *>, uintptr_t> numbers;
-  /// By `fixed` and `rematId` of OperationFacts.
-  llvm::DenseMap<std::pair<const void *, const void *>, decltype(OperationRule::options)> options;
 };
 
 /// The key of a strategy and its price, for an operation that moves no elements: the operation and the types around it.
@@ -88,7 +107,8 @@ private:
 
   ReshardPlanner &planner;
   WindowFamilies &families;
-  OperationTable table;
+  OperationNumbers numbers;
+  OperationTable table{numbers};
   std::unordered_map<OperationKey, Strategy, OperationKey::Hash> strategies; ///< Never iterated.
   /// Keys without `rematId`; never iterated.
   std::unordered_set<OperationKey, OperationKey::Hash> seen;

@@ -141,7 +141,8 @@ TEST_F(ShardingSearchTest, SolverAndSearchAgainstAllShardings) {
     ASSERT_TRUE(solver.build());
     EXPECT_LE(solver.solve(1, true).leastSeconds, least * (1 + 1e-9));
   }
-  ShardingSearch search(function(), *planner, /*effort=*/10000);
+  StrategyMemo trials;
+  ShardingSearch search(function(), *planner, trials, /*effort=*/10000);
   search.run();
   Price found = search.getPrice();
   EXPECT_FALSE(propagated.isBetterThan(found));
