@@ -6,6 +6,9 @@
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/syntax/Parser.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
 #include <cctype>
 #include <utility>
 
@@ -63,13 +66,15 @@ static AnnotatedDim readEditedDim(const AnnotatedDim &old, std::string_view text
 
 AnnotationEdit AnnotatedProgram::spellForJax(AnnotationEdit edit) const {
   for (const Annotation &annotation : annotations) {
-    std::vector<AnnotatedDim> dims = annotation.dims;
+    std::vector<AnnotatedDim> dims; // Most annotations are not edited.
     std::vector<DimEdit *> changed;
-    for (AnnotatedDim &dim : dims)
+    for (size_t d = 0; d < annotation.dims.size(); ++d)
       for (DimEdit &one : edit)
-        if (one.suffix == dim.suffix) {
-          dim = readEditedDim(dim, one.text);
-          one.text = stablehlo::writeShardyDim(dim.axes, dim.isOpen, dim.priority);
+        if (one.suffix == annotation.dims[d].suffix) {
+          if (dims.empty())
+            dims = annotation.dims;
+          dims[d] = readEditedDim(dims[d], one.text);
+          one.text = stablehlo::writeShardyDim(dims[d].axes, dims[d].isOpen, dims[d].priority);
           changed.push_back(&one);
         }
     for (DimEdit *one : changed) {
@@ -84,6 +89,17 @@ AnnotationEdit AnnotatedProgram::spellForJax(AnnotationEdit edit) const {
 
 std::string AnnotatedProgram::apply(const AnnotationEdit &edit) const {
   return ir ? ir->apply(edit) : applyEdit(source.getText(), edit);
+}
+
+std::string AnnotatedProgram::keyOf(const AnnotationEdit &edit) const {
+  if (ir)
+    return ir->apply(edit);
+  std::vector<std::string> changes;
+  for (const DimEdit &dim : edit)
+    if (dim.suffix.text() != dim.text)
+      changes.push_back(std::to_string(dim.suffix.begin) + "-" + std::to_string(dim.suffix.end) + ":" + dim.text);
+  llvm::sort(changes);
+  return llvm::join(changes, "\n");
 }
 
 std::string AnnotatedProgram::moved(const std::string &location, const AnnotationEdit &edit) const {

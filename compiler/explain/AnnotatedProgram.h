@@ -39,6 +39,8 @@ public:
   AnnotationEdit spell(const AnnotationEdit &edit) const;
   /// The text after an edit.
   std::string apply(const AnnotationEdit &edit) const;
+  /// A text that is equal for edits after which the text is equal, but short: a program may have many thousand edits.
+  std::string keyOf(const AnnotationEdit &edit) const;
   /// The location (`mlp.spmd:5:7`) after an edit: its column shifts if the edit changes the line to its left.
   std::string moved(const std::string &location, const AnnotationEdit &edit) const;
   /// Adds the annotation's source text and source position to a cause.

@@ -163,8 +163,8 @@ void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> 
 
 /// Compiles the edited program, or returns the outcome of an earlier compile of the same text. Null at a limit.
 const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const AnnotationEdit &edit) {
-  std::string edited = program.apply(edit);
-  if (auto known = outcomes.find(edited); known != outcomes.end()) {
+  std::string key = program.keyOf(edit);
+  if (auto known = outcomes.find(key); known != outcomes.end()) {
     ++wanted.tried;
     return &known->second;
   }
@@ -176,10 +176,10 @@ const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const Annotat
   }
   ++tries;
   ++wanted.tried;
-  Outcome &outcome = outcomes[edited];
+  Outcome &outcome = outcomes[std::move(key)];
   options.pipeline.propagationLog = &outcome.log;
   DebugTrace::Pause onTrial;
-  Compiler compiler(program.getFileName(), edited, options);
+  Compiler compiler(program.getFileName(), program.apply(edit), options);
   outcome.inspection = inspectProgram(compiler);
   slowest = std::max(slowest, std::chrono::steady_clock::now() - start);
   return &outcome;

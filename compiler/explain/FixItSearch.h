@@ -72,7 +72,7 @@ private:
   Duration slowest; ///< The longest compile so far, that of the unedited program included.
   size_t tries = 0;
   bool wasTooLong = false;
-  std::map<std::string, Outcome> outcomes; ///< By the text of the edited program.
+  std::map<std::string, Outcome> outcomes; ///< By the key of the edit, AnnotatedProgram::keyOf.
 };
 
 } // namespace spmdc

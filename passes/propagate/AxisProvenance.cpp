@@ -58,16 +58,16 @@ std::optional<PropagationLog::Origin> PropagationLog::trace(unsigned array, unsi
       return origin;
     }
     // The first step that added the axis. Its source had the axis before that step.
-    auto end = extensions.begin() + static_cast<std::ptrdiff_t>(until);
-    auto step = std::find_if(extensions.begin(), end, [&](const Extension &extension) {
-      return extension.array == array && extension.dim == dim && contains(extension.axes, axis);
+    const std::vector<unsigned> &steps = arrays[array].extensions;
+    auto step = std::find_if(steps.begin(), steps.end(), [&](unsigned index) {
+      return extensions[index].dim == dim && contains(extensions[index].axes, axis);
     });
-    if (step == end)
+    if (step == steps.end() || *step >= until)
       return std::nullopt;
-    until = static_cast<size_t>(step - extensions.begin());
-    origin.steps.push_back(static_cast<unsigned>(until));
-    array = step->sourceArray;
-    dim = step->sourceDim;
+    until = *step;
+    origin.steps.push_back(*step);
+    array = extensions[*step].sourceArray;
+    dim = extensions[*step].sourceDim;
   }
 }
 
@@ -142,6 +142,12 @@ void ProvenanceRecorder::finish() {
     }
     log->ops.push_back(std::move(op));
   }
+  for (auto [index, extension] : llvm::enumerate(log->extensions))
+    log->arrays[extension.array].extensions.push_back(static_cast<unsigned>(index));
+  for (auto [index, op] : llvm::enumerate(log->ops))
+    for (const PropagationLog::Operand &operand : op.arrays)
+      if (std::vector<unsigned> &ops = log->arrays[operand.array].ops; ops.empty() || ops.back() != index)
+        ops.push_back(static_cast<unsigned>(index));
   // A constraint also annotates its operand (PropagationState.h), which then has the constraint's name.
   std::map<std::string, std::string> nameOfAnnotation;
   for (const PropagationLog::Array &array : log->arrays)

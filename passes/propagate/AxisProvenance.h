@@ -27,6 +27,8 @@ struct PropagationLog {
     std::string
         annotationPlace; ///< `mlp.spmd:3:12`, where the annotation (a type or a P(...)) begins; empty without one.
     std::vector<WrittenDim> written;
+    std::vector<unsigned> ops;        ///< Indices of the operations that have it as an operand or a result.
+    std::vector<unsigned> extensions; ///< Indices of the steps that extended it.
   };
   /// One step of propagation: dimension `dim` of `array` took `axes` from dimension `sourceDim` of `sourceArray`.
   struct Extension {

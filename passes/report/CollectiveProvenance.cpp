@@ -121,8 +121,9 @@ private:
     while (!isFound && !paths.empty()) {
       std::vector<Path> longer;
       for (const Path &path : paths)
-        for (const PropagationLog::Op &op : log.ops) {
-          if (!touch(op, *path.front()) || !seen.insert(&op).second)
+        for (unsigned index : listTouching(*path.front())) {
+          const PropagationLog::Op &op = log.ops[index];
+          if (!seen.insert(&op).second)
             continue;
           longer.push_back({&op});
           longer.back().insert(longer.back().end(), path.begin(), path.end());
@@ -137,11 +138,12 @@ private:
     }
   }
 
-  static bool touch(const PropagationLog::Op &x, const PropagationLog::Op &y) {
-    return std::any_of(x.arrays.begin(), x.arrays.end(), [&](const PropagationLog::Operand &mine) {
-      return std::any_of(y.arrays.begin(), y.arrays.end(),
-                         [&](const PropagationLog::Operand &theirs) { return mine.array == theirs.array; });
-    });
+  /// The operations that share an array with this one, in the order of the program.
+  std::set<unsigned> listTouching(const PropagationLog::Op &op) const {
+    std::set<unsigned> touching;
+    for (const PropagationLog::Operand &operand : op.arrays)
+      touching.insert(log.arrays[operand.array].ops.begin(), log.arrays[operand.array].ops.end());
+    return touching;
   }
 
   void add(const Path &path, const std::string &axis, const PropagationLog::Origin &origin) {
