@@ -11,6 +11,7 @@
 
 #include "runtime/support/CountText.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -239,8 +240,15 @@ private:
     if (onProgress)
       onProgress(tries, maxTries);
     Compiler compiler(fileName, program.apply(program.spell(editOf(dimAxes))), options);
-    std::optional<Inspection> inspection = inspectProgram(compiler);
     std::optional<ProgramTotals> &cost = costs[dimAxes];
+    mlir::ModuleOp propagated = compiler.module(Stage::Propagated);
+    if (!propagated)
+      return std::nullopt;
+    // Annotations of what propagation does anyway change nothing behind it.
+    auto [same, isNew] = costsByProgram.try_emplace(hashOf(propagated));
+    if (!isNew)
+      return cost = same->second;
+    std::optional<Inspection> inspection = inspectProgram(compiler);
     if (!inspection)
       return std::nullopt;
     mesh = inspection->report.mesh;
@@ -250,7 +258,16 @@ private:
       size += function.params.size();
     for (size_t axis = 1; axis < mesh.axes.size(); ++axis)
       size *= mesh.axes[axis].size > 1 ? kPerAxis : 1;
-    return cost;
+    return same->second = cost;
+  }
+
+  /// A hash of the program, without locations and without the elements of constants: one program for all annotations.
+  static std::pair<uint64_t, uint64_t> hashOf(mlir::ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs().useLocalScope());
+    llvm::XXH128_hash_t hash = llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    return {hash.high64, hash.low64};
   }
 
   const std::string &fileName, &text;
@@ -264,6 +281,7 @@ private:
   std::vector<size_t> order; ///< Indices of the unannotated parameters, the largest first.
   spmd::MeshShape mesh;
   std::map<AnnotatedAxes, std::optional<ProgramTotals>> costs;
+  std::map<std::pair<uint64_t, uint64_t>, std::optional<ProgramTotals>> costsByProgram; ///< By hash after propagation.
 };
 
 } // namespace
