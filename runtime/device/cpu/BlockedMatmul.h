@@ -64,7 +64,8 @@ std::unique_ptr<Matmul> createOwnMatmul(const MatmulShape &shape, int threads, C
 bool isThin(const MatmulShape &shape);
 /// Our own kernels for shapes that are thin; null for others.
 std::unique_ptr<Matmul> createThinMatmul(const MatmulShape &shape, int threads, const GemmKernel &kernel);
-/// Our own kernels for many products of a few rows and columns; null if the shape has more.
+/// Our own kernels for products of up to 64 rows and columns; null if the shape has more, or if those for a few columns
+/// are faster.
 std::unique_ptr<Matmul> createSmallMatmul(const MatmulShape &shape, const GemmKernel &kernel);
 /// oneDNN; null if it has no fast implementation of this shape and these types.
 std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_ptr<const Dnnl> library, int threads);

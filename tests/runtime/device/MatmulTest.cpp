@@ -241,12 +241,32 @@ TEST(Matmul, BitsDoNotDependOnThreads) {
       }
 }
 
+// The first product of a batch has the bits of the product alone: devices with other parts of a batch agree. Sizes are
+// those at which another kernel takes over.
+TEST(Matmul, BitsDoNotDependOnTheBatch) {
+  for (auto library : {std::shared_ptr<const Dnnl>(), Dnnl::load()})
+    for (DType operand : {DType::F32, DType::F64, DType::BF16})
+      for (int64_t m : {1, 4, 5, 64, 65})
+        for (int64_t n : {1, 2, 5, 64})
+          for (int64_t k : {16, 64, 65})
+            for (bool transposeLhs : {false, true})
+              for (bool transposeRhs : {false, true}) {
+                MatmulShape one{1, m, n, k, transposeLhs, transposeRhs, operand, operand}, many = one;
+                many.batch = 3;
+                Product alone = multiply(one, library, 1), batch = multiply(many, library, 2);
+                batch.result.resize(alone.result.size());
+                ASSERT_EQ(alone.result, batch.result)
+                    << dtypeName(operand) << " " << m << " x " << n << " x " << k << " " << transposeLhs << transposeRhs
+                    << ", " << alone.method << " and " << batch.method;
+              }
+}
+
 TEST(Matmul, UsesTheLibraryWhereThereIsOne) {
   std::string whyNot;
   auto library = Dnnl::load(&whyNot);
   if (!library)
     GTEST_SKIP() << "oneDNN is not installed: " << whyNot;
-  EXPECT_EQ(multiply({1, 20, 10, 20, false, false, DType::F32, DType::F32}, library, 1).method, "own");
+  EXPECT_EQ(multiply({1, 8, 8, 8, false, false, DType::F32, DType::F32}, library, 1).method, "own, small");
   // Few rows or columns.
   EXPECT_EQ(multiply({1, 16, 400, 400, false, true, DType::F32, DType::F32}, library, 1).method, "own, unpacked");
   EXPECT_EQ(multiply({1, 400, 8, 800, false, false, DType::F32, DType::F32}, library, 1).method, "own, unpacked");
