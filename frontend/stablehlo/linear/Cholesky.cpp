@@ -13,12 +13,13 @@ namespace spmdc::stablehlo {
 
 /// The factor of Hermitian blocks, column by column.
 static Matrix factorBlock(const Matrix &a) {
-  Matrix column = a.columnNumbers();
+  Matrix column = a.columnNumbers(), row = a.rowNumbers();
   Matrices done = repeat(a.columns(), {a}, [&](const Matrix &at, ArrayRef<Matrix> carries) -> Matrices {
     const Matrix &x = carries[0];
     Matrix root = map<spmdc::SqrtOp>(x.row(at).column(at).re());
-    // Materialized: the quotients are not computed again for each element.
-    Matrix below = materialized(x.column(at) / root), right = materialized(x.row(at) / root);
+    // Materialized: the quotients are not computed again for each element. The one on the diagonal is the root itself,
+    // also of an infinite variance, which stands for an observation that is missing.
+    Matrix below = materialized(select(row == at, root, x.column(at) / root)), right = materialized(x.row(at) / root);
     // The rows above are not read any more.
     return {select(column > at, x - below * right, select(column == at, below, x))};
   });

@@ -120,3 +120,8 @@ case("linear_for_gpus_wide", lambda x, b: (jsl.lu(x)[0], lax.linalg.lu(x)[0], jn
 case("linear_empty", lambda x, y: (jnp.linalg.cholesky(y), jnp.linalg.solve(y, x[:0]), jsl.solve_triangular(x[:3] + jnp.eye(3), x[:3, :0]),
                                    *lax.linalg.lu(x[:, :0]), lax.linalg.householder_product(x, x[0, :0]), jnp.linalg.cholesky(jnp.zeros((0, 3, 3)))),
      normal(4, 3), np.zeros((0, 0), np.float32), tolerance=1e-5)
+# Infinite variances, in the first block of columns and in a later one: columns of zeros, which take no part in a solution.
+case("cholesky_of_infinite_variances", lambda x, y: (
+    jnp.linalg.cholesky(x @ x.T + jnp.diag(y)), jsl.cho_solve(jsl.cho_factor(x @ x.T + jnp.diag(y)), x[:, :2]),
+    jnp.linalg.cholesky(x[:5] @ x[:5].T + 1j * (x[:5, :5] - x[:5, :5].T) + jnp.diag(5 + y[:5]))),
+     normal(40, 6), np.where(np.isin(np.arange(40), (3, 36)), np.inf, 2).astype(np.float32), tolerance=2e-5)
