@@ -14,8 +14,6 @@
 
 #include "runtime/support/RootOfUnity.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using spmd::rootOfUnity;
 
@@ -74,8 +72,8 @@ Real transform(Expander &e, Real x, int64_t dim, StringRef kind, int64_t length)
   return e.real(op);
 }
 
-/// By jk = (j^2 + k^2 - (k - j)^2) / 2: a convolution with the list c[i] = w^(i^2 / 2), which transforms of a power of
-/// two compute. Of real output the first part is the result.
+/// By jk = (j^2 + k^2 - (k - j)^2) / 2: a convolution with the list c[i] = w^(i^2 / 2), which transforms of a length
+/// with small primes compute. Of real output the first part is the result.
 Real transformByConvolution(Expander &e, Real joined, int64_t dim, StringRef kind, int64_t size) {
   Arrays x = takeApart(joined);
   bool isReal = kind == "IRFFT";
@@ -92,7 +90,7 @@ Real transformByConvolution(Expander &e, Real joined, int64_t dim, StringRef kin
   int64_t inputs = x[0].shape()[dim], outputs = kind == "RFFT" ? size / 2 + 1 : size;
   int64_t sign = kind == "FFT" || kind == "RFFT" ? -1 : 1;
   double scale = sign < 0 ? 1.0 : 1.0 / static_cast<double>(size);
-  auto length = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(inputs + outputs - 1)));
+  int64_t length = convolutionLength(inputs + outputs - 1);
   auto numberOf = [&](int64_t i) { return rootOfUnity(sign * (i * i % (2 * size)), 2 * size); };
   Numbers before, behind, kernel(static_cast<size_t>(length));
   for (int64_t i = 0; i < inputs; ++i) {
@@ -107,7 +105,7 @@ Real transformByConvolution(Expander &e, Real joined, int64_t dim, StringRef kin
   for (Real &part : y)
     part = part.pad(dim, length);
   y = takeApart(transform(e, join(y), dim, "FFT", length));
-  y = scaleBy(y, transformed(std::move(kernel), -1), dim);
+  y = scaleBy(y, transformed(kernel, -1), dim);
   y = takeApart(transform(e, join(y), dim, "IFFT", length));
   for (Real &part : y)
     part = part.slice(dim, 0, outputs);

@@ -132,9 +132,13 @@ public:
     };
     auto combineOne = [=](int64_t m, uint64_t row) {
       Value element = target[row], update = load(source[m]);
-      // Most updates do not change an extreme: a predicted branch is faster than the selections for NaN and zeros.
-      if ((kind == ScatterKind::Max && element > update) || (kind == ScatterKind::Min && element < update))
-        return;
+      // Of two numbers that differ, an extreme is one instruction. A branch on which one it is would be predicted
+      // wrongly for each third of ten updates of an element, which takes 3 ns; equal ones and NaN are rare.
+      if constexpr (std::is_floating_point_v<Value> && (kind == ScatterKind::Max || kind == ScatterKind::Min))
+        if (element < update || element > update) {
+          target[row] = (kind == ScatterKind::Max) == (element > update) ? element : update;
+          return;
+        }
       target[row] = combine<kind>(element, update);
     };
     if (isAlong && sizes.inner > 1) {

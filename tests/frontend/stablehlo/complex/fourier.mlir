@@ -58,10 +58,10 @@ func.func public @turned(%x: tensor<6x4xcomplex<f32>>) -> tensor<6x4xcomplex<f32
   return %2 : tensor<6x4xcomplex<f32>>
 }
 
-// A large prime is a convolution of 512 elements.
-// PRIME: array.pad {{.*}} <f32[139]>, <f32[]> -> <f32[512]>
-// PRIME: array.fft {{.*}} dim 0 length 512 divisor 1
-// PRIME: array.fft {{.*}} dim 0 length 512 inverse divisor 512
+// A large prime is a convolution of the next length with the primes 2, 3 and 5.
+// PRIME: array.pad {{.*}} <f32[139]>, <f32[]> -> <f32[288]>
+// PRIME: array.fft {{.*}} dim 0 length 288 divisor 1
+// PRIME: array.fft {{.*}} dim 0 length 288 inverse divisor 288
 // PRIME-NOT: array.fft
 func.func public @prime(%x: tensor<139xcomplex<f32>>) -> tensor<139xcomplex<f32>> {
   %0 = stablehlo.fft %x, type = FFT, length = [139] : (tensor<139xcomplex<f32>>) -> tensor<139xcomplex<f32>>
