@@ -3,7 +3,7 @@
 // A transform is one operation for each dimension, on an array whose last dimension has the real and the imaginary
 // parts (array.fft). Real arrays have one part there.
 //
-// A size with a large prime factor is a convolution (Bluestein, "A linear filtering approach to the computation of
+// Large prime factors of a size are a convolution (Bluestein, "A linear filtering approach to the computation of
 // discrete Fourier transform", 1970).
 //
 //===----------------------------------------------------------------------===//
@@ -115,6 +115,38 @@ Real transformByConvolution(Expander &e, Real joined, int64_t dim, StringRef kin
   return join(y);
 }
 
+/// The product of the primes of `length` that passes transform.
+int64_t passesOf(int64_t length) {
+  int64_t product = 1;
+  for (int64_t prime = 2; prime <= spmd::kMaxFourierPrime; ++prime)
+    for (; length % prime == 0; length /= prime)
+      product *= prime;
+  return product;
+}
+
+/// Of complex numbers: convolutions for the large primes alone, of every count-th element, then passes for the others
+/// (Cooley and Tukey, "An algorithm for the machine calculation of complex Fourier series", 1965). Every count-th
+/// element becomes a line, so that the convolutions are of lines, the passes of columns, and the result is in order.
+Real transformByParts(Expander &e, Real joined, int64_t dim, StringRef kind, int64_t length) {
+  int64_t count = passesOf(length), rest = length / count, sign = kind == "FFT" ? -1 : 1;
+  if (count == 1)
+    return transformByConvolution(e, joined, dim, kind, length);
+  SmallVector<int64_t> flat(joined.shape()), split(flat), lines(flat);
+  split[dim] = rest;
+  split.insert(split.begin() + dim + 1, count);
+  lines[dim] = count;
+  lines.insert(lines.begin() + dim + 1, rest);
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, static_cast<int64_t>(split.size())));
+  std::swap(order[dim], order[dim + 1]);
+  Numbers turns;
+  for (int64_t j = 0; j < count; ++j)
+    for (int64_t k = 0; k < rest; ++k)
+      turns.push_back(rootOfUnity(sign * j * k, length));
+  Real convolved = transformByConvolution(e, joined.reshape(split).transpose(order), dim + 1, kind, rest);
+  Real turned = join(scaleBy(takeApart(convolved.reshape(flat)), turns, dim));
+  return transform(e, turned.reshape(lines), dim, kind, count).reshape(flat);
+}
+
 //===- The operation ------------------------------------------------------===//
 
 /// A program holds constants of a few times as many elements as such a transform has.
@@ -161,7 +193,9 @@ Expander::Results fft(Expander &e, Operation *source) {
   for (int64_t i : llvm::seq<int64_t>(0, count)) {
     int64_t place = isToReal ? i : count - 1 - i, length = lengths[place];
     StringRef one = place + 1 == count ? kind : isForward ? "FFT" : "IFFT";
+    bool isComplexBoth = one == "FFT" || one == "IFFT";
     joined = spmd::isFourierLength(length) ? transform(e, joined, first + place, one, length)
+             : isComplexBoth               ? transformByParts(e, joined, first + place, one, length)
                                            : transformByConvolution(e, joined, first + place, one, length);
   }
   x = takeApart(joined);

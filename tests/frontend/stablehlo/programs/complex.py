@@ -174,3 +174,8 @@ case("spectral_layer_sharded", lambda p, x: jax.value_and_grad(lambda p: (spectr
 both("convolution_by_fft", lambda x, k: jnp.fft.irfft(jnp.fft.rfft(x, 64) * jnp.fft.rfft(k, 64), 64)[:, :40], normal(4, 40), normal(9),
      shardings=(P("a"), P()))
 case("spectrogram", lambda x: abs(jax.scipy.signal.stft(x, nperseg=32)[2]), normal(200), tolerance=4e-6)
+# Convolutions for a large prime, passes for the others.
+case("fft_of_large_primes", lambda z: (jnp.fft.fft(z)[:, ::7], jnp.fft.ifft(z[:, :262])[:, ::5], jnp.fft.fft(z.reshape(3, 131, 8), axis=1)[:, ::9],
+                                       jnp.fft.ifft(z[:2, :786].reshape(2, 393, 2), axis=1)[:, ::8], jnp.fft.irfft2(z[:, :132], (3, 262))[:, ::5],
+                                       jnp.fft.rfft(z.real[:, :262])[:, ::5]), numbers(3, 1048))
+case("fft_of_large_primes_sharded", lambda z: jnp.fft.fft2(z), numbers(8, 262), in_shardings=(P("a", "b"),), out_shardings=P("a", "b"))
