@@ -235,8 +235,9 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
     SmallVector<unsigned> nodes = {node};
     if (place.node)
       nodes.insert(nodes.begin(), *place.node);
-    MinSum::Table &table =
-        reshardTables[{{&strategies, asPart(static_cast<int64_t>(number)), place.types.data(), asPart(runCount)}}];
+    // Equal updates may differ in whether their places are known, and so in whether they may be exchanges.
+    MinSum::Table &table = reshardTables[{{&strategies, asPart(static_cast<int64_t>(number)), place.types.data(),
+                                           asPart(runCount), asPart(static_cast<int64_t>(mayMove))}}];
     if (table)
       return problem.addTable(nodes, table, MinSum::Kind::Weighted);
     llvm::SetVector<Type> wanted;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
 
 namespace spmdc {
@@ -47,6 +48,9 @@ MinSum::Table MinSum::share(std::vector<double> values) {
 }
 
 void MinSum::addTable(llvm::ArrayRef<unsigned> variables, Table values, Kind kind) {
+  assert(values->size() == std::accumulate(variables.begin(), variables.end(), size_t(1),
+                                           [&](size_t size, unsigned variable) { return size * sizes[variable]; }) &&
+         "a value for each combination of the variables' values");
   functions.push_back({llvm::SmallVector<unsigned, 4>(variables), std::move(values), kind});
 }
 
