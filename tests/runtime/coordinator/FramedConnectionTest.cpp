@@ -18,8 +18,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 /// A connection of two sockets with small buffers, of which a FramedConnection has one.
-class ClosingConnection : public ::testing::Test {
-protected:
+struct ClosingConnection {
   ClosingConnection() {
     tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
     acceptor.set_option(asio::socket_base::receive_buffer_size(16384)); // Before the connection: its window.
@@ -53,35 +52,54 @@ protected:
   Clock::time_point closedAt;
 };
 
-TEST_F(ClosingConnection, SendsAllToASlowReader) {
-  std::string expected = sendAndClose(48), received;
-  std::thread sender([this] { io.run(); });
-  // A machine that stands still looks like a reader that does: then the connection may close.
+/// The messages that a slow reader gets, and the longest time between two of its reads.
+struct SlowRead {
+  std::string expected, received;
+  asio::error_code end;
   Clock::duration longestGap{};
-  asio::error_code error;
-  for (Clock::time_point last = Clock::now(); !error;) {
+};
+
+SlowRead readSlowly() {
+  ClosingConnection closing;
+  SlowRead result;
+  result.expected = closing.sendAndClose(48);
+  std::thread sender([&] { closing.io.run(); });
+  for (Clock::time_point last = Clock::now(); !result.end;) {
     std::this_thread::sleep_for(10ms);
     std::string part(16384, ' ');
-    part.resize(other.read_some(asio::buffer(part), error));
-    received += part;
-    longestGap = std::max(longestGap, Clock::now() - last);
+    part.resize(closing.other.read_some(asio::buffer(part), result.end));
+    result.received += part;
+    result.longestGap = std::max(result.longestGap, Clock::now() - last);
     last = Clock::now();
   }
-  other.close();
+  closing.other.close();
   sender.join();
-  if (longestGap > 500ms)
-    GTEST_SKIP() << "the machine stood still";
-  EXPECT_EQ(error, asio::error::eof);
-  EXPECT_EQ(received.size(), expected.size());
-  EXPECT_TRUE(received == expected);
+  return result;
 }
 
-TEST_F(ClosingConnection, GivesUpAReaderThatStandsStill) {
-  sendAndClose(48);
+TEST(ClosingConnections, SendAllToASlowReader) {
+  // A machine that stands still looks like a reader that does, for which the connection may close: then once more.
+  constexpr int mostRuns = 20;
+  for (int run = 0; run < mostRuns; ++run) {
+    SlowRead read = readSlowly();
+    bool isAll = read.end == asio::error::eof && read.received == read.expected;
+    if (!isAll && read.longestGap > 500ms)
+      continue;
+    EXPECT_EQ(read.end, asio::error::eof);
+    EXPECT_EQ(read.received.size(), read.expected.size());
+    EXPECT_TRUE(read.received == read.expected);
+    return;
+  }
+  FAIL() << "the machine stood still in each of " << mostRuns << " runs";
+}
+
+TEST(ClosingConnections, GiveUpAReaderThatStandsStill) {
+  ClosingConnection closing;
+  closing.sendAndClose(48);
   Clock::time_point begin = Clock::now();
-  io.run(); // Until nothing is left to do.
-  EXPECT_GE(closedAt - begin, 900ms);
-  EXPECT_LT(closedAt - begin, timeLimit(5s));
+  closing.io.run(); // Until nothing is left to do.
+  EXPECT_GE(closing.closedAt - begin, 900ms);
+  EXPECT_LT(closing.closedAt - begin, timeLimit(5s));
 }
 
 } // namespace
