@@ -3,11 +3,10 @@
 #include "passes/assign/ExactSolver.h"
 
 #include "passes/exchange/ReshapeExchange.h"
-#include "passes/reshard/MoveNumbers.h"
+#include "passes/reshard/KeyParts.h"
 #include "passes/strategy/ComputeTime.h"
 #include "passes/strategy/FactorAxesLists.h"
 
-#include <bit>
 #include <limits>
 
 using namespace mlir;
@@ -27,10 +26,6 @@ bool mayRegroup(ReshapeOp op, const ShardingRule &rule, int64_t devices) {
   };
   return isUneven(rule.operands[0], op.getOperand().getType()) || isUneven(rule.results[0], op.getType());
 }
-
-/// A part of a key of tables.
-const void *asPart(double number) { return reinterpret_cast<const void *>(std::bit_cast<uintptr_t>(number)); }
-const void *asPart(int64_t number) { return reinterpret_cast<const void *>(static_cast<uintptr_t>(number)); }
 
 } // namespace
 
@@ -236,8 +231,8 @@ bool ExactSolver::addRuled(ShardingRuleOpInterface op) {
     if (place.node)
       nodes.insert(nodes.begin(), *place.node);
     // Equal updates may differ in whether their places are known, and so in whether they may be exchanges.
-    MinSum::Table &table = reshardTables[{{&strategies, asPart(static_cast<int64_t>(number)), place.types.data(),
-                                           asPart(runCount), asPart(static_cast<int64_t>(mayMove))}}];
+    MinSum::Table &table =
+        reshardTables[{{&strategies, asKeyPart(number), place.types.data(), asKeyPart(runCount), asKeyPart(mayMove)}}];
     if (table)
       return problem.addTable(nodes, table, MinSum::Kind::Weighted);
     llvm::SetVector<Type> wanted;
@@ -313,10 +308,9 @@ void ExactSolver::addExchanges(const ArrayMoves &moves, const Candidates &result
     if (isRematerializable(part.source))
       continue;
     const Candidates source = candidatesOf(part.source);
-    OperationKey key{
-        {source.types.data(), result.types.data(), asPart(static_cast<int64_t>(strategy)), asPart(runCount)}};
+    OperationKey key{{source.types.data(), result.types.data(), asKeyPart(strategy), asKeyPart(runCount)}};
     for (int64_t number : listMoveNumbers(part.dims))
-      key.parts.push_back(asPart(number));
+      key.parts.push_back(asKeyPart(number));
     MinSum::Table &table = exchangeTables[std::move(key)];
     if (!table)
       table = problem.share(listExchangeSeconds(source.types, result.types, part.dims, strategy, runCount));

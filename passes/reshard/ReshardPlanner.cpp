@@ -5,7 +5,7 @@
 #include "ir/array/LocalBuilder.h"
 #include "ir/array/PartialSums.h"
 #include "passes/reshard/ExchangeAxes.h"
-#include "passes/reshard/MoveNumbers.h"
+#include "passes/reshard/KeyParts.h"
 #include "passes/reshard/ReshardSearch.h"
 
 using namespace mlir;

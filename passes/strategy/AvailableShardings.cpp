@@ -5,11 +5,10 @@
 #include "ir/array/PartialSums.h"
 #include "ir/spmd/Location.h"
 #include "passes/cost/RunCounts.h"
+#include "passes/reshard/KeyParts.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SmallPtrSet.h"
-
-#include <bit>
 
 using namespace mlir;
 
@@ -252,14 +251,14 @@ SmallVector<Operation *, 1> &AvailableShardings::getTransposes(Value root) const
 }
 
 void AvailableShardings::describe(Value value, Operation *user, SmallVectorImpl<const void *> &parts) const {
-  auto addNumber = [&](uintptr_t number) { parts.push_back(reinterpret_cast<const void *>(number)); };
+  auto addNumber = [&](auto number) { parts.push_back(asKeyPart(number)); };
   auto addCopy = [&](Value copy, ArrayType type) {
     parts.push_back(type.getAsOpaquePointer());
     CollectiveCost cost = getUnpaidCost(copy, user);
     for (double number : {cost.wireBytes, cost.linkBytes, cost.peakBytes, cost.latencySeconds})
-      addNumber(std::bit_cast<uintptr_t>(number));
-    addNumber(static_cast<uintptr_t>(cost.exchanges));
-    addNumber(static_cast<uintptr_t>(cost.steps));
+      addNumber(number);
+    addNumber(cost.exchanges);
+    addNumber(cost.steps);
   };
   addCopy(value, typeOf(value));
   parts.push_back(getOriginal(value).getType().getAsOpaquePointer());

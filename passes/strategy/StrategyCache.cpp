@@ -2,7 +2,7 @@
 
 #include "passes/strategy/StrategyCache.h"
 
-#include <bit>
+#include "passes/reshard/KeyParts.h"
 
 using namespace mlir;
 
@@ -15,8 +15,6 @@ constexpr double kWorkOfRecipe = 0.1;
 double getWork(const Strategy &strategy) {
   return std::max(1.0, static_cast<double>(strategy.assignments) / StrategyCache::kStrategiesPerWork);
 }
-
-const void *asPart(uintptr_t number) { return reinterpret_cast<const void *>(number); }
 
 /// Appends to `recipe` the operations that would rematerialize `value`, if it is rematerializable, and to `rematInputs`
 /// the values that they read. A scalar is available everywhere and is read as it is (Rematerialization.h): the
@@ -43,7 +41,7 @@ const OperationFacts *OperationTable::find(Operation *op) const {
 }
 
 const void *OperationNumbers::numberOf(std::vector<const void *> parts) {
-  return asPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
+  return asKeyPart(numbers.try_emplace(std::move(parts), numbers.size()).first->second);
 }
 
 OperationFacts OperationTable::compute(ShardingRuleOpInterface op) const {
@@ -53,16 +51,15 @@ OperationFacts OperationTable::compute(ShardingRuleOpInterface op) const {
   facts.reduces = llvm::any_of(facts.operationRule.rule.factors, isOf(FactorKind::Reduction));
   const ReductionDiscount &reductionDiscount = facts.operationRule.reductionDiscount;
   std::vector<const void *> fixed = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(),
-                                     asPart(std::bit_cast<uintptr_t>(reductionDiscount.share)),
-                                     asPart(std::bit_cast<uintptr_t>(reductionDiscount.shareIfSharded)),
-                                     asPart(reductionDiscount.fullDims.size())};
+                                     asKeyPart(reductionDiscount.share), asKeyPart(reductionDiscount.shareIfSharded),
+                                     asKeyPart(reductionDiscount.fullDims.size())};
   for (int64_t dim : reductionDiscount.fullDims)
-    fixed.push_back(asPart(static_cast<uintptr_t>(dim)));
+    fixed.push_back(asKeyPart(dim));
   fixed.push_back(typeOf(op->getResult(0)).withoutSharding().getAsOpaquePointer());
   std::vector<const void *> rematId;
   for (Value operand : op->getOperands()) {
     fixed.push_back(typeOf(operand).withoutSharding().getAsOpaquePointer());
-    fixed.push_back(asPart(static_cast<uintptr_t>(getRunsPerReshard(operand, op))));
+    fixed.push_back(asKeyPart(static_cast<uintptr_t>(getRunsPerReshard(operand, op))));
     appendRecipe(operand, rematId, facts.rematInputs);
   }
   // The manual axes around the operation cannot shard it.

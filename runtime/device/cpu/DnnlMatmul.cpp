@@ -310,8 +310,8 @@ std::unique_ptr<Matmul> createDnnlMatmul(const MatmulShape &shape, std::shared_p
   // against 84; 2304 x 4 x 768: 123 against 274).
   if (isThin(shape))
     return nullptr;
-  // For few rows packing the full right side first does not pay: sgemm works without (16 x 2048 x 2048: 2.4 ms against
-  // 7).
+  // For 17 to 47 rows packing the full right side first does not pay: sgemm works without (16 x 2048 x 2048 took 2.4 ms
+  // against 7).
   if (isF32 && (shape.m < 48 || !library->hasPrimitives()))
     return std::make_unique<SgemmMatmul>(shape, library, threads);
   // Few rows are one block, which one thread multiplies (128 x 1024 x 1024 by two threads: 2.2 ms, our own 1.2).
