@@ -3,7 +3,9 @@
 #include "compiler/auto/AutoSharding.h"
 
 #include "compiler/Importer.h"
+#include "compiler/auto/TrialCosts.h"
 #include "compiler/explain/AnnotatedProgram.h"
+#include "compiler/explain/NumberedNames.h"
 #include "compiler/inspection/InspectionText.h"
 #include "frontend/MeshOverride.h"
 #include "frontend/stablehlo/ShardingTexts.h"
@@ -11,7 +13,6 @@
 
 #include "runtime/support/CountText.h"
 #include "llvm/ADT/ScopeExit.h"
-#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,21 +34,23 @@ constexpr int kPatience = 2;
 /// the sharding search then takes about four times as long.
 constexpr size_t kMostTries = 128, kFewestTries = 24, kSizeOfAll = 12288, kPerAxis = 4;
 
+/// A compile counts as so many programs that are known after propagation: it takes about that much longer.
+constexpr size_t kPerCompile = 4;
+
 /// Axes, major to minor, by (index of the annotation, dimension). An empty list makes the dimension replicated.
 using AnnotatedAxes = std::map<std::pair<size_t, size_t>, std::vector<std::string>>;
+/// Dimensions, as AnnotatedAxes names them.
+using DimSet = std::vector<std::pair<size_t, size_t>>;
 
 class Search {
 public:
   Search(const std::string &fileName, const std::string &text, const CompileOptions &options,
          std::optional<int64_t> memoryLimit, std::optional<size_t> maxTries,
          const std::function<void(size_t, size_t)> &onProgress)
-      : fileName(fileName), text(text), options(options), memoryLimit(memoryLimit),
+      : fileName(fileName), text(text), options(withoutOutput(options)), memoryLimit(memoryLimit),
         maxTries(maxTries.value_or(kFewestTries)), isLimited(maxTries.has_value()), onProgress(onProgress),
-        program(fileName, text, options.frontend.function), annotations(program.getAnnotations()) {
-    this->options.pipeline.dumpDirectory.clear();
-    this->options.pipeline.remarks = false;
-    this->options.budget.clear();
-  }
+        program(fileName, text, options.frontend.function), annotations(program.getAnnotations()),
+        trialCosts(fileName, this->options) {}
 
   std::optional<AutoSharding> run() {
     DebugTrace::Pause onTrial;
@@ -55,13 +58,14 @@ public:
       if (onProgress)
         onProgress(tries, tries);
     });
-    std::optional<ProgramTotals> start = costOf({});
+    std::optional<Inspection> start = trialCosts.inspect(program.apply(program.spell({})));
     if (!start)
       return std::nullopt;
-    tries = 0; // The unedited program does not count.
+    mesh = start->report.mesh;
+    State best{{}, totalsOf(*start)};
+    costs[{}] = best.cost;
     if (!isLimited)
-      maxTries = std::clamp(kSizeOfAll / size, kFewestTries, kMostTries);
-    State best{{}, *start};
+      maxTries = std::clamp(kSizeOfAll / sizeOf(*start), kFewestTries, kMostTries);
     std::vector<State> beam = propose();
     beam.push_back(best);
     sortByCost(beam);
@@ -77,10 +81,17 @@ public:
     }
     dropIdle(best);
     AnnotationEdit edit = program.spell(editOf(best.dimAxes));
-    return AutoSharding{*start, best.cost, edit, program.apply(edit), tries};
+    return AutoSharding{totalsOf(*start), best.cost, edit, program.apply(edit), tries};
   }
 
 private:
+  static CompileOptions withoutOutput(CompileOptions options) {
+    options.pipeline.dumpDirectory.clear();
+    options.pipeline.remarks = false;
+    options.budget.clear();
+    return options;
+  }
+
   struct State {
     AnnotatedAxes dimAxes;
     ProgramTotals cost;
@@ -93,6 +104,17 @@ private:
     double seconds = cost.seconds();
     double timeClass = seconds > 0 ? std::floor(std::log(seconds) / std::log1p(Price::kAlike)) : -HUGE_VAL;
     return {excess, timeClass, cost.wireBytes, seconds};
+  }
+
+  /// The size of the program, in which the default number of compiles is inversely proportional.
+  static size_t sizeOf(const Inspection &inspection) {
+    size_t size = std::max<size_t>(1, inspection.work.size());
+    for (const FunctionReport &function : inspection.report.functions)
+      size += function.params.size();
+    const std::vector<spmd::MeshAxis> &axes = inspection.report.mesh.axes;
+    for (size_t axis = 1; axis < axes.size(); ++axis)
+      size *= axes[axis].size > 1 ? kPerAxis : 1;
+    return size;
   }
 
   static bool isUnannotated(const Annotation &annotation) {
@@ -113,17 +135,15 @@ private:
     std::map<std::string, size_t> byPlace;
     for (size_t i = 0; i < annotations.size(); ++i)
       if (isUnannotated(annotations[i])) {
-        byPlace.emplace(annotations[i].range.str(), i);
+        byPlace.emplace(annotations[i].place, i);
         order.push_back(i);
       }
     Compiler compiler(fileName, text, options);
     auto proposals = compiler.proposals([&](llvm::StringRef place) { return byPlace.count(place.str()) > 0; },
                                         memoryLimit.has_value());
-    std::vector<State> states;
     if (!proposals || proposals->empty())
-      return states;
+      return {};
     // The search extends large parameters first.
-    std::map<size_t, int64_t> bytes;
     for (const ShardingProposal::Entry &entry : proposals->front().entries)
       bytes[byPlace.at(entry.place)] += entry.bytes;
     std::sort(order.begin(), order.end(),
@@ -134,15 +154,14 @@ private:
       for (const ShardingProposal &proposal : *proposals)
         if (fits == (!memoryLimit || parameterBytes(proposal) <= static_cast<double>(*memoryLimit)))
           inOrder.push_back(&proposal);
+    std::vector<AnnotatedAxes> wanted;
     for (bool isOpen : {true, false})
       for (const ShardingProposal *proposal : inOrder) {
-        AnnotatedAxes dimAxes;
+        AnnotatedAxes &dimAxes = wanted.emplace_back();
         for (const ShardingProposal::Entry &entry : proposal->entries)
           addAxes(dimAxes, byPlace.at(entry.place), entry.sharding, isOpen);
-        if (std::optional<ProgramTotals> cost = costOf(dimAxes))
-          states.push_back({std::move(dimAxes), *cost});
       }
-    return states;
+    return tryAll(wanted);
   }
 
   /// Bytes of the unannotated parameters on one device.
@@ -174,21 +193,17 @@ private:
 
   /// The cheapest states that have one axis more than a state of the beam.
   std::vector<State> expand(const std::vector<State> &beam) {
-    std::map<AnnotatedAxes, ProgramTotals> found;
+    std::vector<AnnotatedAxes> wanted;
     for (const State &state : beam)
       for (size_t i : order)
         for (const spmd::MeshAxis &axis : mesh.axes)
           for (size_t dim = 0; dim < annotations[i].dims.size(); ++dim) {
             if (axis.size == 1 || uses(state.dimAxes, i, axis.name))
               continue;
-            AnnotatedAxes dimAxes = state.dimAxes;
-            dimAxes[{i, dim}].push_back(axis.name);
-            if (std::optional<ProgramTotals> cost = costOf(dimAxes))
-              found.emplace(std::move(dimAxes), *cost);
+            wanted.push_back(state.dimAxes);
+            wanted.back()[{i, dim}].push_back(axis.name);
           }
-    std::vector<State> states;
-    for (auto &[dimAxes, cost] : found)
-      states.push_back({dimAxes, cost});
+    std::vector<State> states = tryAll(wanted);
     sortByCost(states);
     return states;
   }
@@ -203,23 +218,68 @@ private:
     states.resize(std::min(states.size(), kBeam));
   }
 
-  /// Removes axes without which the program costs no more, until there are none.
+  /// Removes annotations without which the program costs no more: sets of dimensions that are alike, as equal layers
+  /// have them, then halves of the sets that matter; at last, the minor axes of the dimensions that are left.
   void dropIdle(State &state) {
-    for (bool isChanged = true; isChanged;) {
-      isChanged = false;
-      for (const auto &[where, axes] : AnnotatedAxes(state.dimAxes)) {
-        AnnotatedAxes reduced = state.dimAxes;
-        if (axes.size() > 1)
-          reduced[where].pop_back();
-        else
-          reduced.erase(where);
-        std::optional<ProgramTotals> cost = costOf(reduced, /*isEnd=*/true);
-        if (!cost || keyOf(state.cost) < keyOf(*cost))
-          continue;
-        state = {std::move(reduced), *cost};
-        isChanged = true;
+    std::map<std::tuple<int64_t, size_t, size_t, std::vector<std::string>>, DimSet> alike;
+    for (const auto &[where, axes] : state.dimAxes)
+      alike[{bytes[where.first], annotations[where.first].dims.size(), where.second, axes}].push_back(where);
+    std::vector<DimSet> sets;
+    for (auto &[key, set] : alike)
+      sets.push_back(std::move(set));
+    while (!sets.empty()) {
+      std::vector<AnnotatedAxes> wanted;
+      for (const DimSet &set : sets)
+        wanted.push_back(without(state.dimAxes, set));
+      tryAll(wanted, /*isEnd=*/true);
+      DimSet idle;
+      std::vector<DimSet> idleSets, others;
+      for (size_t i = 0; i < sets.size(); ++i) {
+        bool isIdle = isNoDearer(wanted[i], state);
+        (isIdle ? idleSets : others).push_back(sets[i]);
+        if (isIdle)
+          idle.insert(idle.end(), sets[i].begin(), sets[i].end());
       }
+      // Annotations that are idle alone may be needed together.
+      if (!idle.empty() && !replace(state, without(state.dimAxes, idle)))
+        for (const DimSet &set : idleSets)
+          if (!replace(state, without(state.dimAxes, set)))
+            others.push_back(set);
+      sets.clear();
+      for (const DimSet &set : others)
+        if (auto half = set.begin() + set.size() / 2; half != set.begin()) {
+          sets.emplace_back(set.begin(), half);
+          sets.emplace_back(half, set.end());
+        }
     }
+    for (const auto &[where, axes] : AnnotatedAxes(state.dimAxes))
+      for (size_t count = axes.size(); count > 1; --count) {
+        AnnotatedAxes reduced = state.dimAxes;
+        reduced[where].pop_back();
+        if (!replace(state, reduced))
+          break;
+      }
+  }
+
+  static AnnotatedAxes without(AnnotatedAxes dimAxes, const DimSet &set) {
+    for (const auto &where : set)
+      dimAxes.erase(where);
+    return dimAxes;
+  }
+
+  /// Whether annotations that were tried cost no more than the state.
+  bool isNoDearer(const AnnotatedAxes &dimAxes, const State &state) const {
+    auto tried = costs.find(dimAxes);
+    return tried != costs.end() && tried->second && !(keyOf(state.cost) < keyOf(*tried->second));
+  }
+
+  /// Replaces the state by these annotations if they cost no more.
+  bool replace(State &state, const AnnotatedAxes &dimAxes) {
+    tryAll({dimAxes}, /*isEnd=*/true);
+    if (!isNoDearer(dimAxes, state))
+      return false;
+    state = {dimAxes, *costs.at(dimAxes)};
+    return true;
   }
 
   AnnotationEdit editOf(const AnnotatedAxes &dimAxes) const {
@@ -229,59 +289,50 @@ private:
     return edit;
   }
 
-  /// Compiles the program with these annotations. Returns nullopt on errors, or if the limit is reached; half of the
-  /// compiles are reserved for dropIdle (`isEnd`).
-  std::optional<ProgramTotals> costOf(const AnnotatedAxes &dimAxes, bool isEnd = false) {
-    if (auto known = costs.find(dimAxes); known != costs.end())
-      return known->second;
-    if (tries >= (isEnd ? maxTries : (maxTries + 1) / 2))
-      return std::nullopt;
-    ++tries;
-    if (onProgress)
-      onProgress(tries, maxTries);
-    Compiler compiler(fileName, program.apply(program.spell(editOf(dimAxes))), options);
-    std::optional<ProgramTotals> &cost = costs[dimAxes];
-    mlir::ModuleOp propagated = compiler.module(Stage::Propagated);
-    if (!propagated)
-      return std::nullopt;
-    // Annotations of what propagation does anyway change nothing behind it.
-    auto [same, isNew] = costsByProgram.try_emplace(hashOf(propagated));
-    if (!isNew)
-      return cost = same->second;
-    std::optional<Inspection> inspection = inspectProgram(compiler);
-    if (!inspection)
-      return std::nullopt;
-    mesh = inspection->report.mesh;
-    size = std::max<size_t>(1, inspection->work.size());
-    cost = totalsOf(*inspection);
-    for (const FunctionReport &function : inspection->report.functions)
-      size += function.params.size();
-    for (size_t axis = 1; axis < mesh.axes.size(); ++axis)
-      size *= mesh.axes[axis].size > 1 ? kPerAxis : 1;
-    return same->second = cost;
-  }
-
-  /// A hash of the program, without locations and without the elements of constants: one program for all annotations.
-  static std::pair<uint64_t, uint64_t> hashOf(mlir::ModuleOp module) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    module->print(os, mlir::OpPrintingFlags().elideLargeElementsAttrs().useLocalScope());
-    llvm::XXH128_hash_t hash = llvm::xxh3_128bits({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
-    return {hash.high64, hash.low64};
+  /// Compiles the program with each of these annotations, in this order until the limit is reached; half of the
+  /// compiles are reserved for dropIdle (`isEnd`). Returns the states without errors.
+  std::vector<State> tryAll(const std::vector<AnnotatedAxes> &wanted, bool isEnd = false) {
+    std::vector<AnnotatedAxes> fresh;
+    std::set<AnnotatedAxes> listed;
+    for (const AnnotatedAxes &dimAxes : wanted)
+      if (!costs.count(dimAxes) && listed.insert(dimAxes).second)
+        fresh.push_back(dimAxes);
+    size_t limit = kPerCompile * (isEnd ? maxTries : (maxTries + 1) / 2);
+    for (size_t next = 0; next < fresh.size() && work < limit;) {
+      size_t count = std::min(fresh.size() - next, std::max<size_t>(1, (limit - work) / kPerCompile));
+      std::vector<std::optional<ProgramTotals>> found = trialCosts.costsOf(
+          count, [&](size_t i) { return program.apply(program.spell(editOf(fresh[next + i]))); },
+          [&](size_t compiled) {
+            if (onProgress)
+              onProgress(compiled, maxTries);
+          });
+      for (size_t i = 0; i < count; ++i)
+        costs[fresh[next + i]] = found[i];
+      size_t compiled = trialCosts.countCompiled() - tries;
+      tries += compiled;
+      work += kPerCompile * compiled + (count - compiled);
+      next += count;
+    }
+    std::vector<State> states;
+    for (const AnnotatedAxes &dimAxes : std::set(wanted.begin(), wanted.end()))
+      if (auto tried = costs.find(dimAxes); tried != costs.end() && tried->second)
+        states.push_back({dimAxes, *tried->second});
+    return states;
   }
 
   const std::string &fileName, &text;
   CompileOptions options;
   std::optional<int64_t> memoryLimit;
-  size_t maxTries, tries = 0, size = 0;
+  size_t maxTries, tries = 0, work = 0;
   bool isLimited;
   const std::function<void(size_t, size_t)> &onProgress;
   AnnotatedProgram program;
   const std::vector<Annotation> &annotations;
-  std::vector<size_t> order; ///< Indices of the unannotated parameters, the largest first.
+  TrialCosts trialCosts;
+  std::vector<size_t> order;       ///< Indices of the unannotated parameters, the largest first.
+  std::map<size_t, int64_t> bytes; ///< Bytes of the unannotated parameters, by index.
   spmd::MeshShape mesh;
-  std::map<AnnotatedAxes, std::optional<ProgramTotals>> costs;
-  std::map<std::pair<uint64_t, uint64_t>, std::optional<ProgramTotals>> costsByProgram; ///< By hash after propagation.
+  std::map<AnnotatedAxes, std::optional<ProgramTotals>> costs; ///< Of all that was tried; nullopt with errors.
 };
 
 } // namespace
@@ -316,12 +367,15 @@ std::string autoShardingText(const AutoSharding &sharding) {
   if (sharding.edit.empty())
     return text + "no annotation of the unannotated parameters makes it cheaper (" + triedText(sharding.tried) + ")\n";
   text += "found:      " + costText(sharding.after) + " (" + triedText(sharding.tried) + ")\n";
-  std::set<std::string> said; // A P(...) of which two dimensions change is one change.
+  std::set<std::pair<std::string, std::string>> said; // A P(...) of which two dimensions change is one change.
+  std::vector<std::pair<std::string, std::string>> labelled;
   for (const DimEdit &dim : sharding.edit)
-    if (std::string one = dim.label.empty() ? dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n"
-                                            : dim.label + ": " + dim.to + "\n";
-        said.insert(one).second)
-      text += "  " + one;
+    if (dim.label.empty())
+      text += "  " + dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n";
+    else if (said.emplace(dim.label, dim.to).second)
+      labelled.emplace_back(dim.label, dim.to);
+  for (const auto &[label, to] : joinNumbered(labelled))
+    text += "  " + label + ": " + to + "\n";
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "compiler/explain/AnnotatedProgram.h"
 
 #include "compiler/Importer.h"
+#include "compiler/explain/NumberedNames.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/syntax/Parser.h"
 
@@ -10,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cctype>
+#include <set>
 #include <utility>
 
 namespace spmdc {
@@ -20,25 +22,65 @@ AnnotatedProgram::AnnotatedProgram(std::string fileName, std::string text, const
   case Language::Array:
     ast = parse(source, diagnostics);
     annotations = listAnnotations(*ast, entry);
-    return;
+    break;
   case Language::Jax: {
     stablehlo::ShardingTexts texts = stablehlo::findShardings(source, entry);
     for (auto &list : {texts.arguments, texts.constraints, texts.results})
       for (const std::optional<Annotation> &annotation : list)
         if (annotation)
           annotations.push_back(*annotation);
-    return;
+    groupAlike();
+    break;
   }
   case Language::Ir:
     ir = std::make_unique<IrAnnotations>(source, entry);
     annotations = ir->get();
-    return;
+    break;
+  }
+  for (Annotation &annotation : annotations) { // Once, because they are asked for often.
+    annotation.place = annotation.range.str();
+    for (AnnotatedDim &dim : annotation.dims)
+      dim.place = dim.whole.str();
   }
 }
 
 std::string_view AnnotatedProgram::lineOf(const std::string &location) const {
   std::string_view line = source.lineOf(location);
   return line.empty() ? otherSources.lineOf(location) : line;
+}
+
+void AnnotatedProgram::groupAlike() {
+  std::map<std::string, std::vector<size_t>> byName;
+  std::vector<std::string> names;
+  for (size_t a = 0; a < annotations.size(); ++a) {
+    const Annotation &annotation = annotations[a];
+    // The numbers of a constraint are those of its line.
+    std::string name = annotation.isSignature ? withoutNumbers(annotation.label) : annotation.label;
+    names.push_back(name + " " + stablehlo::writePartitionSpec(annotation.dims));
+    byName[names.back()].push_back(a);
+    for (size_t d = 0; d < annotation.dims.size(); ++d)
+      dimsByBegin[annotation.dims[d].suffix.begin] = {a, d};
+  }
+  for (const std::string &name : names)
+    alike.push_back(byName[name]);
+}
+
+AnnotationEdit AnnotatedProgram::withAlike(const AnnotationEdit &edit) const {
+  AnnotationEdit result;
+  std::set<std::pair<size_t, size_t>> edited; // (annotation, dimension)
+  for (const DimEdit &one : edit) {
+    auto found = dimsByBegin.find(one.suffix.begin);
+    if (found == dimsByBegin.end())
+      return edit;
+    auto [annotation, dim] = found->second;
+    for (size_t other : alike[annotation]) {
+      if (!edited.emplace(other, dim).second)
+        return edit;
+      result.push_back(one);
+      result.back().suffix = annotations[other].dims[dim].suffix;
+    }
+  }
+  return result;
 }
 
 AnnotationEdit AnnotatedProgram::spell(const AnnotationEdit &edit) const {
@@ -65,22 +107,21 @@ static AnnotatedDim readEditedDim(const AnnotatedDim &old, std::string_view text
 }
 
 AnnotationEdit AnnotatedProgram::spellForJax(AnnotationEdit edit) const {
-  for (const Annotation &annotation : annotations) {
-    std::vector<AnnotatedDim> dims; // Most annotations are not edited.
-    std::vector<DimEdit *> changed;
-    for (size_t d = 0; d < annotation.dims.size(); ++d)
-      for (DimEdit &one : edit)
-        if (one.suffix == annotation.dims[d].suffix) {
-          if (dims.empty())
-            dims = annotation.dims;
-          dims[d] = readEditedDim(dims[d], one.text);
-          one.text = stablehlo::writeShardyDim(dims[d].axes, dims[d].isOpen, dims[d].priority);
-          changed.push_back(&one);
-        }
-    for (DimEdit *one : changed) {
+  std::map<size_t, std::vector<std::pair<size_t, DimEdit *>>> changes; // The edited dimensions of each annotation.
+  for (DimEdit &one : edit)
+    if (auto found = dimsByBegin.find(one.suffix.begin); found != dimsByBegin.end())
+      changes[found->second.first].emplace_back(found->second.second, &one);
+  for (const auto &[index, edited] : changes) {
+    const Annotation &annotation = annotations[index];
+    std::vector<AnnotatedDim> dims = annotation.dims;
+    for (auto [d, one] : edited) {
+      dims[d] = readEditedDim(dims[d], one->text);
+      one->text = stablehlo::writeShardyDim(dims[d].axes, dims[d].isOpen, dims[d].priority);
+    }
+    for (auto [d, one] : edited) {
       one->from = stablehlo::writePartitionSpec(annotation.dims);
       one->to = stablehlo::writePartitionSpec(dims);
-      one->place = annotation.range.str();
+      one->place = annotation.place;
       one->label = annotation.label;
     }
   }
@@ -118,11 +159,11 @@ std::string AnnotatedProgram::moved(const std::string &location, const Annotatio
 
 ForcingAnnotationText AnnotatedProgram::describe(const ForcingAnnotation &cause) const {
   for (const Annotation &annotation : annotations)
-    if (annotation.range.str() == cause.annotationPlace && cause.dim < annotation.dims.size()) {
+    if (annotation.place == cause.annotationPlace && cause.dim < annotation.dims.size()) {
       const AnnotatedDim &dim = annotation.dims[cause.dim];
       if (!ast && !ir)
-        return {cause, stablehlo::writePartitionSpec(annotation.dims), annotation.range.str()};
-      return {cause, std::string(dim.whole.text()), dim.whole.str()};
+        return {cause, stablehlo::writePartitionSpec(annotation.dims), annotation.place};
+      return {cause, std::string(dim.whole.text()), dim.place};
     }
   return {cause, "", cause.annotationPlace};
 }

@@ -5,8 +5,10 @@
 #include "compiler/explain/AnnotationEdits.h"
 #include "compiler/explain/IrAnnotations.h"
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace spmdc {
@@ -37,6 +39,10 @@ public:
   /// The edit in the syntax of this text (the language's or the IR's). For an exported program, what is shown is JAX's
   /// P(...), and what is replaced Shardy's text of a dimension.
   AnnotationEdit spell(const AnnotationEdit &edit) const;
+  /// The edit, made alike in all annotations of an exported program that say the same: of arguments whose names differ
+  /// in numbers only, as those of equal layers do, or on one line of Python. The same edit if two of its dimensions are
+  /// of annotations that are alike.
+  AnnotationEdit withAlike(const AnnotationEdit &edit) const;
   /// The text after an edit.
   std::string apply(const AnnotationEdit &edit) const;
   /// A text that is equal for edits after which the text is equal, but short: a program may have many thousand edits.
@@ -47,13 +53,19 @@ public:
   ForcingAnnotationText describe(const ForcingAnnotation &cause) const;
 
 private:
+  AnnotationEdit spellForJax(AnnotationEdit edit) const;
+  void groupAlike();
+
   Diagnostics diagnostics;
   const Source &source;
-  AnnotationEdit spellForJax(AnnotationEdit edit) const;
 
   std::unique_ptr<Ast> ast;          ///< Null for IR and exported programs.
   std::unique_ptr<IrAnnotations> ir; ///< Null for programs.
   std::vector<Annotation> annotations;
+  /// Of an exported program: for each annotation those that are alike, itself among them; and the annotation and the
+  /// dimension of each suffix, by the offset at which that begins.
+  std::vector<std::vector<size_t>> alike;
+  std::map<uint32_t, std::pair<size_t, size_t>> dimsByBegin;
   mutable OtherSources otherSources;
 };
 

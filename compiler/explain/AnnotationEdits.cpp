@@ -11,7 +11,7 @@ DimEdit rewriteDim(const Annotation &annotation, size_t dim, const std::vector<s
   const AnnotatedDim &old = annotation.dims[dim];
   std::string text = writeDim(axes, isOpen, old.priority, annotation.isPartition);
   std::string size(old.whole.text().substr(0, old.suffix.begin - old.whole.begin));
-  return {old.suffix, old.whole.str(), std::string(old.whole.text()), size + text, text};
+  return {old.suffix, old.place, std::string(old.whole.text()), size + text, text};
 }
 
 namespace {
@@ -74,7 +74,7 @@ public:
           order.push_back(&annotation);
     };
     for (const ForcingAnnotation &cause : causes)
-      append([&](const Annotation &annotation) { return annotation.range.str() == cause.annotationPlace; });
+      append([&](const Annotation &annotation) { return annotation.place == cause.annotationPlace; });
     append([](const Annotation &annotation) { return annotation.isSignature; });
     append([](const Annotation &) { return true; });
     return order;
@@ -133,7 +133,7 @@ std::vector<AnnotationEdit> listEdits(const std::vector<Annotation> &annotations
   EditLister lister(mesh, axes);
   for (const ForcingAnnotation &cause : causes)
     for (const Annotation &annotation : annotations)
-      if (annotation.range.str() == cause.annotationPlace)
+      if (annotation.place == cause.annotationPlace)
         lister.change(annotation);
   for (const Annotation *annotation : EditLister::inOrder(annotations, causes))
     lister.add(*annotation, additionsOfOne(axes));
@@ -159,7 +159,7 @@ std::vector<AnnotationEdit> listAlignments(const std::vector<Annotation> &annota
   std::set<std::pair<const Annotation *, unsigned>> met;
   for (const ForcingAnnotation &cause : causes)
     for (const Annotation &annotation : annotations)
-      if (annotation.range.str() == cause.annotationPlace && cause.dim < annotation.dims.size())
+      if (annotation.place == cause.annotationPlace && cause.dim < annotation.dims.size())
         met.emplace(&annotation, cause.dim);
   std::vector<AnnotationEdit> edits;
   if (met.size() < 2 || met.size() > maxDims)

@@ -10,7 +10,7 @@
 
 namespace spmdc {
 
-/// The causes of one collective, and the fix-its for it.
+/// The causes of one collective, and the fix-its for it: for one of a group, those that remove all of the group.
 struct CollectiveExplanation {
   const CollectiveReport *collective = nullptr; ///< In Explanation::inspection.
   std::string sourceLine;                       ///< Without indentation.
@@ -27,6 +27,9 @@ struct Explanation {
   Inspection inspection;
   ProgramTotals totals;
   std::vector<CollectiveExplanation> collectives; ///< In the order of the program.
+  /// The collectives by index, those together that are alike, as equal layers have them: they differ only in numbers of
+  /// their arguments' names. The most expensive group is first.
+  std::vector<std::vector<size_t>> groups;
   size_t triedEdits = 0;
   bool isIncomplete = false; ///< Whether the search stopped at a limit.
   bool isOutOfTime = false;  ///< Whether that limit was TryLimits::seconds.

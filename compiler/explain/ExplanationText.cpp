@@ -1,13 +1,16 @@
 //===- ExplanationText.cpp - an explanation as text and as JSON -----------===//
 
 #include "compiler/explain/Explanation.h"
+#include "compiler/explain/NumberedNames.h"
 #include "compiler/inspection/JsonParts.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace spmdc {
@@ -41,26 +44,62 @@ std::string pathText(const std::vector<ProvenanceStep> &path) {
   return text;
 }
 
-std::string causeText(const ForcingAnnotationText &entry) {
+/// `2048@b`, as it is written, or what is known of it otherwise.
+std::string writtenText(const ForcingAnnotationText &entry) {
+  if (!entry.written.empty())
+    return entry.written;
   const ForcingAnnotation &cause = entry.cause;
-  std::string what = entry.written;
-  if (what.empty())
-    what = (cause.isReplicated ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
-  if (!cause.name.empty())
-    what += " of '" + cause.name + "'";
-  if (cause.isReplicated)
-    return entry.place + ": " + what + " keeps the dimension replicated over " + cause.axis;
-  return entry.place + ": " + what + pathText(cause.path);
+  return (cause.isReplicated ? "" : cause.axis + " in ") + "dimension " + std::to_string(cause.dim);
+}
+
+/// The lines of the causes of a group. Causes of one collective that differ only in the axis may give the same line,
+/// which is printed once. In a group of several collectives, so are names that differ in numbers, with the first place.
+std::vector<std::string> causeLines(const Explanation &explanation, const std::vector<size_t> &group) {
+  struct Line {
+    std::string before, after;
+    std::vector<std::pair<std::string, std::string>> names; ///< As joinNumbered takes them.
+  };
+  std::vector<Line> lines;
+  std::map<std::vector<std::string>, size_t> places;
+  for (size_t member : group)
+    for (const ForcingAnnotationText &entry : explanation.collectives[member].causes) {
+      const ForcingAnnotation &cause = entry.cause;
+      std::string written = writtenText(entry);
+      std::string after =
+          cause.isReplicated ? " keeps the dimension replicated over " + cause.axis : pathText(cause.path);
+      bool isJoined = group.size() > 1 && !cause.name.empty();
+      std::vector<std::string> key = {isJoined ? withoutNumbers(cause.name) : entry.place + cause.name, written, after};
+      auto [place, isNew] = places.emplace(std::move(key), lines.size());
+      if (isNew)
+        lines.push_back({entry.place + ": " + written, after, {}});
+      if (std::pair<std::string, std::string> name(cause.name, "");
+          !llvm::is_contained(lines[place->second].names, name))
+        lines[place->second].names.push_back(std::move(name));
+    }
+  std::vector<std::string> texts;
+  for (const Line &line : lines) {
+    std::vector<std::string> names;
+    for (const auto &[name, text] : joinNumbered(line.names))
+      if (!name.empty())
+        names.push_back("'" + name + "'");
+    texts.push_back(line.before + (names.empty() ? "" : " of " + llvm::join(names, ", ")) + line.after);
+  }
+  return texts;
 }
 
 std::string editText(const AnnotationEdit &edit) {
   std::string text;
-  std::set<std::string> said; // A P(...) of which two dimensions change is one change.
-  for (const DimEdit &dim : edit)
-    if (std::string one = "'" + dim.to + "'" + (dim.from.empty() ? "" : " instead of '" + dim.from + "'") +
-                          (dim.label.empty() ? " at " + dim.place : " in " + dim.label);
-        said.insert(one).second)
-      text += (text.empty() ? "" : " and ") + one;
+  std::set<std::pair<std::string, std::string>> said;       // A P(...) of which two dimensions change is one change.
+  std::vector<std::pair<std::string, std::string>> changes; // Where, and what.
+  for (const DimEdit &dim : edit) {
+    std::string what = "'" + dim.to + "'" + (dim.from.empty() ? "" : " instead of '" + dim.from + "'");
+    std::string where = dim.label.empty() ? " at " + dim.place : " in " + dim.label;
+    if (said.emplace(where, what).second)
+      changes.emplace_back(where, what);
+  }
+  bool areArguments = llvm::all_of(edit, [](const DimEdit &dim) { return !dim.label.empty(); });
+  for (const auto &[where, what] : areArguments ? joinNumbered(changes) : changes)
+    text += (text.empty() ? "" : " and ") + what + where;
   return text;
 }
 
@@ -78,13 +117,17 @@ std::string fixItText(const FixIt &removal, const ProgramTotals &now) {
   return text + (removal.isFaster ? "\n" : ", not faster\n");
 }
 
-std::string entryText(const CollectiveExplanation &entry, size_t number, const ProgramTotals &totals) {
+std::string groupText(const Explanation &explanation, const std::vector<size_t> &group, size_t number) {
+  const CollectiveExplanation &entry = explanation.collectives[group.front()];
   const CollectiveReport &collective = *entry.collective;
-  std::string text = std::to_string(number) + ". " + collectiveTitle(collective) + ": " +
-                     bytesText(collective.wireBytesPerDevice) + " sent by each device" +
-                     (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") + ", " +
-                     timeText(collective.totalSeconds()) + ", " +
-                     std::to_string(std::lround(100 * shareOf(collective, totals))) + " % of the communication\n";
+  const ProgramTotals &totals = explanation.totals;
+  auto count = static_cast<double>(group.size());
+  std::string text =
+      std::to_string(number) + ". " + (group.size() == 1 ? "" : std::to_string(group.size()) + " times ") +
+      collectiveTitle(collective) + ": " + bytesText(count * collective.wireBytesPerDevice) + " sent by each device" +
+      (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") + ", " +
+      timeText(count * collective.totalSeconds()) + ", " +
+      std::to_string(std::lround(100 * count * shareOf(collective, totals))) + " % of the communication\n";
   text += std::string("   ") + (collective.isBackward ? "backward of " : "") + collective.location +
           (entry.sourceLine.empty() ? "" : ": " + entry.sourceLine) + "\n";
   if (!collective.callPaths.empty() && collective.callPaths.front().size() > 1)
@@ -103,11 +146,8 @@ std::string entryText(const CollectiveExplanation &entry, size_t number, const P
     text += "   no annotation forces it: the program itself calls for it\n";
   else
     text += "   forced by\n";
-  // Causes that differ only in the axis may give the same line, which is printed once.
-  std::set<std::string> said;
-  for (const ForcingAnnotationText &cause : entry.causes)
-    if (std::string line = causeText(cause); said.insert(line).second)
-      text += "     " + line + "\n";
+  for (const std::string &line : causeLines(explanation, group))
+    text += "     " + line + "\n";
   const ChosenFixIts &proposal = entry.proposal;
   if (proposal.best) {
     text += "   removed if you write " + fixItText(*proposal.best, totals);
@@ -187,15 +227,8 @@ std::string explanationText(const Explanation &explanation) {
   for (const FunctionReport &function : explanation.inspection.report.functions)
     for (const std::string &line : whileTexts(explanation.inspection, function))
       text += line + "\n";
-  std::vector<const CollectiveExplanation *> byCost;
-  for (const CollectiveExplanation &entry : explanation.collectives)
-    byCost.push_back(&entry);
-  std::sort(byCost.begin(), byCost.end(), [](const auto *a, const auto *b) {
-    double left = a->collective->countedSeconds(), right = b->collective->countedSeconds();
-    return left != right ? left > right : a < b; // Both point into one array: program order.
-  });
-  for (size_t i = 0; i < byCost.size(); ++i)
-    text += "\n" + entryText(*byCost[i], i + 1, explanation.totals);
+  for (size_t i = 0; i < explanation.groups.size(); ++i)
+    text += "\n" + groupText(explanation, explanation.groups[i], i + 1);
   if (explanation.isIncomplete) {
     size_t tried = explanation.triedEdits;
     std::string count = tried == 0   ? "no change of annotations was"

@@ -2,7 +2,11 @@
 
 #include "compiler/explain/FixIt.h"
 
+#include "compiler/explain/NumberedNames.h"
+
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace spmdc {
@@ -17,7 +21,7 @@ bool isClearlyLeaner(const FixIt &a, const FixIt &b) {
 }
 
 /// The fastest fix-it, or null if there are none. Among fix-its of equal predicted time (Price::kAlike) the one
-/// without extra cost, then the one with the fewest edits, then the one with the fewest bytes.
+/// without extra cost, then the one with the fewest changes, then the one with the fewest bytes.
 const FixIt *findFastest(const std::vector<const FixIt *> &fixIts) {
   if (fixIts.empty())
     return nullptr;
@@ -29,23 +33,33 @@ const FixIt *findFastest(const std::vector<const FixIt *> &fixIts) {
     std::pair<double, double> bytes(totals.wireBytes, totals.peakBytes);
     if (fixIt->hasExtraCost)
       std::swap(bytes.first, bytes.second);
-    return std::tuple(isClearlyFaster(*fastest, *fixIt), fixIt->hasExtraCost, fixIt->edit.size(), bytes, totals.flops,
+    return std::tuple(isClearlyFaster(*fastest, *fixIt), fixIt->hasExtraCost, fixIt->changes, bytes, totals.flops,
                       totals.seconds());
   };
   return *std::min_element(fixIts.begin(), fixIts.end(),
                            [&](const auto *a, const auto *b) { return keyOf(a) < keyOf(b); });
 }
 
+size_t countChanges(const AnnotationEdit &edit) {
+  size_t count = 0;
+  std::set<std::pair<std::string, size_t>> said; // The name, and how many of its annotation's changes came before.
+  std::map<std::string, size_t> before;
+  for (const DimEdit &dim : edit)
+    count += dim.label.empty() || said.emplace(withoutNumbers(dim.label), before[dim.label]++).second;
+  return count;
+}
+
 } // namespace
 
 FixIt::FixIt(AnnotationEdit edit, const ProgramTotals &totals, const ProgramTotals &now)
-    : edit(std::move(edit)), totals(totals), isFaster(totals.seconds() < now.seconds()),
+    : edit(std::move(edit)), totals(totals), changes(countChanges(this->edit)),
+      isFaster(totals.seconds() < now.seconds()),
       hasExtraCost(isClearlyMore(totals.flops, now.flops) ||
                    isClearlyMore(static_cast<double>(totals.peakBytes), static_cast<double>(now.peakBytes)) ||
                    isClearlyMore(totals.netCommunicationSeconds(), now.netCommunicationSeconds())) {}
 
 ChosenFixIts chooseFixIt(const std::vector<FixIt> &fixIts) {
-  auto rankOf = [](const FixIt &fixIt) { return std::tuple(!fixIt.isFaster, fixIt.hasExtraCost, fixIt.edit.size()); };
+  auto rankOf = [](const FixIt &fixIt) { return std::tuple(!fixIt.isFaster, fixIt.hasExtraCost, fixIt.changes); };
   auto first = std::min_element(fixIts.begin(), fixIts.end(),
                                 [&](const FixIt &a, const FixIt &b) { return rankOf(a) < rankOf(b); });
   if (first == fixIts.end())

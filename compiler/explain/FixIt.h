@@ -13,6 +13,7 @@ namespace spmdc {
 struct FixIt {
   AnnotationEdit edit;
   ProgramTotals totals; ///< Of the edited program.
+  size_t changes;       ///< The dimensions that it edits; those of arguments whose names differ in numbers are one.
   bool isFaster;        ///< The edited program has a shorter predicted time (communication and compute).
   bool hasExtraCost;    ///< The edited program has clearly more FLOP, memory or communication on each device.
 
@@ -27,7 +28,7 @@ struct ChosenFixIts {
 };
 
 /// Chooses among the fix-its of one collective. Preference: faster than the unedited program; no extra cost
-/// (hasExtraCost); fewest edits; shortest predicted time. Among equal times (Price::kAlike) fewer bytes win: bytes
+/// (hasExtraCost); fewest changes; shortest predicted time. Among equal times (Price::kAlike) fewer bytes win: bytes
 /// on the wire, or memory if the fix-it has an extra cost. The order of the list breaks the remaining ties.
 ChosenFixIts chooseFixIt(const std::vector<FixIt> &fixIts);
 

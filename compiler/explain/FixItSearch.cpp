@@ -3,6 +3,8 @@
 #include "compiler/explain/FixItSearch.h"
 
 #include "ir/spmd/DebugTrace.h"
+#include "runtime/support/ParallelLoop.h"
+#include "runtime/support/Process.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -10,6 +12,9 @@
 
 namespace spmdc {
 namespace {
+
+/// The edits of each collective that are tried before all edits of any.
+constexpr size_t kFirstEdits = 8;
 
 /// `mlp.spmd:5`.
 std::string lineOf(const std::string &location) { return location.substr(0, location.rfind(':')); }
@@ -83,8 +88,18 @@ void FixItSearch::run(const std::vector<WantedFixIt *> &wanted) {
   for (WantedFixIt *one : wanted)
     if (!one->causes.empty())
       left.push_back(one);
-  for (WantedFixIt *one : left)
+  // A search that reaches a limit has then tried something for the first ones, instead of everything for one.
+  if (left.size() > 1)
+    for (WantedFixIt *one : left) {
+      std::vector<AnnotationEdit> edits = listLikely(*one);
+      edits.resize(std::min(edits.size(), kFirstEdits));
+      tryAll(*one, edits);
+    }
+  for (WantedFixIt *one : left) {
+    one->found.clear();
+    one->tried = 0;
     tryAll(*one, listLikely(*one));
+  }
   for (WantedFixIt *one : left)
     if (llvm::none_of(one->found, [](const FixIt &fixIt) { return fixIt.isFaster && !fixIt.hasExtraCost; }))
       tryAll(*one, listLarger(*one));
@@ -152,37 +167,67 @@ const CollectiveReport *FixItSearch::findRemaining(const WantedFixIt &wanted, co
   return after.empty() || isGone ? nullptr : after.front();
 }
 
+AnnotationEdit FixItSearch::spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const {
+  return program.spell(wanted.isOneOfSeveral ? program.withAlike(edit) : edit);
+}
+
 void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits) {
-  for (const AnnotationEdit &listed : edits) {
-    AnnotationEdit edit = program.spell(listed);
-    const Outcome *outcome = test(wanted, edit);
-    if (outcome && outcome->inspection && !findRemaining(wanted, edit, outcome->inspection->report))
-      wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
+  // Groups of one new program for each core: a limit of time ends the search between groups.
+  auto cores = static_cast<size_t>(spmd::availableCores());
+  std::set<std::string> listed;
+  for (size_t next = 0; next < edits.size();) {
+    std::vector<KeyedEdit> group, fresh;
+    for (std::set<std::string> newKeys; next < edits.size() && newKeys.size() < cores; ++next) {
+      AnnotationEdit edit = spell(wanted, edits[next]);
+      std::string key = program.keyOf(edit);
+      if (!listed.insert(key).second)
+        continue; // Edits of equal layers, made alike, are one.
+      group.emplace_back(key, std::move(edit));
+      if (!outcomes.count(key) && newKeys.insert(key).second)
+        fresh.push_back(group.back());
+    }
+    compileAll(fresh);
+    for (const auto &[key, edit] : group) {
+      const Outcome *outcome = outcomeFor(wanted, key);
+      if (outcome && outcome->inspection && !findRemaining(wanted, edit, outcome->inspection->report))
+        wanted.found.emplace_back(edit, totalsOf(*outcome->inspection), now);
+    }
   }
 }
 
-/// Compiles the edited program, or returns the outcome of an earlier compile of the same text. Null at a limit.
-const FixItSearch::Outcome *FixItSearch::test(WantedFixIt &wanted, const AnnotationEdit &edit) {
-  std::string key = program.keyOf(edit);
-  if (auto known = outcomes.find(key); known != outcomes.end()) {
-    ++wanted.tried;
-    return &known->second;
-  }
-  auto start = std::chrono::steady_clock::now();
-  wasTooLong |= start - begin + slowest > std::chrono::duration<double>(limits.seconds);
-  if (tries == limits.tries || wasTooLong) {
+/// Compiles edited programs that are new, on all cores; none at a limit.
+void FixItSearch::compileAll(const std::vector<KeyedEdit> &fresh) {
+  if (fresh.empty())
+    return;
+  wasTooLong |= std::chrono::steady_clock::now() - begin + slowest > std::chrono::duration<double>(limits.seconds);
+  size_t count = wasTooLong ? 0 : std::min(fresh.size(), limits.tries - tries);
+  tries += count;
+  std::vector<Outcome *> compiled;
+  for (size_t i = 0; i < count; ++i)
+    compiled.push_back(&outcomes[fresh[i].first]);
+  std::vector<Duration> times(count);
+  spmd::forEachInParallel(count, [&](size_t i) {
+    auto start = std::chrono::steady_clock::now();
+    CompileOptions own = options;
+    own.pipeline.propagationLog = &compiled[i]->log;
+    DebugTrace::Pause onTrial;
+    Compiler compiler(program.getFileName(), program.apply(fresh[i].second), own);
+    compiled[i]->inspection = inspectProgram(compiler);
+    times[i] = std::chrono::steady_clock::now() - start;
+  });
+  for (Duration time : times)
+    slowest = std::max(slowest, time);
+}
+
+/// The outcome of an edit for a collective; null if a limit left it out.
+const FixItSearch::Outcome *FixItSearch::outcomeFor(WantedFixIt &wanted, const std::string &key) const {
+  auto known = outcomes.find(key);
+  if (known == outcomes.end()) {
     wanted.isIncomplete = true;
     return nullptr;
   }
-  ++tries;
   ++wanted.tried;
-  Outcome &outcome = outcomes[std::move(key)];
-  options.pipeline.propagationLog = &outcome.log;
-  DebugTrace::Pause onTrial;
-  Compiler compiler(program.getFileName(), program.apply(edit), options);
-  outcome.inspection = inspectProgram(compiler);
-  slowest = std::max(slowest, std::chrono::steady_clock::now() - start);
-  return &outcome;
+  return &known->second;
 }
 
 /// Removes the axes from the annotations that force the collective, compiles, and repeats with the annotations that
@@ -197,12 +242,15 @@ void FixItSearch::removeAxes(WantedFixIt &wanted) {
     size_t before = countRemoved(taken);
     for (const ForcingAnnotation &cause : causes)
       for (size_t i = 0; i < annotations.size() && !cause.isReplicated; ++i)
-        if (annotations[i].range.str() == cause.annotationPlace && cause.dim < annotations[i].dims.size())
+        if (annotations[i].place == cause.annotationPlace && cause.dim < annotations[i].dims.size())
           taken[{i, cause.dim}].insert(cause.axis);
     if (countRemoved(taken) == before || taken.size() > maxDims)
       return;
-    AnnotationEdit edit = program.spell(editWithout(program.getAnnotations(), taken));
-    const Outcome *outcome = test(wanted, edit);
+    AnnotationEdit edit = spell(wanted, editWithout(program.getAnnotations(), taken));
+    std::string key = program.keyOf(edit);
+    if (!outcomes.count(key))
+      compileAll({{key, edit}});
+    const Outcome *outcome = outcomeFor(wanted, key);
     if (!outcome || !outcome->inspection)
       return;
     const CollectiveReport *left = findRemaining(wanted, edit, outcome->inspection->report);

@@ -1,6 +1,7 @@
 //===- ShardingTexts.cpp - shardings in an exported text ------------------===//
 
 #include "frontend/stablehlo/ShardingTexts.h"
+#include "frontend/stablehlo/LocationTexts.h"
 
 #include <charconv>
 
@@ -225,13 +226,16 @@ ShardingTexts findShardings(const Source &source, std::string_view entry) {
     if (scanner.take(" -> ") && scanner.text.substr(scanner.at).starts_with("("))
       texts.results = takeList(scanner, /*isParameter=*/false);
   }
+  LocationTexts locations(text);
   constexpr std::string_view kConstraint = "= sdy.sharding_constraint ";
   for (size_t begin = text.find(kConstraint); begin != std::string_view::npos;
        begin = text.find(kConstraint, begin + 1)) {
     Scanner scanner(source, std::min(text.find('<', begin), text.size()));
     texts.constraints.push_back(takeSharding(scanner));
-    if (texts.constraints.back())
-      texts.constraints.back()->label = "with_sharding_constraint";
+    if (std::optional<Annotation> &constraint = texts.constraints.back()) {
+      std::string place = locations.placeAt(begin);
+      constraint->label = "with_sharding_constraint" + (place.empty() ? "" : " at " + place);
+    }
   }
   return texts;
 }

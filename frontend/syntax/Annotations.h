@@ -19,6 +19,7 @@ struct AnnotatedDim {
   std::vector<std::string> axes;
   bool isOpen = true;
   int64_t priority = -1;
+  std::string place = {}; ///< `mlp.spmd:3:12`, where `whole` begins; set by AnnotatedProgram (compiler/explain).
 };
 
 struct Annotation {
@@ -29,6 +30,7 @@ struct Annotation {
   std::vector<AnnotatedDim> dims;
   /// In an exported program, the parameter of jax.jit that says it: `in_shardings of x`.
   std::string label = {};
+  std::string place = {}; ///< Where `range` begins, as in AnnotatedDim.
 };
 
 /// Lists the annotations in text order.

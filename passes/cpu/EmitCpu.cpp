@@ -14,9 +14,8 @@
 #include "passes/cpu/OptimizeKernels.h"
 #include "passes/cpu/VectorCalls.h"
 #include "passes/kernel/LlvmCode.h"
-#include "runtime/support/BackgroundThread.h"
-#include "runtime/support/Error.h"
 #include "runtime/support/MatrixUnit.h"
+#include "runtime/support/ParallelLoop.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -32,10 +31,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 
-#include <atomic>
 #include <limits>
 #include <mutex>
-#include <thread>
 
 using namespace mlir;
 
@@ -220,24 +217,6 @@ private:
 /// It does not depend on the machine, so that every machine produces the same bytes.
 constexpr size_t kOperationsPerObject = 150;
 
-/// Calls `work` with 0 to count - 1, on one thread for each core, or fewer if the system refuses more.
-void forEachInParallel(size_t count, llvm::function_ref<void(size_t)> work) {
-  std::atomic<size_t> next = 0;
-  auto run = [&] {
-    for (size_t i = next++; i < count; i = next++)
-      work(i);
-  };
-  std::vector<spmd::BackgroundThread> others;
-  size_t threads = std::min<size_t>(count, std::max(1u, std::thread::hardware_concurrency()));
-  try {
-    while (others.size() + 1 < threads)
-      others.emplace_back("spmd-compile", run);
-  } catch (const spmd::Error &) {
-    // No thread was created: the others do its work.
-  }
-  run();
-}
-
 /// Translates all functions into parts of at most this many operations, if it is more than one unit; the parts that are
 /// fully optimised come first.
 FailureOr<std::vector<std::unique_ptr<Code>>> translateKernels(ModuleOp module, const spmd::Plan &plan,
@@ -329,7 +308,7 @@ FailureOr<std::string> emitSharedObject(ModuleOp module, const spmd::Plan &plan,
     return failure();
   std::vector<std::unique_ptr<Code>> &parts = *translated;
   std::vector<FailureOr<std::string>> written(parts.size(), failure());
-  forEachInParallel(parts.size(), [&](size_t i) {
+  spmd::forEachInParallel(parts.size(), [&](size_t i) {
     parts[i]->optimize();
     written[i] = parts[i]->emit(llvm::CodeGenFileType::ObjectFile);
   });

@@ -1,9 +1,12 @@
 #include "runtime/support/Process.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,6 +32,14 @@ std::string machineId() {
   if (::stat("/proc/self/ns/net", &space) != 0)
     return bootId();
   return bootId() + "." + std::to_string(space.st_ino);
+}
+
+int availableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    return std::max(1, CPU_COUNT(&set));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); // More cores than a cpu_set_t names.
 }
 
 std::string signalName(int signal) {

@@ -14,6 +14,9 @@ std::string bootId();
 /// Equal on processes that can reach one another within the machine: identifies its boot and its network namespace.
 std::string machineId();
 
+/// The cores that this process may run on (its affinity mask); at least 1.
+int availableCores();
+
 /// `SIGKILL` for 9; `signal 99` for one without a name.
 std::string signalName(int signal);
 

@@ -3,10 +3,10 @@
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/device/DeviceBuffers.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 
 #include <algorithm>
 #include <cstring>
-#include <sched.h>
 
 namespace spmd {
 namespace {
@@ -23,14 +23,6 @@ private:
 };
 
 } // namespace
-
-int availableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 int threadsPerCpuDevice(const CpuDeviceOptions &options) {
   if (options.threadsPerDevice > 0)

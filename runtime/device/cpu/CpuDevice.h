@@ -25,9 +25,6 @@ struct CpuDeviceOptions {
   bool isShared = true;
 };
 
-/// Cores this process may run on (its affinity mask).
-int availableCores();
-
 /// Returns the number of threads of each device with these options.
 int threadsPerCpuDevice(const CpuDeviceOptions &options);
 

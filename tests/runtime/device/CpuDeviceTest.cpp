@@ -2,6 +2,7 @@
 
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 #include "tests/support/FewThreads.h"
 #include "tests/support/Messages.h"
 

@@ -6,6 +6,7 @@
 #include "PlanHelper.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "runtime/support/Error.h"
+#include "runtime/support/Process.h"
 #include "tests/support/Messages.h"
 #include "tests/support/TimeLimit.h"
 

@@ -1,0 +1,27 @@
+//===- LocationTexts.h - source positions in an exported text ---*- C++ -*-===//
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace spmdc::stablehlo {
+
+/// The locations of an MLIR text, which is exported with `debug_info=True`; all are empty for one without. The text
+/// must outlive the object.
+class LocationTexts {
+public:
+  explicit LocationTexts(std::string_view text);
+
+  /// `model.py:12:5`: the position in the user's program of the operation on whose line `offset` is, the innermost call
+  /// of it. Empty if unknown.
+  std::string placeAt(size_t offset) const;
+
+private:
+  std::string placeOf(std::string_view location, int depth) const;
+
+  std::string_view text;
+  std::unordered_map<std::string_view, std::string_view> aliases; ///< `#loc7`: the text of what it names.
+};
+
+} // namespace spmdc::stablehlo
