@@ -5,8 +5,8 @@
 #include "compiler/Importer.h"
 #include "compiler/auto/TrialCosts.h"
 #include "compiler/explain/AnnotatedProgram.h"
-#include "compiler/explain/NumberedNames.h"
 #include "compiler/inspection/InspectionText.h"
+#include "compiler/inspection/NumberedNames.h"
 #include "frontend/MeshOverride.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "ir/spmd/DebugTrace.h"
@@ -374,8 +374,8 @@ std::string autoShardingText(const AutoSharding &sharding) {
       text += "  " + dim.place + ": '" + dim.to + "' instead of '" + dim.from + "'\n";
     else if (said.emplace(dim.label, dim.to).second)
       labelled.emplace_back(dim.label, dim.to);
-  for (const auto &[label, to] : joinNumbered(labelled))
-    text += "  " + label + ": " + to + "\n";
+  for (const auto &[label, first] : joinNumbered(labelled))
+    text += "  " + label + ": " + labelled[first].second + "\n";
   return text;
 }
 

@@ -3,7 +3,7 @@
 #include "compiler/explain/AnnotatedProgram.h"
 
 #include "compiler/Importer.h"
-#include "compiler/explain/NumberedNames.h"
+#include "compiler/inspection/NumberedNames.h"
 #include "frontend/stablehlo/ShardingTexts.h"
 #include "frontend/syntax/Parser.h"
 

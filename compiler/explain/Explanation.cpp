@@ -2,8 +2,8 @@
 
 #include "compiler/explain/Explanation.h"
 
-#include "compiler/explain/NumberedNames.h"
 #include "compiler/inspection/JsonParts.h"
+#include "compiler/inspection/NumberedNames.h"
 
 #include <algorithm>
 #include <map>

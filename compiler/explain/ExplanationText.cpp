@@ -1,8 +1,8 @@
 //===- ExplanationText.cpp - an explanation as text and as JSON -----------===//
 
 #include "compiler/explain/Explanation.h"
-#include "compiler/explain/NumberedNames.h"
 #include "compiler/inspection/JsonParts.h"
+#include "compiler/inspection/NumberedNames.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -79,7 +79,7 @@ std::vector<std::string> causeLines(const Explanation &explanation, const std::v
   std::vector<std::string> texts;
   for (const Line &line : lines) {
     std::vector<std::string> names;
-    for (const auto &[name, text] : joinNumbered(line.names))
+    for (const auto &[name, first] : joinNumbered(line.names))
       if (!name.empty())
         names.push_back("'" + name + "'");
     texts.push_back(line.before + (names.empty() ? "" : " of " + llvm::join(names, ", ")) + line.after);
@@ -98,8 +98,8 @@ std::string editText(const AnnotationEdit &edit) {
       changes.emplace_back(where, what);
   }
   bool areArguments = llvm::all_of(edit, [](const DimEdit &dim) { return !dim.label.empty(); });
-  for (const auto &[where, what] : areArguments ? joinNumbered(changes) : changes)
-    text += (text.empty() ? "" : " and ") + what + where;
+  for (const auto &[where, first] : joinNumbered(changes, areArguments ? 2 : changes.size() + 1))
+    text += (text.empty() ? "" : " and ") + changes[first].second + where;
   return text;
 }
 

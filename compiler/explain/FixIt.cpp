@@ -2,7 +2,7 @@
 
 #include "compiler/explain/FixIt.h"
 
-#include "compiler/explain/NumberedNames.h"
+#include "compiler/inspection/NumberedNames.h"
 
 #include <algorithm>
 #include <map>

@@ -2,6 +2,7 @@
 
 #include "compiler/inspection/InspectionText.h"
 
+#include "compiler/inspection/NumberedNames.h"
 #include "runtime/support/CountText.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -11,6 +12,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <map>
+#include <set>
 
 namespace spmdc {
 namespace {
@@ -24,6 +28,22 @@ Row valueRow(const std::string &kind, const ValueReport &value) {
           value.sharding.str(),
           shapeText(value, value.localShape),
           value.location};
+}
+
+/// The rows of values of one kind. `fewestAlike` or more whose names differ in a number only have one row, with the
+/// place of the first one.
+std::vector<Row> valueRows(const std::string &kind, const std::vector<ValueReport> &values, size_t fewestAlike) {
+  std::vector<Row> rows, result;
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const ValueReport &value : values) {
+    const Row &row = rows.emplace_back(valueRow(kind, value));
+    names.emplace_back(value.name, row[2] + " " + row[3]);
+  }
+  for (const auto &[name, first] : joinNumbered(names, fewestAlike)) {
+    result.push_back(rows[first]);
+    result.back()[1] = name;
+  }
+  return result;
 }
 
 std::string axesText(const CollectiveReport &collective) {
@@ -180,37 +200,62 @@ std::string meshTitle(const spmd::MeshShape &mesh) {
   return text + " (" + spmd::countText(mesh.deviceCount(), "device") + ")";
 }
 
-std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured) {
+/// The lines of `count` collectives that are alike, with the bytes and the time of all of them.
+static std::string collectiveText(const CollectiveReport &collective, const std::optional<MeasuredTimes> &measured,
+                                  size_t count) {
+  auto factor = static_cast<double>(count);
+  std::string text =
+      tableText({{(count == 1 ? "" : std::to_string(count) + " times ") + collectiveTitle(collective),
+                  shapeText(collective.dtype, collective.operandShape) + " -> " +
+                      shapeText(collective.dtype, collective.resultShape),
+                  spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
+                  bytesText(factor * collective.wireBytesPerDevice) + " sent by each device" +
+                      (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
+                  timeText(factor * collective.totalSeconds()) + measuredText(measured, collective),
+                  (collective.isBackward ? "backward of " : "") + collective.location}});
+  text += "    " + collective.why + "\n";
+  if (collective.ring != RingDirections::None)
+    text += "    " + collectiveMatmulText(collective) + "\n";
+  if (!collective.isCounted)
+    text += "    " + std::string(kUncountedText) + "\n";
+  if (std::string remark = whileText(collective); !remark.empty())
+    text += "    " + remark + "\n";
+  return text;
+}
+
+/// The collectives in the order of the program, those with equal lines at the place of the first one.
+static std::string collectivesText(const std::vector<CollectiveReport> &collectives,
+                                   const std::optional<MeasuredTimes> &measured, size_t fewestAlike) {
+  std::map<std::string, size_t> counts;
+  std::vector<std::string> texts;
+  for (const CollectiveReport &collective : collectives)
+    ++counts[texts.emplace_back(collectiveText(collective, measured, 1))];
+  std::string text;
+  std::set<std::string> said;
+  for (size_t i = 0; i < collectives.size(); ++i)
+    if (size_t count = counts[texts[i]]; count < fewestAlike)
+      text += texts[i];
+    else if (said.insert(texts[i]).second)
+      text += collectiveText(collectives[i], measured, count);
+  return text;
+}
+
+std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured,
+                            bool joinsLayers) {
+  // Two layers are shown one by one.
+  const size_t fewestAlike = joinsLayers ? 3 : std::numeric_limits<size_t>::max();
   const ProgramReport &report = inspection.report;
   std::string text = meshTitle(report.mesh) + "\n";
   for (const FunctionReport &function : report.functions) {
     text += "\nfn " + function.name + "\n";
     std::vector<Row> rows = {{"", "name", "global shape", "sharding", "local shape", "at"}};
-    for (const ValueReport &value : function.params)
-      rows.push_back(valueRow("param", value));
-    for (const ValueReport &value : function.values)
-      rows.push_back(valueRow("value", value));
-    for (const ValueReport &value : function.results)
-      rows.push_back(valueRow("result", value));
+    for (auto [kind, values] :
+         {std::pair("param", &function.params), {"value", &function.values}, {"result", &function.results}})
+      for (Row &row : valueRows(kind, *values, fewestAlike))
+        rows.push_back(std::move(row));
     text += tableText(rows);
     text += "\ncollectives: " + std::to_string(function.collectives.size()) + "\n";
-    for (const CollectiveReport &collective : function.collectives) {
-      text += tableText({{collectiveTitle(collective),
-                          shapeText(collective.dtype, collective.operandShape) + " -> " +
-                              shapeText(collective.dtype, collective.resultShape),
-                          spmd::countText(collective.groups, "group") + " of " + std::to_string(collective.groupSize),
-                          bytesText(collective.wireBytesPerDevice) + " sent by each device" +
-                              (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times"),
-                          timeText(collective.totalSeconds()) + measuredText(measured, collective),
-                          (collective.isBackward ? "backward of " : "") + collective.location}});
-      text += "    " + collective.why + "\n";
-      if (collective.ring != RingDirections::None)
-        text += "    " + collectiveMatmulText(collective) + "\n";
-      if (!collective.isCounted)
-        text += "    " + std::string(kUncountedText) + "\n";
-      if (std::string remark = whileText(collective); !remark.empty())
-        text += "    " + remark + "\n";
-    }
+    text += collectivesText(function.collectives, measured, fewestAlike);
     text += "\nper device: " + operationsText(function.flopsPerDevice) + ", " + bytesText(function.wireBytesPerDevice) +
             " sent, " + bytesText(static_cast<double>(function.argumentBytesPerDevice)) + " of arguments, " +
             bytesText(static_cast<double>(inspection.peakBytesPerDevice)) + " of memory in total\n" +

@@ -10,8 +10,10 @@
 
 namespace spmdc {
 
-/// The table that `inspect` prints by default.
-std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt);
+/// The table that `inspect` prints by default. `joinsLayers`: three or more values whose names differ in a number only,
+/// and equal collectives of one line, have one row, as the layers of an exported program.
+std::string inspectionTable(const Inspection &inspection, const std::optional<MeasuredTimes> &measured = std::nullopt,
+                            bool joinsLayers = false);
 
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);

@@ -1,14 +1,21 @@
-#include "compiler/explain/NumberedNames.h"
+#include "compiler/inspection/NumberedNames.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 #include <set>
 
-using spmdc::joinNumbered;
 using Names = std::vector<std::pair<std::string, std::string>>;
 
 namespace {
+
+/// The joined names with their texts.
+Names joinNumbered(const Names &names, size_t fewest = 2) {
+  Names result;
+  for (const auto &[name, first] : spmdc::joinNumbered(names, fewest))
+    result.emplace_back(name, names[first].second);
+  return result;
+}
 
 TEST(NumberedNames, NamesThatDifferInOneNumberAreOne) {
   EXPECT_EQ(joinNumbered({{"p[0]['w']", "P()"}, {"p[1]['w']", "P()"}, {"p[2]['w']", "P()"}}),
@@ -36,6 +43,12 @@ TEST(NumberedNames, SeveralNumbersAreJoinedOneAfterTheOther) {
 
 TEST(NumberedNames, TheOrderIsThatOfTheFirstNames) {
   EXPECT_EQ(joinNumbered({{"b1", "x"}, {"a", "x"}, {"b0", "x"}}), (Names{{"b{0,1}", "x"}, {"a", "x"}}));
+}
+
+TEST(NumberedNames, FewerNamesRemain) {
+  Names names = {{"a0", "x"}, {"b0", "x"}, {"a1", "x"}, {"b1", "x"}, {"b2", "x"}};
+  EXPECT_EQ(joinNumbered(names, 3), (Names{{"a0", "x"}, {"b{0..2}", "x"}, {"a1", "x"}}));
+  EXPECT_EQ(joinNumbered(names, 4), names);
 }
 
 TEST(NumberedNames, LeadingZerosAndLongNumbersRemain) {

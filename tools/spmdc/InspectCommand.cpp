@@ -1,5 +1,6 @@
 //===- InspectCommand.cpp - spmdc inspect ---------------------------------===//
 
+#include "compiler/Importer.h"
 #include "compiler/inspection/ArtifactInspection.h"
 #include "compiler/inspection/InspectionHtml.h"
 #include "compiler/inspection/InspectionJson.h"
@@ -101,7 +102,8 @@ struct InspectCommand {
     if (!visualize.empty())
       return draw(inspection);
     if (json || html.empty())
-      std::cout << (json ? inspectionJson(inspection, times) : inspectionTable(inspection, times));
+      std::cout << (json ? inspectionJson(inspection, times)
+                         : inspectionTable(inspection, times, languageOf(flags.file, text) == Language::Jax));
     return kOk;
   }
 

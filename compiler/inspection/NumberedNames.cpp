@@ -1,12 +1,13 @@
 //===- NumberedNames.cpp - names that differ in a number ------------------===//
 
-#include "compiler/explain/NumberedNames.h"
+#include "compiler/inspection/NumberedNames.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -68,42 +69,47 @@ std::string withoutNumbers(const std::string &name) {
   return numbered.str();
 }
 
-std::vector<std::pair<std::string, std::string>>
-joinNumbered(const std::vector<std::pair<std::string, std::string>> &names) {
-  std::vector<std::pair<NumberedName, std::string>> lines;
+std::vector<JoinedName> joinNumbered(const std::vector<std::pair<std::string, std::string>> &names, size_t fewest) {
+  struct Line {
+    NumberedName name;
+    size_t first;
+  };
+  std::vector<Line> lines;
   size_t slots = 0;
-  for (const auto &[name, text] : names) {
-    lines.emplace_back(name, text);
-    slots = std::max(slots, lines.back().first.numbers.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    lines.push_back({NumberedName(names[i].first), i});
+    slots = std::max(slots, lines.back().name.numbers.size());
   }
   for (size_t slot = 0; slot < slots; ++slot) {
     // By all but the number of this slot. A number such as 01 remains as it is, because its range would not have it.
     using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, std::string>;
-    std::map<Key, std::pair<size_t, std::set<std::pair<uint64_t, std::string>>>> joined;
-    std::vector<std::pair<NumberedName, std::string>> rest;
-    for (auto &[name, text] : lines) {
+    std::map<Key, std::set<std::pair<uint64_t, std::string>>> numbers;
+    std::vector<std::optional<Key>> keys;
+    for (const auto &[name, first] : lines) {
+      std::optional<Key> &key = keys.emplace_back();
       uint64_t value = 0;
       if (slot >= name.numbers.size() || !llvm::to_integer(name.numbers[slot], value, 10) ||
-          std::to_string(value) != name.numbers[slot]) {
-        rest.emplace_back(name, text);
+          std::to_string(value) != name.numbers[slot])
         continue;
-      }
-      Key key(name.texts, name.numbers, text);
-      std::get<1>(key)[slot].clear();
-      auto [place, isNew] =
-          joined.try_emplace(std::move(key), rest.size(), std::set<std::pair<uint64_t, std::string>>());
-      place->second.second.emplace(value, name.numbers[slot]);
-      if (isNew)
-        rest.emplace_back(name, text);
+      key.emplace(name.texts, name.numbers, names[first].second);
+      std::get<1>(*key)[slot].clear();
+      numbers[*key].emplace(value, name.numbers[slot]);
     }
-    for (const auto &[key, found] : joined)
-      if (found.second.size() > 1)
-        rest[found.first].first.numbers[slot] = rangesOf(found.second);
-    lines = std::move(rest);
+    std::vector<Line> joined;
+    std::set<Key> said;
+    for (size_t i = 0; i < lines.size(); ++i) {
+      bool isJoined = keys[i] && numbers[*keys[i]].size() >= fewest;
+      if (isJoined && !said.insert(*keys[i]).second)
+        continue;
+      joined.push_back(std::move(lines[i]));
+      if (isJoined)
+        joined.back().name.numbers[slot] = rangesOf(numbers[*keys[i]]);
+    }
+    lines = std::move(joined);
   }
-  std::vector<std::pair<std::string, std::string>> result;
-  for (const auto &[name, text] : lines)
-    result.emplace_back(name.str(), text);
+  std::vector<JoinedName> result;
+  for (const auto &[name, first] : lines)
+    result.push_back({name.str(), first});
   return result;
 }
 
