@@ -2,10 +2,16 @@
 
 #include "compiler/explain/Comparison.h"
 
+#include "compiler/Importer.h"
+#include "compiler/OtherSources.h"
 #include "compiler/inspection/JsonParts.h"
 #include "runtime/support/ByteText.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace spmdc {
 namespace {
@@ -16,11 +22,20 @@ struct Entry {
   bool isMatched = false;
 };
 
+/// The text of the line: in the program, or in the Python program that it was exported from; else the line's number.
+std::string lineOf(const ComparedProgram &program, OtherSources &otherSources, const std::string &location) {
+  std::string_view line = program.source.lineOf(location);
+  if (line.empty())
+    line = otherSources.lineOf(location);
+  return line.empty() ? location.substr(0, location.rfind(':')) : std::string(line);
+}
+
 std::vector<Entry> entriesOf(const ComparedProgram &program) {
+  OtherSources otherSources;
   std::vector<Entry> entries;
   for (const FunctionReport &function : program.inspection.report.functions)
     for (const CollectiveReport &collective : function.collectives)
-      entries.push_back({&collective, std::string(program.source.lineOf(collective.location))});
+      entries.push_back({&collective, lineOf(program, otherSources, collective.location)});
   return entries;
 }
 
@@ -31,7 +46,7 @@ struct Match {
 std::vector<Match> match(const ComparedProgram &a, const ComparedProgram &b) {
   std::vector<Entry> left = entriesOf(a), right = entriesOf(b);
   std::vector<const CollectiveReport *> partners(left.size(), nullptr);
-  for (bool withAxes : {true, false})
+  for (auto [withAxes, withBytes] : {std::pair(true, true), {true, false}, {false, false}})
     for (size_t i = 0; i < left.size(); ++i) {
       if (partners[i])
         continue;
@@ -39,7 +54,8 @@ std::vector<Match> match(const ComparedProgram &a, const ComparedProgram &b) {
       auto partner = std::find_if(right.begin(), right.end(), [&](const Entry &entry) {
         const CollectiveReport &other = *entry.collective;
         return !entry.isMatched && other.op == own.op && other.reduction == own.reduction &&
-               entry.line == left[i].line && (!withAxes || other.axes == own.axes);
+               entry.line == left[i].line && other.isBackward == own.isBackward &&
+               (!withAxes || other.axes == own.axes) && (!withBytes || other.totalWireBytes() == own.totalWireBytes());
       });
       if (partner == right.end())
         continue;
@@ -87,11 +103,47 @@ std::vector<Total> totalsOf(const Inspection &inspection) {
           {"peak_bytes_per_device", "memory of each device", memory, bytesText(memory), true}};
 }
 
-std::string sideText(const CollectiveReport &collective) {
-  return bytesText(collective.wireBytesPerDevice) +
+/// The bytes and the time of `count` collectives that are alike.
+std::string sideText(const CollectiveReport &collective, double count) {
+  return bytesText(count * collective.wireBytesPerDevice) +
          (collective.tripCount == 1 ? "" : " " + std::to_string(collective.tripCount) + " times") +
          (collective.whileLoops.empty() ? "" : " in each iteration of a 'while'") + ", " +
-         timeText(collective.totalSeconds());
+         timeText(count * collective.totalSeconds());
+}
+
+/// The line, or two, of `count` matches that are alike; empty for collectives that are the same in both programs.
+std::string matchText(const Match &match, size_t count) {
+  if (isSame(match))
+    return "";
+  std::string times = count == 1 ? "" : std::to_string(count) + " times ";
+  auto factor = static_cast<double>(count);
+  const CollectiveReport &first = match.a ? *match.a : *match.b;
+  std::string text = times + collectiveTitle(first) + " at " + first.location + ": " + sideText(first, factor) + "\n";
+  if (!match.a || !match.b)
+    return (match.a ? "- " : "+ ") + text;
+  bool isRenamed = match.a->axes != match.b->axes;
+  return "~ " + text + "  now " + (isRenamed ? collectiveTitle(*match.b) + " " : "") + "at " + match.b->location +
+         ": " + sideText(*match.b, factor) + "\n";
+}
+
+/// The lines of the collectives that are not the same, in order. Three or more that are alike, as the layers of an
+/// exported program have them, are one.
+std::string matchTexts(const std::vector<Match> &matches, bool joinsLayers) {
+  constexpr size_t kFewest = 3;
+  std::map<std::string, size_t> counts;
+  for (const Match &match : matches)
+    ++counts[matchText(match, 1)];
+  std::string text;
+  std::set<std::string> said;
+  for (const Match &match : matches) {
+    std::string one = matchText(match, 1);
+    size_t count = counts[one];
+    if (!joinsLayers || count < kFewest)
+      text += one;
+    else if (said.insert(one).second)
+      text += matchText(match, count);
+  }
+  return text;
 }
 
 std::string padded(std::string text, size_t width) {
@@ -114,22 +166,10 @@ std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b) {
     text += padded("  " + std::string(left[i].title), 30) + padded(ofA + " ", 14) + ofB + "\n";
   }
   text += "\n";
-  size_t same = 0;
-  for (const Match &match : match(a, b)) {
-    if (isSame(match)) {
-      ++same;
-    } else if (match.a && match.b) {
-      bool isRenamed = match.a->axes != match.b->axes;
-      text += "~ " + collectiveTitle(*match.a) + " at " + match.a->location + ": " + sideText(*match.a) + "\n  now " +
-              (isRenamed ? collectiveTitle(*match.b) + " " : "") + "at " + match.b->location + ": " +
-              sideText(*match.b) + "\n";
-    } else {
-      const CollectiveReport &only = match.a ? *match.a : *match.b;
-      text += std::string(match.a ? "- " : "+ ") + collectiveTitle(only) + " at " + only.location + ": " +
-              sideText(only) + "\n";
-    }
-  }
-  return text + "= " + std::to_string(same) + " unchanged\n";
+  std::vector<Match> matches = match(a, b);
+  bool joinsLayers = languageOf(a.source.getName(), a.source.getText()) == Language::Jax;
+  text += matchTexts(matches, joinsLayers);
+  return text + "= " + std::to_string(llvm::count_if(matches, isSame)) + " unchanged\n";
 }
 
 std::string comparisonJson(const ComparedProgram &a, const ComparedProgram &b) {

@@ -14,7 +14,8 @@ struct ComparedProgram {
 };
 
 /// Reports the totals of both programs, and the collectives that only one of them has. Two collectives match if their
-/// operation, reduction and source line (its text, not its number) agree; among several matches equal axes win.
+/// operation, reduction, source line (its text, not its number) and direction (forward or backward) agree; among
+/// several matches equal axes and bytes win, then equal axes.
 std::string comparisonText(const ComparedProgram &a, const ComparedProgram &b);
 std::string comparisonJson(const ComparedProgram &a, const ComparedProgram &b);
 
