@@ -39,14 +39,15 @@ bool isGenerator(ShardingRuleOpInterface op) {
 
 /// Whether a value is rematerializable with at most `operationsLeft` operations; counts these down.
 bool isSmallTree(Value origin, int &operationsLeft) {
-  auto definingOp = origin.getDefiningOp<ShardingRuleOpInterface>();
-  if (!definingOp || !isPure(definingOp) || --operationsLeft < 0)
+  Operation *op = origin.getDefiningOp();
+  if (!op)
     return false;
-  if (definingOp->getNumOperands() == 0)
-    return isGenerator(definingOp);
-  bool isBroadcast = isa<BroadcastInDimOp>(definingOp.getOperation());
-  return (isBroadcast || isa<ElementwiseOpInterface>(definingOp.getOperation())) &&
-         llvm::all_of(definingOp->getOperands(), [&](Value operand) {
+  bool isBroadcast = isa<BroadcastInDimOp>(op);
+  if (!isBroadcast && !isa<ElementwiseOpInterface>(op)) { // Those two are pure.
+    auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+    return ruled && isPure(op) && --operationsLeft >= 0 && op->getNumOperands() == 0 && isGenerator(ruled);
+  }
+  return --operationsLeft >= 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
            // Scalars are replicated, so they are available.
            if (cast<ArrayType>(operand.getType()).getRank() == 0)
              return true;
