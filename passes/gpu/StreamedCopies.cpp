@@ -36,12 +36,22 @@ Value StreamedKernel::positionOf(const StreamTiles::Tile &tile, Value row, Value
   return code.add(position, code.mul(panel, tile.rows * tile.pitch));
 }
 
-void StreamedKernel::copyStreamed(const StreamTiles::Tile &streamed, Value tile) {
-  copy(streamed, bufferOf(streamed, tile), products.columnVar, code.mul(tile, tiles.columns), products.columns);
+void StreamedKernel::copyStreamed(ArrayRef<const StreamTiles::Tile *> factors, Value tile) {
+  auto copyAll = [&](std::optional<int64_t> limit) {
+    for (const StreamTiles::Tile *streamed : factors)
+      copy(*streamed, bufferOf(*streamed, tile), products.columnVar, code.mul(tile, tiles.columns), limit);
+  };
+  if (!hasTail())
+    return copyAll(std::nullopt);
+  // All tiles but the last one need no comparison of positions.
+  Value behindWhole = emitter.emitConstant(countWholeTiles());
+  code.ifThen(code.isLess(tile, behindWhole), [&] { copyAll(std::nullopt); });
+  Value isLast = b.create<arith::CmpIOp>(loc, arith::CmpIPredicate::sge, tile, behindWhole);
+  code.ifThen(isLast, [&] { copyAll(products.columns); });
 }
 
 void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const IndexExpr &variable, Value firstRow,
-                          int64_t limit) {
+                          std::optional<int64_t> limit) {
   int64_t units = tile.getWidth() / kStreamedUnit, total = tile.rows * units;
   int64_t threads = tiles.getBlockThreads();
   auto *context = b.getContext();
@@ -55,8 +65,8 @@ void StreamedKernel::copy(const StreamTiles::Tile &tile, Value memory, const Ind
       Value holds = code.isLess(position, bound);
       isInside = isInside ? b.create<arith::AndIOp>(loc, isInside, holds).getResult() : holds;
     };
-    if (limit % tile.rows != 0)
-      require(here, limit);
+    if (limit)
+      require(here, *limit);
     if (tile.getWidth() != tile.factor.width)
       require(feature, tile.factor.width);
     Value bytes;
@@ -135,8 +145,7 @@ void StreamedKernel::fill(Stream &stream, Value tile) {
   code.ifThen(code.isLess(tile, keptTiles.end), [&] {
     Value use = getUse(tile);
     stream.ring.waitForFree(use);
-    for (const StreamTiles::Tile *streamed : stream.tiles)
-      copyStreamed(*streamed, tile);
+    copyStreamed(stream.tiles, tile);
     stream.ring.announceCopies(use);
   });
 }

@@ -87,7 +87,8 @@ void StreamedKernel::emitBlock(Value blockNumber) {
     threadRows.push_back(code.add(code.add(code.add(firstRow, warpRow), laneRow), emitter.emitConstant(8 * number)));
 
   for (const StreamTiles::Tile &tile : tiles.held)
-    copy(tile, code.getLaunchShared(tile.offset), products.rowVar, firstRow, products.rows);
+    copy(tile, code.getLaunchShared(tile.offset), products.rowVar, firstRow,
+         products.rows % tile.rows ? std::optional(products.rows) : std::nullopt);
   Value zero = emitter.emitConstant(0);
   int64_t count = llvm::divideCeil(products.columns, tiles.columns);
   keptTiles = {zero, emitter.emitConstant(count)};
@@ -115,25 +116,39 @@ void StreamedKernel::emitBlock(Value blockNumber) {
     return storeResults();
   }
   if (tiles.unit == MatrixUnit::Warp)
-    for (const StreamTiles::Tile &streamed : tiles.streamed)
-      copyStreamed(streamed, keptTiles.begin);
+    copyStreamed(listStreamed(), keptTiles.begin);
   if (tiles.keepsHeld) {
     waitForCopies(streams.front(), keptTiles.begin);
     loadHeld();
   }
-  // Separate loops: branches around products in one loop would move accumulators between registers.
-  if (mask) {
-    emitTiles(keptTiles.begin, fullTiles.begin, /*keepsAll=*/false);
-    emitTiles(fullTiles.begin, fullTiles.end, /*keepsAll=*/true);
-    // Without a kept tile, warpgroups compute the one whose copies have begun (startRings); no tile is full then.
-    Value behindFull = b.create<arith::MaxSIOp>(loc, fullTiles.end, keptTiles.begin);
-    emitTiles(behindFull, keptTiles.end, /*keepsAll=*/false);
-    if (tiles.unit == MatrixUnit::Warp) // Without a kept tile, nothing has waited for the first one's copies.
-      cores->finishCopies();
-  } else {
-    emitTiles(keptTiles.begin, keptTiles.end, /*keepsAll=*/true);
-  }
+  // Without a kept tile, warpgroups compute the one whose copies have begun (startRings).
+  emitLoops(keptTiles.begin, [&](Value begin, Value end) { emitTiles(begin, end); });
+  if (mask && tiles.unit == MatrixUnit::Warp) // Without a kept tile, nothing has waited for the first one's copies.
+    cores->finishCopies();
   storeResults();
+}
+
+void StreamedKernel::emitLoops(Value first, llvm::function_ref<void(Value, Value)> emitLoop) {
+  // Separate loops: branches around products in one loop would move accumulators between registers.
+  Value done = first;
+  auto emit = [&](Value end, bool keepsAll, bool areWhole) {
+    isKept = keepsAll;
+    isWhole = areWhole;
+    emitLoop(done, end);
+    done = b.create<arith::MaxSIOp>(loc, done, end);
+  };
+  auto emitRest = [&](bool keepsAll) {
+    Value behindWhole = emitter.emitConstant(countWholeTiles());
+    emit(hasTail() ? b.create<arith::MinSIOp>(loc, keptTiles.end, behindWhole).getResult() : keptTiles.end, keepsAll,
+         /*areWhole=*/true);
+    if (hasTail())
+      emit(keptTiles.end, keepsAll, /*areWhole=*/false);
+  };
+  if (mask) {
+    emit(fullTiles.begin, /*keepsAll=*/false, /*areWhole=*/true);
+    emit(fullTiles.end, /*keepsAll=*/true, /*areWhole=*/true);
+  }
+  emitRest(/*keepsAll=*/!mask);
 }
 
 std::pair<Value, Value> StreamedKernel::placeBlock(Value number) {
@@ -157,10 +172,9 @@ std::pair<Value, Value> StreamedKernel::placeBlock(Value number) {
   return {batch, b.create<arith::SelectOp>(loc, isReversed, fromLast, rowBlock)};
 }
 
-void StreamedKernel::emitTiles(Value begin, Value end, bool keepsAll) {
+void StreamedKernel::emitTiles(Value begin, Value end) {
   Value one = emitter.emitConstant(1);
   code.loop(begin, end, one, [&](Value tile) {
-    isKept = keepsAll;
     if (tiles.unit == MatrixUnit::Warpgroup) {
       Stream &all = streams.front();
       waitForCopies(all, tile);
@@ -170,10 +184,7 @@ void StreamedKernel::emitTiles(Value begin, Value end, bool keepsAll) {
     }
     arrive();
     Value next = code.add(tile, one);
-    code.ifThen(code.isLess(next, keptTiles.end), [&] {
-      for (const StreamTiles::Tile &streamed : tiles.streamed)
-        copyStreamed(streamed, next);
-    });
+    code.ifThen(code.isLess(next, keptTiles.end), [&] { copyStreamed(listStreamed(), next); });
     emitTile(tile);
   });
 }
@@ -232,6 +243,9 @@ void StreamedKernel::findTiles(Value lane, Value firstRow) {
   // Other full tiles are computed with the mask, too: the range is empty at the end of the kept ones.
   fullTiles.begin = b.create<arith::SelectOp>(loc, isRange, fullTiles.begin, keptTiles.end);
   fullTiles.end = b.create<arith::SelectOp>(loc, isRange, fullTiles.end, keptTiles.end);
+  if (hasTail())
+    for (Value *position : {&fullTiles.begin, &fullTiles.end})
+      *position = b.create<arith::MinSIOp>(loc, *position, emitter.emitConstant(countWholeTiles()));
   // With no tile at all, the copy that begins before the loops still is one of the array.
   keptTiles.begin = b.create<arith::MinSIOp>(loc, keptTiles.begin, emitter.emitConstant(count - 1));
   for (Value *position : {&keptTiles.begin, &keptTiles.end, &fullTiles.begin, &fullTiles.end})

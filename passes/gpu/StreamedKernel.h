@@ -45,8 +45,15 @@ private:
   PositionBounds::Bounds boundMask(mlir::Value firstRow, int64_t rows, mlir::Value tile);
   /// Finds the tiles of which the mask keeps a weight, and those of which it keeps all.
   void findTiles(mlir::Value lane, mlir::Value firstRow);
-  /// Emits the loop over the tiles from `begin` to `end`, of which the mask keeps all weights if `keepsAll`.
-  void emitTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
+  /// Calls emitLoop(begin, end) for ranges of the kept tiles from `first` on that need different code: those before the
+  /// full ones, the full ones, those behind them, and the last one if it ends behind the last column. Sets `isKept` and
+  /// `isWhole`.
+  void emitLoops(mlir::Value first, llvm::function_ref<void(mlir::Value, mlir::Value)> emitLoop);
+  /// Emits the loop over the tiles from `begin` to `end`.
+  void emitTiles(mlir::Value begin, mlir::Value end);
+  /// Whether the last tile ends behind the last column.
+  bool hasTail() const { return products.columns % tiles.columns != 0; }
+  int64_t countWholeTiles() const { return products.columns / tiles.columns; }
 
   //===--- Results (StreamedResults.cpp) -----------------------------------===//
 
@@ -70,12 +77,17 @@ private:
 
   //===--- Copies (StreamedCopies.cpp) -------------------------------------===//
 
-  /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; zeros behind the last
-  /// row.
+  /// Starts the copies of `tile.rows` rows from `firstRow` on into shared memory at `memory`; with a `limit`, zeros
+  /// behind this many rows of the array.
   void copy(const StreamTiles::Tile &tile, mlir::Value memory, const IndexExpr &variable, mlir::Value firstRow,
-            int64_t limit);
+            std::optional<int64_t> limit);
   mlir::Value positionOf(const StreamTiles::Tile &tile, mlir::Value row, mlir::Value unit);
-  void copyStreamed(const StreamTiles::Tile &streamed, mlir::Value tile);
+  /// All streamed factors.
+  llvm::SmallVector<const StreamTiles::Tile *> listStreamed() const {
+    return llvm::map_to_vector(tiles.streamed, [](const StreamTiles::Tile &tile) { return &tile; });
+  }
+  /// Starts the copies of a tile of these factors.
+  void copyStreamed(llvm::ArrayRef<const StreamTiles::Tile *> factors, mlir::Value tile);
   /// Waits until all threads' copies have arrived, and no warp reads a buffer of an earlier tile any more.
   void arrive();
   /// The buffer of a streamed factor that has this tile.
@@ -101,7 +113,7 @@ private:
 
   /// Emits the code for all tiles, with products that run beside the softmax of the next tile.
   void emitOverlapped();
-  void emitOverlappedTiles(mlir::Value begin, mlir::Value end, bool keepsAll);
+  void emitOverlappedTiles(mlir::Value begin, mlir::Value end);
   /// Keeps the waits that follow behind the code of these values, which are not negative: a release that would happen
   /// if one was. ptxas moves a wait for products over arithmetic, but not over this instruction.
   void keepBehind(llvm::ArrayRef<mlir::Value> values, Stream &stream, mlir::Value tile);
@@ -135,9 +147,9 @@ private:
   const EarlyValue *findEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
   /// The value for the element whose code is emitted; null if it has not been computed before.
   mlir::Value readEarlyValue(mlir::Value value, llvm::ArrayRef<IndexExpr> index) const;
-  /// Loads the value at positions of the variable, in tiles of which the last one may end behind `size`.
-  void load(EarlyValue &early, const IndexExpr &variable, llvm::ArrayRef<mlir::Value> positions, int64_t size,
-            int64_t tileSize);
+  /// Loads the value at positions of the variable; with a `limit`, some of these may be behind it.
+  void load(EarlyValue &early, const IndexExpr &variable, llvm::ArrayRef<mlir::Value> positions,
+            std::optional<int64_t> limit);
   void loadColumns(unsigned score, mlir::Value firstColumn);
   /// Computes the exponentials that need this score, and none behind it; returns them.
   Elements computeExponentials(unsigned score, mlir::Value firstColumn);
@@ -172,6 +184,13 @@ private:
   /// These weights; they are no softmax.
   Elements emitWeights(const StreamedProducts::Result &result, mlir::Value firstColumn);
   std::optional<Emitted> readElement(mlir::Value value, llvm::ArrayRef<IndexExpr> index);
+  /// Whether the value is a product of the rows' and the columns' factors.
+  bool isScore(mlir::Value value) const;
+  /// exp(x factor - base). For a score, one multiplication and addition is precise enough. A number that stands for
+  /// minus infinity, such as -1e30 or the least one of f32, needs the difference first: its multiple of log2(e) is
+  /// rounded by more than any exponent, or infinite, and rows that have only such numbers so far would be infinite
+  /// instead of 1.
+  mlir::Value expOfDifference(mlir::Value x, double factor, mlir::Value base);
   /// The operand that a selection by the mask's condition takes in a tile that the mask keeps; null if it may be
   /// either.
   mlir::Value findKept(mlir::Value value) const;
@@ -210,7 +229,8 @@ private:
   std::optional<TensorCores> cores;
   Warpgroups warpgroups;
   std::optional<PositionMask> mask;
-  bool isKept = false; ///< The mask keeps all weights of the tile whose code is emitted.
+  bool isKept = false;  ///< The mask keeps all weights of the tile whose code is emitted.
+  bool isWhole = false; ///< That tile does not end behind the last column.
 
   llvm::DenseMap<mlir::Value, mlir::Value> pointers;
   llvm::SmallVector<mlir::Value> outputs;
@@ -224,8 +244,8 @@ private:
   struct TileRange {
     mlir::Value begin, end;
   };
-  /// From the first to the last tile of which the mask keeps something; those of which it keeps all, if no other ones
-  /// are between them.
+  /// From the first to the last tile of which the mask keeps something; the whole ones of which it keeps all, if no
+  /// other ones are between them.
   TileRange keptTiles, fullTiles;
   mlir::Value laneTiles; ///< Local memory: both ranges as far as they are found, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.

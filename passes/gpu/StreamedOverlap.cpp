@@ -33,18 +33,12 @@ void StreamedKernel::emitOverlapped() {
   fillAhead(ofScores, first);
   // The mask may keep a part of the first tile. If it keeps no tile at all, all weights of this one are zero.
   isKept = !mask;
+  isWhole = !mask && countWholeTiles() > 0;
   multiplyScores(first);
   release(ofScores, first);
   SmallVector<Value> scales; // There is nothing yet to scale.
   keepWeights(emitSoftmax(code.mul(first, tiles.columns), scales));
-  if (mask) {
-    auto behindFirst = [&](Value tile) -> Value { return b.create<arith::MaxSIOp>(loc, tile, second); };
-    emitOverlappedTiles(second, fullTiles.begin, /*keepsAll=*/false);
-    emitOverlappedTiles(behindFirst(fullTiles.begin), fullTiles.end, /*keepsAll=*/true);
-    emitOverlappedTiles(behindFirst(fullTiles.end), keptTiles.end, /*keepsAll=*/false);
-  } else {
-    emitOverlappedTiles(second, keptTiles.end, /*keepsAll=*/true);
-  }
+  emitLoops(second, [&](Value begin, Value end) { emitOverlappedTiles(begin, end); });
   Value last = b.create<arith::SubIOp>(loc, keptTiles.end, one);
   waitForCopies(ofProducts, last);
   for (auto [number, result] : llvm::enumerate(products.results)) {
@@ -55,11 +49,10 @@ void StreamedKernel::emitOverlapped() {
   }
 }
 
-void StreamedKernel::emitOverlappedTiles(Value begin, Value end, bool keepsAll) {
+void StreamedKernel::emitOverlappedTiles(Value begin, Value end) {
   Value one = emitter.emitConstant(1);
   Stream &ofScores = streams[0], &ofProducts = streams[1];
   code.loop(begin, end, one, [&](Value tile) {
-    isKept = keepsAll;
     Value before = b.create<arith::SubIOp>(loc, tile, one);
     waitForCopies(ofScores, tile, &ofProducts, before);
     if (turns)

@@ -126,17 +126,18 @@ void StreamedKernel::findEarlyValues() {
   findsEarlyValues = false;
   for (EarlyValue &early : earlyValues)
     if (early.kind == EarlyValue::OfRow)
-      load(early, products.rowVar, threadRows, products.rows, tiles.getBlockRows());
+      load(early, products.rowVar, threadRows,
+           products.rows % tiles.getBlockRows() ? std::optional(products.rows) : std::nullopt);
 }
 
-void StreamedKernel::load(EarlyValue &early, const IndexExpr &variable, ArrayRef<Value> positions, int64_t size,
-                          int64_t tileSize) {
+void StreamedKernel::load(EarlyValue &early, const IndexExpr &variable, ArrayRef<Value> positions,
+                          std::optional<int64_t> limit) {
   Elements values; // Not those of `early`, which must not find itself.
   for (Value position : positions)
     code.inScope([&] {
       // Arrays are read inside their bounds.
-      if (size % tileSize != 0)
-        position = b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(size - 1));
+      if (limit)
+        position = b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(*limit - 1));
       emitter.bind(variable, position);
       values.push_back(emitter.emit(early.value, early.index));
     });
@@ -150,7 +151,7 @@ void StreamedKernel::loadColumns(unsigned score, Value firstColumn) {
       columns.push_back(code.add(code.add(firstColumn, pairColumn), emitter.emitConstant(g * kMmaColumns + e)));
   for (EarlyValue &early : earlyValues)
     if (early.kind == EarlyValue::OfColumn && early.score == score)
-      load(early, products.columnVar, columns, products.columns, tiles.columns);
+      load(early, products.columnVar, columns, hasTail() && !isWhole ? std::optional(products.columns) : std::nullopt);
 }
 
 StreamedKernel::Elements StreamedKernel::computeExponentials(unsigned score, Value firstColumn) {
@@ -180,8 +181,9 @@ void StreamedKernel::emitBesideProducts(Value tile) {
     Elements exponentials = computeExponentials(number, firstColumn);
     bool hasStarted = false;
     for (auto [resultNumber, result] : llvm::enumerate(products.results)) {
-      // Tiles with a mask have too few registers to hold what their products read and other weights at the same time.
-      bool isReady = later == 0 || (isKept && findLastScore(result.weight) <= number);
+      // Tiles with a mask or an end have too few registers to hold what their products read and other weights at the
+      // same time.
+      bool isReady = later == 0 || (isKept && isWhole && findLastScore(result.weight) <= number);
       if (isDone[resultNumber] || !isReady)
         continue;
       isDone[resultNumber] = true;

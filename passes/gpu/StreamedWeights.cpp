@@ -48,13 +48,27 @@ std::optional<ElementEmitter::Emitted> StreamedKernel::readElement(Value value, 
     auto difference = exponential.getOperand().getDefiningOp<SubtractOp>();
     bool isInside = difference && body.contains(difference.getResult());
     auto [exponent, factor] = findFactor(isInside ? difference.getLhs() : exponential.getOperand());
-    Value x = emitter.emit(exponent, index), multiple = f32(kLog2E * factor);
+    Value x = emitter.emit(exponent, index);
     if (!isInside)
-      return Emitted{cores->exp2(b.create<arith::MulFOp>(loc, x, multiple)), emitter.getDepth()};
-    Value offset = b.create<arith::MulFOp>(loc, emitter.emit(difference.getRhs(), index), f32(-kLog2E));
-    return Emitted{cores->exp2(b.create<LLVM::FMAOp>(loc, x, multiple, offset)), emitter.getDepth()};
+      return Emitted{cores->exp2(b.create<arith::MulFOp>(loc, x, f32(kLog2E * factor))), emitter.getDepth()};
+    Value base = emitter.emit(difference.getRhs(), index);
+    if (!isScore(exponent))
+      return Emitted{expOfDifference(x, factor, base), emitter.getDepth()};
+    Value offset = b.create<arith::MulFOp>(loc, base, f32(-kLog2E));
+    return Emitted{cores->exp2(b.create<LLVM::FMAOp>(loc, x, f32(kLog2E * factor), offset)), emitter.getDepth()};
   }
   return std::nullopt;
+}
+
+bool StreamedKernel::isScore(Value value) const {
+  return llvm::any_of(products.scores,
+                      [&](const StreamedProducts::Score &score) { return score.op->getResult(0) == value; });
+}
+
+Value StreamedKernel::expOfDifference(Value x, double factor, Value base) {
+  if (factor != 1)
+    x = b.create<arith::MulFOp>(loc, x, f32(factor));
+  return cores->exp2(b.create<arith::MulFOp>(loc, b.create<arith::SubFOp>(loc, x, base), f32(kLog2E)));
 }
 
 Value StreamedKernel::findKept(Value value) const {
@@ -85,7 +99,7 @@ StreamedKernel::Elements StreamedKernel::emitWeights(const StreamedProducts::Res
 StreamedKernel::Elements StreamedKernel::emitElements(Value value, ArrayRef<IndexExpr> index, Value firstColumn,
                                                       std::optional<double> padding) {
   Elements values(scores.front().size());
-  bool hasTail = products.columns % tiles.columns != 0, hasRowTail = products.rows % tiles.getBlockRows() != 0;
+  bool mayEnd = hasTail() && !isWhole, hasRowTail = products.rows % tiles.getBlockRows() != 0;
   for (int64_t r = 0; r < tiles.rowTiles; ++r)
     for (int64_t g = 0; g < getGroups(); ++g)
       for (int64_t e = 0; e < 4; ++e)
@@ -98,9 +112,9 @@ StreamedKernel::Elements StreamedKernel::emitElements(Value value, ArrayRef<Inde
             return b.create<arith::MinSIOp>(loc, position, emitter.emitConstant(size - 1));
           };
           emitter.bind(products.rowVar, hasRowTail ? clamp(row, products.rows) : row);
-          emitter.bind(products.columnVar, hasTail ? clamp(column, products.columns) : column);
+          emitter.bind(products.columnVar, mayEnd ? clamp(column, products.columns) : column);
           Value result = emitter.emit(value, index);
-          if (hasTail && padding)
+          if (mayEnd && padding)
             result = b.create<arith::SelectOp>(loc, code.isLess(column, products.columns), result, f32(*padding));
           values[element] = result;
         });
@@ -155,9 +169,10 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
   for (int64_t offset : {2, 1})
     for (Value &max : tileMaxima)
       max = maximum(max, code.shuffle(max, gpu::ShuffleMode::XOR, offset));
-  SmallVector<Value> offsets, newSums;
-  auto exponential = [&](int64_t row, Value exponent, double multiple) {
-    return cores->exp2(b.create<LLVM::FMAOp>(loc, exponent, f32(kLog2E * multiple), offsets[row]));
+  SmallVector<Value> bases, offsets, newSums;
+  auto exponential = [&](int64_t row, Value value) {
+    return isScore(exponent) ? cores->exp2(b.create<LLVM::FMAOp>(loc, value, f32(kLog2E * factor), offsets[row]))
+                             : expOfDifference(value, factor, bases[row]);
   };
   for (int64_t row = 0; row < rows; ++row) {
     Value max = tileMaxima[row];
@@ -168,14 +183,15 @@ StreamedKernel::Elements StreamedKernel::emitSoftmax(Value firstColumn, SmallVec
     // Rows that have seen only -inf: every exponential is 0, not NaN.
     Value isEmpty = b.create<arith::CmpFOp>(loc, arith::CmpFPredicate::OEQ, after, f32(-infinity));
     Value base = b.create<arith::SelectOp>(loc, isEmpty, f32(0), after);
+    bases.push_back(base);
     offsets.push_back(b.create<arith::MulFOp>(loc, base, f32(-kLog2E)));
-    scales.push_back(exponential(row, before, 1));
+    scales.push_back(expOfDifference(before, 1, base));
     newSums.push_back(b.create<arith::MulFOp>(loc, get(sums, row), scales.back()));
   }
   for (int64_t i = 0; i < rowElements; ++i)
     for (int64_t row = 0; row < rows; ++row) {
       Value &value = values[atRow(row, i)];
-      value = exponential(row, value, factor);
+      value = exponential(row, value);
       newSums[row] = b.create<arith::AddFOp>(loc, newSums[row], value);
     }
   for (int64_t row = 0; row < rows; ++row)

@@ -48,12 +48,12 @@ bool isSmallTree(Value origin, int &operationsLeft) {
     return ruled && isPure(op) && --operationsLeft >= 0 && op->getNumOperands() == 0 && isGenerator(ruled);
   }
   return --operationsLeft >= 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
-           // Scalars are replicated, so they are available.
-           if (cast<ArrayType>(operand.getType()).getRank() == 0)
-             return true;
-           // The operand of a broadcast may be any array, but operations that rematerialize it are counted, too.
-           return isSmallTree(getOrigin(operand), operationsLeft) || (isBroadcast && operationsLeft >= 0);
-         });
+    // Scalars are replicated, so they are available.
+    if (cast<ArrayType>(operand.getType()).getRank() == 0)
+      return true;
+    // The operand of a broadcast may be any array, but operations that rematerialize it are counted, too.
+    return isSmallTree(getOrigin(operand), operationsLeft) || (isBroadcast && operationsLeft >= 0);
+  });
 }
 
 /// Whether the operation is element-wise with one array besides rematerializable values, or a reshape of one array.

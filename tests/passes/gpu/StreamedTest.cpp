@@ -208,6 +208,21 @@ TEST_F(Streamed, Masks) {
   }
 }
 
+// Finite numbers in place of minus infinity, as users write them, -1e30 and the least ones of the types. Rows that see
+// nothing in the first tiles, and rows that see nothing at all, whose weights are all equal.
+TEST_F(Streamed, MasksOfFiniteNumbers) {
+  AttentionShape shape = {1, 150, 150, 16, 16};
+  for (auto [hidden, mask, chip] :
+       {std::tuple("-1.0e30", Mask::Window, "sm_90a"), {"-3.38e38", Mask::Behind, "sm_90"}}) {
+    shape.hidden = hidden;
+    shape.mask = mask;
+    check(attentionGradientProgram, shape, 3, 4, chip);
+  }
+  shape.type = "f16";
+  shape.hidden = "-65504.0"; // The mask is still the one behind a row.
+  check(attentionProgram, shape, 1, 1, "sm_90a");
+}
+
 // Blocks of which the mask keeps no tile of several: keys that no query sees, whose gradients are zero, and queries
 // that see no key.
 TEST_F(Streamed, BlocksWithoutTiles) {

@@ -308,7 +308,7 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
       result += (result.empty() ? "" : ", ") + std::to_string(size);
     return "<" + type + "[" + result + "]>";
   };
-  const auto &[batch, rows, columns, depth, width, type, mask, transposesResult, divisor] = shape;
+  const auto &[batch, rows, columns, depth, width, type, mask, transposesResult, divisor, hidden] = shape;
   using Mask = AttentionShape::Mask;
   // The condition of the mask, and which operands it selects.
   std::string condition = "%seen = array.compare ge %column, %least : $i, $i -> $b", seen = "%scaled, %low",
@@ -359,10 +359,11 @@ static std::string attention(const AttentionShape &shape, const std::string &tex
        {"$divisor", std::to_string(divisor)},
        {"$seenGradient", seenGradient},
        {"$seen", seen},
-       {"$infinity", type == "bf16"  ? "0xFF80"
-                     : type == "f16" ? "0xFC00"
-                     : type == "f64" ? "0xFFF0000000000000"
-                                     : "0xFF800000"},
+       {"$infinity", !hidden.empty()  ? hidden
+                     : type == "bf16" ? "0xFF80"
+                     : type == "f16"  ? "0xFC00"
+                     : type == "f64"  ? "0xFFF0000000000000"
+                                      : "0xFF800000"},
        {"$positions", std::to_string(rows) + "x" + std::to_string(columns) + "xi32"},
        {"$sizes", std::to_string(batch) + "x" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type},
        {"$q", array(type, {batch, rows, depth})},

@@ -66,6 +66,7 @@ struct AttentionShape {
   Mask mask = Mask::None;
   bool transposesResult = false; ///< The result's rows come before its batch.
   double divisor = 2;            ///< Of the scores.
+  std::string hidden = {};       ///< The number in place of a score that a row does not see; minus infinity if empty.
 };
 /// softmax(q k^T / divisor) v.
 std::string attentionProgram(const AttentionShape &shape);
