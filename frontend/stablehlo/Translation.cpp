@@ -2,6 +2,8 @@
 
 #include "frontend/stablehlo/Translation.h"
 
+#include "frontend/stablehlo/Frames.h"
+
 #include "ir/spmd/Location.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -208,6 +210,12 @@ const Rules &Rules::get() {
 
 //===- Locations ----------------------------------------------------------===//
 
+static Location toArrayFrames(Location loc) {
+  if (auto site = llvm::dyn_cast<CallSiteLoc>(loc))
+    return CallSiteLoc::get(toArrayFrames(site.getCallee()), toArrayFrames(site.getCaller()));
+  return toArrayLoc(loc);
+}
+
 Location toArrayLoc(Location loc) {
   // JAX names an operation by the transformations that made it: `jit(step)/transpose(jvp())/dot_general`.
   if (auto named = llvm::dyn_cast<NameLoc>(loc)) {
@@ -216,7 +224,7 @@ Location toArrayLoc(Location loc) {
     return isNamedBackward ? getBackwardLoc(inner) : inner;
   }
   if (auto site = llvm::dyn_cast<CallSiteLoc>(loc))
-    return CallSiteLoc::get(toArrayLoc(site.getCallee()), toArrayLoc(site.getCaller()));
+    return toArrayFrames(withoutFrameworkFrames(site));
   auto fused = llvm::dyn_cast<FusedLoc>(loc);
   if (!fused || fused.getMetadata()) // A range (Location.h) has metadata.
     return loc;
