@@ -157,7 +157,8 @@ void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
   // A narrow parameter takes any bytes but those of another format; other parameters no bytes of narrow formats.
   bool hasElements = isNarrow ? layout.dtype && byteSize(*layout.dtype) == 1 && layout.dtype != DType::Bool &&
                                     (layout.format == parameter.format || layout.format == ElementFormat::Plain)
-                              : layout.dtype == expectedDType && !layout.isUnnamed && !findNarrow(layout.format);
+                              : (layout.dtype == expectedDType || isNarrowed(parameter.dtype)) && !layout.isUnnamed &&
+                                    !findNarrow(layout.format);
   if (!hasElements)
     throw Error("'" + name + "' holds " + found + " and " + expected + "; save it with numpy as array.astype(" +
                 numpyName(expectedDType, parameter.format) + ")");
@@ -172,6 +173,17 @@ void ArraySource::check(const ValueInfo &parameter, bool byRows) const {
 
 void ArraySource::read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape,
                        void *target, Crc32Parts *parts) const {
+  if (isNarrowed(dtype)) {
+    std::vector<int64_t> numbers(static_cast<size_t>(elementCount(paddedShape)));
+    read(DType::I64, ranges, paddedShape, numbers.data(), parts);
+    auto *narrow = static_cast<int32_t *>(target);
+    for (int64_t number : numbers) {
+      *narrow = static_cast<int32_t>(number);
+      if (*narrow++ != number)
+        throw Error("'" + name + "' holds the number " + std::to_string(number) + ", which does not fit in i32");
+    }
+    return;
+  }
   int64_t elementBytes = byteSize(dtype);
   std::vector<int64_t> shape = layout.shape;
   shape.resize(ranges.size()); // The two words of a key are one element.

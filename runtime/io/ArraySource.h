@@ -58,11 +58,13 @@ public:
 
   /// Throws unless this is an array of the parameter's dtype and global shape; the error names both and the remedy. A
   /// key is two u32 in an additional last dimension. A complex parameter takes complex numbers, or their parts, a
-  /// narrow one its format, or bytes. With `byRows` the parameter takes a batch of the array's rows at a time.
+  /// narrow one its format, or bytes, and one of i32 takes i64. With `byRows` the parameter takes a batch of the
+  /// array's rows at a time.
   void check(const ValueInfo &parameter, bool byRows = false) const;
 
   /// Reads the elements of `ranges` (one per dimension) to `target`, a row-major array of `paddedShape` whose other
-  /// elements become zero. Call check first. `parts` receives the read bytes that the checksum covers.
+  /// elements become zero. Call check first. Throws if a number does not fit in the dtype. `parts` receives the read
+  /// bytes that the checksum covers.
   void read(DType dtype, const std::vector<ShardRange> &ranges, const std::vector<int64_t> &paddedShape, void *target,
             Crc32Parts *parts = nullptr) const;
 
@@ -77,6 +79,8 @@ public:
   void verify() const;
 
 private:
+  /// Integers of NumPy and PyTorch have 64 bits, those of JAX 32 unless it is told otherwise.
+  bool isNarrowed(DType dtype) const { return layout.dtype == DType::I64 && dtype == DType::I32; }
   void addBytes(uint64_t begin, uint64_t end, Crc32Parts &parts) const;
 
   std::string name;

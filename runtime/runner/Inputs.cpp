@@ -5,9 +5,8 @@
 #include "runtime/artifact/PlanPrinter.h"
 #include "runtime/io/BoxCopy.h"
 #include "runtime/io/Npy.h"
-#include "runtime/io/Npz.h"
 #include "runtime/io/Random.h"
-#include "runtime/io/Safetensors.h"
+#include "runtime/runner/InputArchive.h"
 #include "runtime/runner/InputChecksums.h"
 #include "runtime/support/Elements.h"
 #include "runtime/support/NameList.h"
@@ -16,7 +15,6 @@
 #include <charconv>
 #include <cstring>
 #include <map>
-#include <set>
 
 namespace spmd {
 namespace {
@@ -99,13 +97,16 @@ std::vector<Assignment> assign(const Plan &plan, const std::vector<Spec> &specs)
       bool isExact = name == spec.name, isLeaf = name.starts_with(spec.name + ".");
       if (!isExact && !isLeaf)
         continue;
-      if (result[i].spec)
+      // `--input p=FILE --input p.w=zeros`: the longer name says more about p.w.
+      size_t given = result[i].spec ? result[i].spec->name.size() : 0;
+      if (given == spec.name.size())
         throw usage("parameter '" + name + "' is given twice, by --input " + result[i].spec->name + " and --input " +
                     spec.name);
       if (isLeaf && (spec.kind == Spec::Kind::Npy || spec.kind == Spec::Kind::Batches))
         throw usage("--input " + spec.name + "=" + spec.value + ": '" + spec.name +
                     "' is a struct; give a .npz or .safetensors file whose keys are its fields");
-      result[i] = {&spec, isExact ? name : name.substr(spec.name.size() + 1)};
+      if (given < spec.name.size())
+        result[i] = {&spec, isExact ? name : name.substr(spec.name.size() + 1)};
       isUsed = true;
     }
     if (!isUsed)
@@ -197,35 +198,6 @@ void generate(const Spec &spec, const ValueInfo &param, const std::vector<ShardR
   }
 }
 
-/// An archive, and the arrays of it that the program reads.
-class OpenedArchive {
-public:
-  ArraySource open(const Spec &spec, const std::string &key) {
-    if (!archive)
-      archive = spec.kind == Spec::Kind::Npz ? openNpz(spec.value) : openSafetensors(spec.value);
-    name = spec.name;
-    read.insert(key);
-    return archive->open(key);
-  }
-
-  /// Returns the name of the parameter or struct that is read from it.
-  const std::string &getName() const { return name; }
-
-  /// Returns the names of the arrays that are not read.
-  std::vector<std::string> listUnread() const {
-    std::vector<std::string> unread;
-    for (const std::string &key : archive->getNames())
-      if (!read.contains(key))
-        unread.push_back(key);
-    return unread;
-  }
-
-private:
-  std::unique_ptr<ArrayArchive> archive;
-  std::string name;
-  std::set<std::string> read;
-};
-
 } // namespace
 
 void checkInputForm(const std::string &spec) { (void)parseSpec(spec); }
@@ -276,7 +248,7 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
                               const std::function<void(const std::string &)> &warn) {
   std::vector<Spec> specs = parseSpecs(texts);
   std::vector<Assignment> assignments = assign(plan, specs);
-  std::map<std::string, OpenedArchive> archives; // By file.
+  std::map<std::string, InputArchive> archives; // By file.
   InputChecksums checksums(job);
   std::vector<Array> arrays;
   for (size_t i = 0; i < plan.params.size(); ++i) {
@@ -295,7 +267,9 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
       arrays.push_back(fillArray(job, param.dtype, param.shape, sharding, fill, param.name));
       continue;
     }
-    ArraySource source = spec->isArchive() ? archives[spec->value].open(*spec, key) : openNpy(spec->value);
+    ArraySource source = spec->isArchive()
+                             ? archives.try_emplace(spec->value, spec->value, spec->name).first->second.open(key)
+                             : openNpy(spec->value);
     source.check(param);
     arrays.push_back(checksums.read(param, sharding, std::move(source)));
   }
@@ -303,7 +277,7 @@ std::vector<Array> makeInputs(const std::shared_ptr<Job> &job, const Plan &plan,
   // Enough names to recognize the file; a file of another model may have thousands.
   constexpr size_t shownNames = 5;
   for (const auto &[path, archive] : archives)
-    if (std::vector<std::string> unread = archive.listUnread(); !unread.empty())
+    if (std::vector<std::string> unread = archive.listUnread(plan.params); !unread.empty())
       warn("--input " + archive.getName() + "=" + path + ": the program has no parameter or field for " +
            quotedNames(unread, shownNames) + " of the file, which is not read");
   return arrays;
