@@ -39,6 +39,9 @@ constexpr int64_t kMostThin = 4;
 /// The most terms of such a sum, which are one kernel.
 constexpr int64_t kMostTerms = 128;
 
+/// The most phases of a convolution over a dilated array, each of which is a product: 4 x 4, or 2 x 2 x 2.
+constexpr int64_t kMostPhases = 16;
+
 /// The dimensions of one operand or of the result of a convolution.
 struct ConvolutionDims {
   int64_t outer, inner; ///< Batch and features; of a kernel: features in and out.
@@ -244,6 +247,92 @@ Value convolveByPlaces(Translation &t, const Convolution &c) {
   return mergeDims(t, result, last);
 }
 
+Value convolve(Translation &t, const Convolution &c) {
+  return elementCount(c.window) <= elementCount(c.sizes) ? convolveByTaps(t, c) : convolveByPlaces(t, c);
+}
+
+/// Elements d m + r of the result, for each m below ceil(size / d) along each position: with zeros between its elements
+/// an array x meets at these places the taps first, first + d, ... alone, of a window that begins at x[m + shift].
+/// `c.x` is not padded. [b, positions..., f]
+One convolvePhase(Translation &t, ConvolutionOp op, const Convolution &c, ArrayRef<int64_t> phase) {
+  Convolution part = c;
+  size_t rank = shapeOf(c.x).size();
+  SmallVector<int64_t> low(rank, 0), high(rank, 0), interior(rank, 0), starts(rank, 0), limits(shapeOf(c.kernel)),
+      strides(rank, 1);
+  bool meetsElements = true;
+  for (auto [i, dim] : llvm::enumerate(c.ofArray.positions)) {
+    int64_t d = op.getLhsDilation()[i], padding = op.getPadding()[2 * i], size = shapeOf(c.x)[dim];
+    low[dim] = padding;
+    high[dim] = op.getPadding()[2 * i + 1];
+    if (d == 1)
+      continue;
+    int64_t first = ((padding - phase[i]) % d + d) % d, shift = (phase[i] + first - padding) / d;
+    int64_t taps = llvm::divideCeil(std::max<int64_t>(c.window[i] - first, 0), d);
+    part.window[i] = taps;
+    part.sizes[i] = llvm::divideCeil(c.sizes[i], d);
+    low[dim] = -shift;
+    high[dim] = part.sizes[i] + taps - 1 - low[dim] - size;
+    starts[c.ofKernel.positions[i]] = first;
+    strides[c.ofKernel.positions[i]] = d;
+    meetsElements &= taps > 0 && shift < size && shift + part.sizes[i] + taps - 1 > 0;
+  }
+  if (!meetsElements) {
+    SmallVector<int64_t> shape{shapeOf(c.x)[c.ofArray.outer] / c.batches};
+    shape.append(part.sizes);
+    shape.push_back(c.outputs);
+    return t.splat(ArrayType::get(shape, c.element), 0);
+  }
+  Value zero = t.splat(ArrayType::get({}, spmdc::typeOf(c.x).getElementType()), 0);
+  FailureOr<Value> padded = t.padFor(op, c.x, zero, low, high, interior);
+  if (failed(padded))
+    return failure();
+  part.x = *padded;
+  part.kernel = t.slice(c.kernel, starts, limits, strides);
+  return convolve(t, part);
+}
+
+/// A convolution over an array with zeros between its elements, as a transposed convolution and the gradient of a
+/// strided one by its array are: one of each phase, whose elements alternate, so that no zero is multiplied.
+/// [b, positions..., f]
+One convolveDilated(Translation &t, ConvolutionOp op, const Convolution &c) {
+  SmallVector<int64_t> phases(op.getLhsDilation()), phase(phases.size(), 0), first(c.sizes.size() + 2, 0);
+  SmallVector<Value> results;
+  do {
+    One result = convolvePhase(t, op, c, phase);
+    if (failed(result))
+      return failure();
+    results.push_back(*result);
+  } while (nextIndex(phase, phases));
+  for (size_t i = phases.size(); i-- > 0;) {
+    auto dim = static_cast<int64_t>(i) + 1;
+    size_t each = static_cast<size_t>(phases[i]);
+    if (each == 1)
+      continue;
+    SmallVector<Value> joined;
+    for (size_t begin = 0; begin < results.size(); begin += each) {
+      SmallVector<Value> parts;
+      for (Value result : ArrayRef(results).slice(begin, each)) // [..., m, 1, ...]
+        parts.push_back(splitDim(t, result, dim, shapeOf(result)[dim]));
+      joined.push_back(mergeDims(t, t.concatenate(parts, dim + 1), dim));
+    }
+    results = joined;
+  }
+  SmallVector<int64_t> limits(shapeOf(results.front()));
+  llvm::copy(c.sizes, limits.begin() + 1);
+  return t.slice(results.front(), first, limits, SmallVector<int64_t>(limits.size(), 1));
+}
+
+/// Whether phases are fewer operations: along dilated dimensions each element of the result is a phase's.
+bool hasPhases(ConvolutionOp op, Value x, const ConvolutionDims &dims) {
+  for (auto [i, dim] : llvm::enumerate(dims.positions))
+    if (shapeOf(x)[dim] == 0 ||
+        (op.getLhsDilation()[i] > 1 && (op.getWindowStrides()[i] > 1 || op.getRhsDilation()[i] > 1)))
+      return false;
+  bool isDilated = llvm::any_of(op.getLhsDilation(), [](int64_t d) { return d > 1; });
+  return isDilated && llvm::all_of(op.getLhsDilation(), [](int64_t d) { return d <= kMostPhases; }) &&
+         elementCount(op.getLhsDilation()) <= kMostPhases;
+}
+
 One convolution(Translation &t, ConvolutionOp op) {
   size_t positions = op.getWindowStrides().size();
   std::string inner;
@@ -307,7 +396,11 @@ One convolution(Translation &t, ConvolutionOp op) {
   if (std::min(taps, places) > kMaxSlices)
     return refuse(op, "has more than " + Twine(kMaxSlices) + " taps and more than " + Twine(kMaxSlices) +
                           " places; write it as a product of Fourier transforms or of patches");
-  return t.transpose(taps <= places ? convolveByTaps(t, c) : convolveByPlaces(t, c), *resultPerm);
+  if (!hasPhases(op, x, c.ofArray))
+    return t.transpose(convolve(t, c), *resultPerm);
+  c.x = x;
+  One result = convolveDilated(t, op, c);
+  return failed(result) ? One(failure()) : One(t.transpose(*result, *resultPerm));
 }
 
 } // namespace

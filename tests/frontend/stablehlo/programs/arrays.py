@@ -45,6 +45,18 @@ both("convolutions_to_one_channel", lambda x, w: (
     lax.conv_general_dilated(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16), (1, 1), "SAME", dimension_numbers=layout),
     jax.grad(lambda x, w: jnp.sum(jnp.sin(lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=layout))),
              argnums=(0, 1))(x, w)), images_of_6, kernel_to_1, shardings=(P("a", None, None, "b"), P(None, None, "b")), tolerance=8e-6)
+# Over arrays with zeros between their elements: phases without a tap, and beyond the array, results of other sizes than
+# whole phases, and as many phases as there are elements.
+phases = np.random.default_rng(21)
+small = lambda *shape: phases.integers(-4, 5, shape).astype(np.float32)
+both("dilated_convolutions", lambda x, w, v: (
+    lax.conv_general_dilated(x, w, (1, 1), ((3, -1), (-4, 6)), lhs_dilation=(2, 3), dimension_numbers=layout),
+    lax.conv_general_dilated(x, w[:1, :1], (1, 1), ((0, 1), (2, 0)), lhs_dilation=(2, 2), dimension_numbers=layout),
+    lax.conv_general_dilated(x, w, (1, 2), ((2, 2), (9, 0)), lhs_dilation=(3, 1), rhs_dilation=(1, 2), dimension_numbers=layout),
+    lax.conv_general_dilated(x, w, (1, 1), ((9, 7), (1, 1)), lhs_dilation=(4, 4), dimension_numbers=layout),
+    lax.conv_general_dilated(x, v, (1, 1), ((1, 2), (3, 0)), lhs_dilation=(3, 2), feature_group_count=2, dimension_numbers=layout),
+    lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)), lhs_dilation=(2, 2), batch_group_count=2, dimension_numbers=layout)),
+    small(4, 6, 5, 4), small(3, 2, 4, 6), small(3, 4, 2, 4), shardings=(P("a", "b"), P(None, None, "b"), P()))
 case("grouped_convolutions", lambda x, w, v: (
     lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=2, dimension_numbers=layout),
     lax.conv_general_dilated(x, v, (1, 1), "VALID", feature_group_count=4, dimension_numbers=layout),
