@@ -21,8 +21,9 @@ struct Routine {
   llvm::StringRef name;
   size_t operands, results; ///< Of complex matrices, the eigenvalues are one result less than of real ones.
   CallResults (*translate)(const Call &);
-  bool hasValues = false; ///< Eigenvalues that are complex for real matrices, too.
-  size_t matrix = 0;      ///< The operand that is matrices.
+  int64_t mostInLanes = 0; ///< Rows of the matrices that it takes with the batch in lanes (`inFasterOrder`).
+  bool hasValues = false;  ///< Eigenvalues that are complex for real matrices, too.
+  size_t matrix = 0;       ///< The operand that is matrices.
 };
 
 /// Null if there is no translation.

@@ -85,12 +85,13 @@ std::optional<Results> translateLapack(Translation &t, CustomCallOp op) {
     return failure();
   if (elementCount(call.matrix().shape()) == 0)
     return llvm::map_to_vector(op.getResults(), [&](Value result) { return t.splat(t.typeOf(result.getType()), 0); });
-  call.operands[routine->matrix] = matrices->front();
+  call.operands[routine->matrix] = inFasterOrder(matrices->front(), routine->mostInLanes);
   CallResults results = routine->translate(call);
   if (failed(results))
     return failure();
   SmallVector<Value> values;
-  for (auto [result, isComplex] : llvm::zip_equal(*results, areComplex)) {
+  for (auto [inAnyOrder, isComplex] : llvm::zip_equal(*results, areComplex)) {
+    Matrix result = withBatchFirst(inAnyOrder);
     if (result.isComplex() && !isComplex)
       return refuseMixed(op);
     values.push_back(result.get());

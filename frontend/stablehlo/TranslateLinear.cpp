@@ -33,6 +33,16 @@ Matrix columnOf(const Matrix &vectors) {
   return withFullMatrices(vectors.reshaped(shape));
 }
 
+Matrix vectorsOf(const Matrix &columns) {
+  Matrix first = withBatchFirst(columns);
+  return first.reshaped(first.shape().drop_back());
+}
+
+Matrix numbersOf(const Matrix &matrices) {
+  Matrix first = withBatchFirst(matrices);
+  return first.reshaped(first.shape().drop_back(2));
+}
+
 Factor choleskyOf(const Matrix &a, bool isLower) {
   Matrix own = isLower ? a : a.adjoint();
   Factor factor = cholesky(own);
@@ -47,7 +57,10 @@ FailureOr<Matrix> solveTriangularSystem(Operation *op, const Matrices &operands,
   const Matrix &a = (*matrices)[0], &b = (*matrices)[1];
   if (!isSquare(a) || (isLeft ? b.rows() : b.columns()) != a.rows())
     return refuse(op, "has a matrix that is not square, or of another size than its right sides");
-  return solveTriangular(a, b, triangle, isLeft).converted(operands[1].elementType());
+  bool isInLanes = inFasterOrder(a).lanes() > 0;
+  Matrix solved = isInLanes ? solveTriangular(withBatchInLanes(a), withBatchInLanes(b), triangle, isLeft)
+                            : solveTriangular(a, b, triangle, isLeft);
+  return withBatchFirst(solved).converted(operands[1].elementType());
 }
 
 namespace {
@@ -60,8 +73,8 @@ FailureOr<Value> choleskyOp(Translation &t, CholeskyOp op) {
     return refuse(op, "factors a matrix that is not square");
   if (elementCount(a->front().shape()) == 0)
     return t.get(op.getA());
-  return choleskyOf(a->front(), op.getLower())
-      .matrix.converted(Translation::typeOf(op.getType()).getElementType())
+  return withBatchFirst(choleskyOf(inFasterOrder(a->front()), op.getLower()).matrix)
+      .converted(Translation::typeOf(op.getType()).getElementType())
       .get();
 }
 

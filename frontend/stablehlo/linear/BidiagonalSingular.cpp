@@ -79,7 +79,7 @@ struct Level {
   Matrix values, first, last; ///< And the first and the last row of V, [..., columns, 1].
   std::optional<Matrix> left, right;
 
-  int64_t count() const { return values.shape()[values.rank() - 3]; }
+  int64_t count() const { return values.shape()[values.rowDim() - 1]; }
 };
 
 Matrix rowOf(const Matrix &x, int64_t number) { return x.rows(number, number + 1).transposed(); }
@@ -122,9 +122,8 @@ Level joinLeaves(const Matrix &main, const Matrix &above, bool hasVectors) {
 /// wanted singular values of the last matrix.
 Level joinParts(const Level &x, const Matrix &main, const Matrix &above,
                 llvm::function_ref<std::optional<Matrix>(const Matrix &)> order) {
-  ArrayRef<int64_t> batch = x.values.shape().drop_back(3);
   int64_t half = x.values.rows(), size = 2 * half, count = x.count() / 2;
-  auto paired = [&](const Matrix &columns) { return columns.reshaped(joinedShape(batch, {count, size, 1})); };
+  auto paired = [&](const Matrix &columns) { return columns.regrouped(3, {count, size, 1}); };
   Matrix first = paired(x.first), last = paired(x.last), row = first.rowNumbers();
   Matrix isUpper = row < static_cast<double>(half), isJoint = row == static_cast<double>(half - 1),
          isLast = row == static_cast<double>(size - 1);
@@ -146,8 +145,8 @@ Level joinParts(const Level &x, const Matrix &main, const Matrix &above,
     next.values = chosen.values();
   }
   auto product = [&](const Matrix &vectors, const Matrix &by) {
-    return multiply(vectors, by.reshaped(joinedShape(batch, {2 * count, half, by.columns()})))
-        .reshaped(joinedShape(batch, {count, size, by.columns()}));
+    return multiply(vectors, by.regrouped(3, {2 * count, half, by.columns()}))
+        .regrouped(3, {count, size, by.columns()});
   };
   next.right = product(*x.right, joined.rightVectorsOf(chosen));
   next.left = product(*x.left, joined.leftVectorsOf(chosen));
@@ -159,7 +158,6 @@ Level joinParts(const Level &x, const Matrix &main, const Matrix &above,
 } // namespace
 
 BidiagonalSingular singularOfBidiagonal(const Matrix &main, const Matrix &above, bool hasVectors) {
-  ArrayRef<int64_t> batch = main.shape().drop_back(2);
   int64_t size = main.rows();
   Leaves leaves(size + 1);
   int64_t padding = leaves.rows() - size - 1;
@@ -181,13 +179,13 @@ BidiagonalSingular singularOfBidiagonal(const Matrix &main, const Matrix &above,
   for (int64_t group = 2; group <= leaves.count; group *= 2) {
     auto joints = [&](const Matrix &column) {
       Matrix ends = column.rows(leaves.size - 1, leaves.size);
-      return ends.reshaped(joinedShape(batch, {leaves.count / group, group, 1})).rows(group / 2 - 1, group / 2);
+      return ends.regrouped(3, {leaves.count / group, group, 1}).rows(group / 2 - 1, group / 2);
     };
     level = joinParts(level, joints(own), joints(beside), [&](const Matrix &values) {
       return group == leaves.count ? std::optional(findOrder(values)) : std::nullopt;
     });
   }
-  auto single = [&](const Matrix &x) { return x.reshaped(joinedShape(batch, {x.rows(), x.columns()})); };
+  auto single = [&](const Matrix &x) { return x.regrouped(3, {x.rows(), x.columns()}); };
   Matrix values = single(level.values);
   std::optional<Matrix> left, right;
   if (hasVectors) {

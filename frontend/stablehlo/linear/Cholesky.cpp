@@ -28,7 +28,7 @@ static Matrix factorBlock(const Matrix &a) {
 }
 
 Factor cholesky(const Matrix &a) {
-  int64_t size = a.columns(), blockSize = blockSizeOf(size);
+  int64_t size = a.columns(), blockSize = blockSizeOf(a, size);
   Matrices columns;
   Matrix rest = a;
   for (int64_t begin = 0; begin < size; begin += blockSize) {
@@ -38,7 +38,9 @@ Factor cholesky(const Matrix &a) {
     Matrices parts{factor};
     if (end < left) {
       // A step of refinement of this product was tried: the results of gaussian_process were no nearer to those of f64.
-      Matrix below = multiply(rest.block(end, left, 0, end), invertLower(factor), false, /*adjointY=*/true);
+      Matrix under = rest.block(end, left, 0, end);
+      Matrix below = a.lanes() > 0 ? substitute(factor, under.adjoint()).adjoint()
+                                   : multiply(under, invertLower(factor), false, /*adjointY=*/true);
       rest = rest.block(end, left, end, left) - multiply(below, below, false, /*adjointY=*/true);
       parts.push_back(below);
     }

@@ -30,7 +30,7 @@ struct Level {
   Matrix first, last; ///< Rows of the eigenvectors, [..., size, 1]: the next level needs these alone.
   std::optional<Matrix> vectors;
 
-  int64_t count() const { return values.shape()[values.rank() - 3]; }
+  int64_t count() const { return values.shape()[values.rowDim() - 1]; }
 };
 
 /// Which eigenvalues are wanted of the last matrix, and of which part of its rows.
@@ -41,9 +41,8 @@ struct Ending {
 
 /// Joins each two matrices. `joints`: the elements between their rows, [batch..., matrices / 2, 1, 1].
 Level join(const Level &x, const Matrix &joints, const std::optional<Ending> &ending) {
-  ArrayRef<int64_t> batch = x.values.shape().drop_back(3);
   int64_t half = x.values.rows(), size = 2 * half, count = x.count() / 2;
-  auto paired = [&](const Matrix &columns) { return columns.reshaped(joinedShape(batch, {count, size, 1})); };
+  auto paired = [&](const Matrix &columns) { return columns.regrouped(3, {count, size, 1}); };
   Matrix first = paired(x.first), last = paired(x.last), isUpper = first.rowNumbers() < static_cast<double>(half);
   Matrix z = materialized(select(isUpper, last, select(joints < 0, -first, first)) * std::sqrt(0.5));
   SecularForm form = solveSecular({paired(x.values), z, absolute(joints) * 2, false, std::nullopt, std::nullopt});
@@ -60,16 +59,14 @@ Level join(const Level &x, const Matrix &joints, const std::optional<Ending> &en
   }
   Matrix vectors = form.vectorsOf(chosen);
   int64_t columns = vectors.columns();
-  next.vectors = multiply(*x.vectors, vectors.reshaped(joinedShape(batch, {2 * count, half, columns})))
-                     .reshaped(joinedShape(batch, {count, size, columns}));
+  next.vectors =
+      multiply(*x.vectors, vectors.regrouped(3, {2 * count, half, columns})).regrouped(3, {count, size, columns});
   next.first = next.vectors->rows(0, 1).transposed();
   next.last = next.vectors->rows(size - 1, size).transposed();
   return next;
 }
 
-Matrix halved(const Matrix &x) {
-  return {x.translation(), x.translation().create<spmdc::DivideOp>(x.get(), x.filled(2).get())};
-}
+Matrix halved(const Matrix &x) { return x.with(x.translation().create<spmdc::DivideOp>(x.get(), x.filled(2).get())); }
 
 /// Joins the rows of leaves, of which each is a matrix, to leaves. `joints`: the elements behind the rows, and zeros.
 Level joinLeaves(const Matrix &diagonal, const Matrix &joints) {
@@ -95,12 +92,6 @@ Matrix scaleOf(const Matrix &main, const Matrix &beside) {
 
 } // namespace
 
-SmallVector<int64_t> joinedShape(ArrayRef<int64_t> batch, std::initializer_list<int64_t> sizes) {
-  SmallVector<int64_t> shape(batch);
-  shape.append(sizes);
-  return shape;
-}
-
 Leaves::Leaves(int64_t rows) {
   while (static_cast<int64_t>(llvm::divideCeil(rows, count)) > kLargestLeaf)
     count *= 2;
@@ -108,8 +99,7 @@ Leaves::Leaves(int64_t rows) {
 }
 
 Matrix Leaves::split(const Matrix &column) const {
-  return column.paddedRows(0, rows() - column.rows())
-      .reshaped(joinedShape(column.shape().drop_back(2), {count, size, 1}));
+  return column.paddedRows(0, rows() - column.rows()).regrouped(2, {count, size, 1});
 }
 
 Matrix RowGroups::atJoint(const Matrix &column) const {
@@ -140,7 +130,6 @@ Matrices joinRows(const Matrix &like, const Matrices &initials,
 
 TridiagonalEigen eigenOfTridiagonal(const Matrix &main, const Matrix &beside, int64_t count, bool isDescending,
                                     bool hasVectors) {
-  ArrayRef<int64_t> batch = main.shape().drop_back(2);
   int64_t rows = main.rows();
   if (rows == 1)
     return {main, hasVectors ? std::optional(main.filled(1)) : std::nullopt};
@@ -154,13 +143,13 @@ TridiagonalEigen eigenOfTridiagonal(const Matrix &main, const Matrix &beside, in
   if (!hasVectors)
     level.vectors.reset();
   for (int64_t group = 2; group <= leaves.count; group *= 2) {
-    Matrix groups = outer.reshaped(joinedShape(batch, {leaves.count / group, group, 1}));
+    Matrix groups = outer.regrouped(3, {leaves.count / group, group, 1});
     std::optional<Ending> ending;
     if (group == leaves.count)
       ending = Ending{rows, count, isDescending};
     level = join(level, groups.rows(group / 2 - 1, group / 2), ending);
   }
-  auto single = [&](const Matrix &x) { return x.reshaped(joinedShape(batch, {x.rows(), x.columns()})); };
+  auto single = [&](const Matrix &x) { return x.regrouped(3, {x.rows(), x.columns()}); };
   Matrix found = single(level.values);
   if (hasVectors && leaves.count > 1)
     return {found * scale, single(*level.vectors).rows(0, rows)};

@@ -30,8 +30,6 @@ struct RowGroups {
 Matrices joinRows(const Matrix &like, const Matrices &initials,
                   llvm::function_ref<Matrices(const RowGroups &, llvm::ArrayRef<Matrix>)> body);
 
-llvm::SmallVector<int64_t> joinedShape(llvm::ArrayRef<int64_t> batch, std::initializer_list<int64_t> sizes);
-
 /// Some eigenvalues of each matrix, [batch..., count, 1], and their eigenvectors as columns where asked for.
 struct TridiagonalEigen {
   Matrix values;

@@ -28,6 +28,9 @@ struct Triangle {
 /// X of op(a) X = b; of X op(a) = b if not `isLeft`. Elements outside the triangle are not read.
 Matrix solveTriangular(const Matrix &a, const Matrix &b, Triangle triangle, bool isLeft = true);
 
+/// X of a X = b, for a block of few rows: elements above its diagonal are not read.
+Matrix substitute(const Matrix &a, const Matrix &b, bool hasUnitDiagonal = false);
+
 /// The inverse of lower triangular matrices; elements above the diagonal are not read, and zero in the result.
 Matrix invertLower(const Matrix &a, bool hasUnitDiagonal = false);
 

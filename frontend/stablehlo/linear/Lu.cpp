@@ -21,21 +21,21 @@ struct Panel {
 /// The position of the first largest element of one column, i32[batch..., 1, 1].
 Matrix findLargest(const Matrix &column) {
   Translation &t = column.translation();
-  auto dim = static_cast<int64_t>(column.rank()) - 2;
+  auto dim = static_cast<int64_t>(column.rowDim());
   SmallVector<int64_t> shape(column.shape()), kept(shape);
   shape.erase(shape.begin() + dim);
   kept[dim] = 1;
   auto found = t.create<spmdc::ArgReduceOp>(ArrayType::get(shape, t.b.getI32Type()), column.get(), true, dim);
-  return {t, t.reshape(found, kept)};
+  return column.with(t.reshape(found, kept));
 }
 
 /// 0, 1, ... for each matrix of the batch, i32[batch..., rows, 1].
 Matrix rowsInOrder(const Matrix &a, int64_t rows) {
   Translation &t = a.translation();
   SmallVector<int64_t> shape(a.shape());
-  shape[shape.size() - 2] = rows;
-  shape.back() = 1;
-  Matrix zeros(t, t.splat(ArrayType::get(shape, t.b.getI32Type()), 0));
+  shape[a.rowDim()] = rows;
+  shape[a.columnDim()] = 1;
+  Matrix zeros = a.with(t.splat(ArrayType::get(shape, t.b.getI32Type()), 0));
   return zeros + zeros.rowNumbers();
 }
 
@@ -78,7 +78,7 @@ Matrix exchangedRows(const Matrix &pivots, int64_t rows) {
 }
 
 PivotedFactor lu(const Matrix &a) {
-  int64_t columns = a.columns(), steps = std::min(a.rows(), columns), blockSize = blockSizeOf(steps);
+  int64_t columns = a.columns(), steps = std::min(a.rows(), columns), blockSize = blockSizeOf(a, steps);
   Matrices finishedRows, pivots;
   Matrix rest = a; // The rows that have no pivot yet.
   for (int64_t begin = 0; begin < steps; begin += blockSize) {
@@ -89,7 +89,7 @@ PivotedFactor lu(const Matrix &a) {
     Matrices top{moved.block(0, size, 0, begin), panel.matrix.rows(0, size)};
     Matrices below{moved.block(size, rows, 0, begin), panel.matrix.rows(size, rows)};
     if (end < columns) {
-      Matrix solved = multiply(invertLower(panel.matrix.rows(0, size), /*hasUnitDiagonal=*/true), right.rows(0, size));
+      Matrix solved = substitute(panel.matrix.rows(0, size), right.rows(0, size), /*hasUnitDiagonal=*/true);
       top.push_back(solved);
       if (size < rows)
         below.push_back(right.rows(size, rows) - multiply(panel.matrix.rows(size, rows), solved));

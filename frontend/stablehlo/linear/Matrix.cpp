@@ -2,6 +2,8 @@
 
 #include "frontend/stablehlo/linear/Matrix.h"
 
+#include "ir/interfaces/Tensor.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <limits>
@@ -16,25 +18,31 @@ SmallVector<Value> Matrix::parts() const {
   return imaginary ? SmallVector<Value>{array, imaginary} : SmallVector<Value>{array};
 }
 
+SmallVector<int64_t> Matrix::batch() const {
+  SmallVector<int64_t> sizes(shape());
+  sizes.erase(sizes.begin() + static_cast<int64_t>(rowDim()), sizes.begin() + static_cast<int64_t>(rowDim()) + 2);
+  return sizes;
+}
+
 /// The matrix of both parts changed alike.
 Matrix Matrix::each(llvm::function_ref<Value(Value)> change) const {
   Value first = change(array);
-  return {*t, first, imaginary ? change(imaginary) : Value()};
+  return with(first, imaginary ? change(imaginary) : Value());
 }
 
 Matrix Matrix::numbers(size_t dim) const {
   SmallVector<int64_t> counted(rank(), 1);
   counted[dim] = shape()[dim];
-  return {*t, t->iota(counted, static_cast<int64_t>(dim))};
+  return with(t->iota(counted, static_cast<int64_t>(dim)));
 }
 
 Matrix Matrix::rows(int64_t begin, int64_t end) const {
-  auto dim = static_cast<int64_t>(rank()) - 2;
+  auto dim = static_cast<int64_t>(rowDim());
   return each([&](Value part) { return t->sliceDim(part, dim, begin, end); });
 }
 
 Matrix Matrix::columns(int64_t begin, int64_t end) const {
-  auto dim = static_cast<int64_t>(rank()) - 1;
+  auto dim = static_cast<int64_t>(columnDim());
   return each([&](Value part) { return t->sliceDim(part, dim, begin, end); });
 }
 
@@ -57,12 +65,12 @@ Matrix Matrix::replace(size_t dim, const Matrix &position, const Matrix &by) con
     return t->create<spmdc::DynamicUpdateSliceOp>(x.get(), y.get(), starts).getResult();
   };
   Value first = write(re(), by.re());
-  return {*t, first, isComplex() || by.isComplex() ? write(im(), by.im()) : Value()};
+  return with(first, isComplex() || by.isComplex() ? write(im(), by.im()) : Value());
 }
 
 Matrix Matrix::takeRows(const Matrix &positions) const {
-  auto dim = static_cast<int64_t>(rank()) - 2;
-  if (dim == 0) {
+  auto dim = static_cast<int64_t>(rowDim());
+  if (rank() == 2) {
     Value list = t->reshape(positions.get(), {positions.rows()});
     return each([&](Value part) { return t->create<spmdc::TakeOp>(part, list, dim); });
   }
@@ -73,12 +81,12 @@ Matrix Matrix::takeRows(const Matrix &positions) const {
 }
 
 Matrix Matrix::sortedPositions(bool isDescending) const {
-  return {*t, t->create<spmdc::ArgsortOp>(array, static_cast<int64_t>(rank()) - 2, isDescending)};
+  return with(t->create<spmdc::ArgsortOp>(array, static_cast<int64_t>(rowDim()), isDescending));
 }
 
 Matrix Matrix::transposed() const {
   SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, rank()));
-  std::swap(perm[rank() - 2], perm[rank() - 1]);
+  std::swap(perm[rowDim()], perm[columnDim()]);
   return each([&](Value part) { return t->transpose(part, perm); });
 }
 
@@ -92,14 +100,21 @@ Matrix Matrix::reshaped(ArrayRef<int64_t> to) const {
   return each([&](Value part) { return t->reshape(part, to); });
 }
 
+Matrix Matrix::regrouped(size_t dims, std::initializer_list<int64_t> sizes) const {
+  SmallVector<int64_t> to(shape().drop_back(laneDims + dims));
+  to.append(sizes);
+  llvm::append_range(to, shape().take_back(laneDims));
+  return reshaped(to);
+}
+
 Matrix Matrix::filled(double value) const {
-  return {*t, t->splatLike(array, value), imaginary ? t->splatLike(array, 0) : Value()};
+  return with(t->splatLike(array, value), imaginary ? t->splatLike(array, 0) : Value());
 }
 
 Matrix Matrix::paddedRows(int64_t above, int64_t below) const {
   SmallVector<int64_t> low(rank(), 0), high(rank(), 0), interior(rank(), 0);
-  low[rank() - 2] = above;
-  high[rank() - 2] = below;
+  low[rowDim()] = above;
+  high[rowDim()] = below;
   Value zero = t->splat(ArrayType::get({}, elementType()), 0);
   return each([&](Value part) { return t->pad(part, zero, low, high, interior); });
 }
@@ -154,11 +169,14 @@ static SmallVector<int64_t> commonShape(ArrayRef<Value> arrays) {
   return common;
 }
 
+/// The one whose order of dimensions the result has: a scalar may have any.
+static const Matrix &orderOf(const Matrix &x, const Matrix &y) { return x.lanes() >= y.lanes() ? x : y; }
+
 /// Of the real parts.
 template <typename Op> static Matrix apply(const Matrix &x, const Matrix &y) {
   Translation &t = x.translation();
   SmallVector<int64_t> shape = commonShape({x.get(), y.get()});
-  return {t, t.create<Op>(repeatTo(t, x.get(), shape), repeatTo(t, y.get(), shape))};
+  return orderOf(x, y).with(t.create<Op>(repeatTo(t, x.get(), shape), repeatTo(t, y.get(), shape)));
 }
 
 /// Of both parts.
@@ -200,7 +218,7 @@ Matrix operator/(const Matrix &x, const Matrix &y) {
 Matrix compare(const Matrix &x, spmdc::ComparisonDirection direction, const Matrix &y) {
   Translation &t = x.translation();
   SmallVector<int64_t> shape = commonShape({x.get(), y.get()});
-  Matrix re(t, t.compare(repeatTo(t, x.get(), shape), direction, repeatTo(t, y.get(), shape)));
+  Matrix re = orderOf(x, y).with(t.compare(repeatTo(t, x.get(), shape), direction, repeatTo(t, y.get(), shape)));
   return x.isComplex() || y.isComplex() ? re & compare(x.im(), direction, y.im()) : re;
 }
 
@@ -211,7 +229,8 @@ Matrix select(const Matrix &predicate, const Matrix &x, const Matrix &y) {
   auto choose = [&](const Matrix &onTrue, const Matrix &onFalse) {
     return t.select(chosen, repeatTo(t, onTrue.get(), shape), repeatTo(t, onFalse.get(), shape));
   };
-  return {t, choose(x, y), x.isComplex() || y.isComplex() ? choose(x.im(), y.im()) : Value()};
+  return orderOf(predicate, orderOf(x, y))
+      .with(choose(x, y), x.isComplex() || y.isComplex() ? choose(x.im(), y.im()) : Value());
 }
 
 Matrix absolute(const Matrix &x) {
@@ -242,10 +261,27 @@ Matrix powerOfTwoOf(const Matrix &x) {
   return map<spmdc::Exp2Op>(select(exponent < -most, -most, exponent));
 }
 
+/// The product of real matrices in lanes, a sum of element-wise products: the library multiplies matrices one by one.
+static Matrix multiplyLanes(const Matrix &x, const Matrix &y) {
+  Translation &t = x.translation();
+  // [blocks..., rows, k, columns, batch...], of which the sum over k is taken.
+  auto widened = [&](const Matrix &part, size_t dim) {
+    SmallVector<int64_t> shape(part.shape());
+    shape.insert(shape.begin() + static_cast<int64_t>(dim), 1);
+    return part.reshaped(shape);
+  };
+  Matrix products = widened(x, x.columnDim() + 1) * widened(y, y.rowDim());
+  SmallVector<int64_t> summed{static_cast<int64_t>(x.columnDim())};
+  return x.with(t.create<spmdc::ReduceOp>(products.get(), ReductionKind::sum, summed));
+}
+
 Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX, bool adjointY) {
   auto rank = static_cast<int64_t>(x.rank());
   SmallVector<int64_t> batch = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
   auto productOf = [&](const Matrix &left, const Matrix &right) -> Matrix {
+    if (x.lanes() > 0)
+      return multiplyLanes(adjointX ? left.re().transposed() : left.re(),
+                           adjointY ? right.re().transposed() : right.re());
     return {x.translation(), product(x.translation(), left.get(), right.get(), x.elementType(),
                                      {rank - (adjointX ? 2 : 1)}, {rank - (adjointY ? 1 : 2)}, batch, batch)};
   };
@@ -261,34 +297,33 @@ Matrix multiply(const Matrix &x, const Matrix &y, bool adjointX, bool adjointY) 
   return {re - productOf(left, right), productOf(x, right) + productOf(left, y)};
 }
 
-static Matrix stack(ArrayRef<Matrix> parts, size_t fromLast) {
+static Matrix stack(ArrayRef<Matrix> parts, size_t dim) {
   Translation &t = parts.front().translation();
   SmallVector<Matrix> filled;
   for (const Matrix &part : parts)
-    if (part.shape()[part.rank() - fromLast] != 0)
+    if (part.shape()[dim] != 0)
       filled.push_back(part);
   if (filled.empty())
     return parts.front();
-  auto dim = static_cast<int64_t>(parts.front().rank() - fromLast);
   auto join = [&](llvm::function_ref<Value(const Matrix &)> partOf) {
-    return t.concatenate(llvm::map_to_vector(filled, partOf), dim);
+    return t.concatenate(llvm::map_to_vector(filled, partOf), static_cast<int64_t>(dim));
   };
   bool isComplex = llvm::any_of(filled, [](const Matrix &part) { return part.isComplex(); });
   Value re = join([](const Matrix &part) { return part.get(); });
-  return {t, re, isComplex ? join([](const Matrix &part) { return part.im().get(); }) : Value()};
+  return filled.front().with(re, isComplex ? join([](const Matrix &part) { return part.im().get(); }) : Value());
 }
 
-Matrix stackRows(ArrayRef<Matrix> parts) { return stack(parts, 2); }
-Matrix stackColumns(ArrayRef<Matrix> parts) { return stack(parts, 1); }
+Matrix stackRows(ArrayRef<Matrix> parts) { return stack(parts, parts.front().rowDim()); }
+Matrix stackColumns(ArrayRef<Matrix> parts) { return stack(parts, parts.front().columnDim()); }
 
 //===- Loops and shardings ------------------------------------------------===//
 
 /// Values as matrices that are complex where those of `like` are.
-static Matrices wrap(Translation &t, ValueRange values, ArrayRef<Matrix> like) {
+static Matrices wrap(ValueRange values, ArrayRef<Matrix> like) {
   Matrices matrices;
   for (const Matrix &matrix : like) {
     size_t size = matrix.isComplex() ? 2 : 1;
-    matrices.push_back(size == 2 ? Matrix(t, values[0], values[1]) : Matrix(t, values[0]));
+    matrices.push_back(size == 2 ? matrix.with(values[0], values[1]) : matrix.with(values[0]));
     values = values.drop_front(size);
   }
   return matrices;
@@ -323,9 +358,9 @@ Matrices repeat(int64_t count, const Matrices &initials,
   SmallVector<Type> arguments{ArrayType::get({}, t.b.getI32Type())};
   llvm::append_range(arguments, types);
   fill(t, loop.getBody(), arguments, [&](ValueRange values) {
-    return unwrap(body(Matrix(t, values.front()), wrap(t, values.drop_front(), initials)), initials);
+    return unwrap(body(Matrix(t, values.front()), wrap(values.drop_front(), initials)), initials);
   });
-  return wrap(t, loop->getResults(), initials);
+  return wrap(loop->getResults(), initials);
 }
 
 Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(ArrayRef<Matrix>)> condition,
@@ -335,14 +370,48 @@ Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(ArrayRe
   SmallVector<Type> types = llvm::map_to_vector(carries, [](Value value) -> Type { return plainTypeOf(value); });
   auto loop = t.create<spmdc::WhileOp>(types, carries);
   fill(t, loop.getCondition(), types,
-       [&](ValueRange values) { return SmallVector<Value>{condition(wrap(t, values, initials)).get()}; });
-  fill(t, loop.getBody(), types, [&](ValueRange values) { return unwrap(body(wrap(t, values, initials)), initials); });
-  return wrap(t, loop->getResults(), initials);
+       [&](ValueRange values) { return SmallVector<Value>{condition(wrap(values, initials)).get()}; });
+  fill(t, loop.getBody(), types, [&](ValueRange values) { return unwrap(body(wrap(values, initials)), initials); });
+  return wrap(loop->getResults(), initials);
 }
 
 int64_t blockSizeOf(int64_t columns) {
   constexpr int64_t kSmallest = 32, kMostBlocks = 16;
   return std::max(kSmallest, (columns + kMostBlocks - 1) / kMostBlocks);
+}
+
+int64_t blockSizeOf(const Matrix &like, int64_t columns) {
+  constexpr int64_t kInLanes = 8;
+  return like.lanes() > 0 ? kInLanes : blockSizeOf(columns);
+}
+
+Matrix withBatchInLanes(const Matrix &matrix) {
+  auto batch = static_cast<int64_t>(matrix.rank()) - 2;
+  if (matrix.lanes() > 0 || batch == 0)
+    return matrix;
+  SmallVector<int64_t> order{batch, batch + 1};
+  llvm::append_range(order, llvm::seq<int64_t>(0, batch));
+  Translation &t = matrix.translation();
+  return {t, t.transpose(matrix.get(), order), matrix.isComplex() ? t.transpose(matrix.im().get(), order) : Value(),
+          static_cast<size_t>(batch)};
+}
+
+Matrix withBatchFirst(const Matrix &matrix) {
+  if (matrix.lanes() == 0)
+    return matrix;
+  auto first = static_cast<int64_t>(matrix.rowDim());
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, first));
+  llvm::append_range(order, llvm::seq<int64_t>(first + 2, matrix.rank()));
+  order.append({first, first + 1});
+  Translation &t = matrix.translation();
+  return {t, t.transpose(matrix.get(), order), matrix.isComplex() ? t.transpose(matrix.im().get(), order) : Value()};
+}
+
+Matrix inFasterOrder(const Matrix &matrix, int64_t mostRows) {
+  // Fewer matrices fill a vector only in part.
+  constexpr int64_t kLeastBatch = 16;
+  bool isSmall = std::max(matrix.rows(), matrix.columns()) <= mostRows;
+  return isSmall && elementCount(matrix.batch()) >= kLeastBatch ? withBatchInLanes(matrix) : matrix;
 }
 
 Matrix withFullMatrices(const Matrix &matrix) {

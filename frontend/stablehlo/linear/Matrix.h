@@ -16,30 +16,41 @@ namespace spmdc::stablehlo {
 /// operator has an imaginary part of zeros. A value type; it emits with the translation, which outlives it.
 ///
 ///   Matrix(t, a).column(j) * Matrix(t, a).row(j)   // f32[8, 4, 4] from f32[8, 4, 1] and f32[8, 1, 4]
+///
+/// The last `lanes` dimensions may be those of the batch instead, [blocks..., rows, columns, batch...]: then one vector
+/// holds an element of many matrices (`withBatchInLanes`). Comments name shapes of the first form.
 class Matrix {
 public:
-  Matrix(Translation &t, mlir::Value array, mlir::Value imaginary = {}) : t(&t), array(array), imaginary(imaginary) {}
-  Matrix(const Matrix &re, const Matrix &im) : Matrix(*re.t, re.array, im.array) {}
+  Matrix(Translation &t, mlir::Value array, mlir::Value imaginary = {}, size_t lanes = 0)
+      : t(&t), array(array), imaginary(imaginary), laneDims(lanes) {}
+  Matrix(const Matrix &re, const Matrix &im) : Matrix(*re.t, re.array, im.array, re.laneDims) {}
 
   /// The array of a real matrix, or the real part.
   mlir::Value get() const { return array; }
   bool isComplex() const { return static_cast<bool>(imaginary); }
-  Matrix re() const { return {*t, array}; }
+  Matrix re() const { return with(array); }
   /// Zeros for a real matrix.
-  Matrix im() const { return imaginary ? Matrix(*t, imaginary) : re().filled(0); }
+  Matrix im() const { return imaginary ? with(imaginary) : re().filled(0); }
   /// The array, and the imaginary part of a complex one.
   llvm::SmallVector<mlir::Value> parts() const;
 
   Translation &translation() const { return *t; }
   llvm::ArrayRef<int64_t> shape() const { return shapeOf(array); }
   size_t rank() const { return shape().size(); }
-  int64_t rows() const { return shape()[rank() - 2]; }
-  int64_t columns() const { return shape().back(); }
+  size_t lanes() const { return laneDims; }
+  size_t rowDim() const { return rank() - laneDims - 2; }
+  size_t columnDim() const { return rank() - laneDims - 1; }
+  int64_t rows() const { return shape()[rowDim()]; }
+  int64_t columns() const { return shape()[columnDim()]; }
+  /// The sizes of the dimensions before the rows and behind the columns.
+  llvm::SmallVector<int64_t> batch() const;
+  /// Other arrays with the dimensions in this order.
+  Matrix with(mlir::Value re, mlir::Value im = {}) const { return {*t, re, im, laneDims}; }
   mlir::Type elementType() const { return Translation::typeOf(array).getElementType(); } ///< Of the parts.
 
   /// Positions of rows, i32[1, ..., rows, 1], and of columns, i32[1, ..., 1, columns].
-  Matrix rowNumbers() const { return numbers(rank() - 2); }
-  Matrix columnNumbers() const { return numbers(rank() - 1); }
+  Matrix rowNumbers() const { return numbers(rowDim()); }
+  Matrix columnNumbers() const { return numbers(columnDim()); }
 
   Matrix rows(int64_t begin, int64_t end) const;
   Matrix columns(int64_t begin, int64_t end) const;
@@ -47,14 +58,14 @@ public:
     return rows(rowBegin, rowEnd).columns(columnBegin, columnEnd);
   }
   /// One row or column at a position that is a scalar of i32.
-  Matrix row(const Matrix &position) const { return window(rank() - 2, position); }
-  Matrix column(const Matrix &position) const { return window(rank() - 1, position); }
+  Matrix row(const Matrix &position) const { return window(rowDim(), position); }
+  Matrix column(const Matrix &position) const { return window(columnDim(), position); }
   /// `count` of them from a position on, and the matrix with others in their place.
-  Matrix rowsAt(const Matrix &position, int64_t count) const { return window(rank() - 2, position, count); }
-  Matrix columnsAt(const Matrix &position, int64_t count) const { return window(rank() - 1, position, count); }
-  Matrix withRowsAt(const Matrix &position, const Matrix &rows) const { return replace(rank() - 2, position, rows); }
+  Matrix rowsAt(const Matrix &position, int64_t count) const { return window(rowDim(), position, count); }
+  Matrix columnsAt(const Matrix &position, int64_t count) const { return window(columnDim(), position, count); }
+  Matrix withRowsAt(const Matrix &position, const Matrix &rows) const { return replace(rowDim(), position, rows); }
   Matrix withColumnsAt(const Matrix &position, const Matrix &columns) const {
-    return replace(rank() - 1, position, columns);
+    return replace(columnDim(), position, columns);
   }
   /// The rows in the order of positions, i32[batch..., n, 1].
   Matrix takeRows(const Matrix &positions) const;
@@ -69,6 +80,8 @@ public:
   Matrix converted(mlir::Type type) const;
   /// The same elements in another shape, of any rank.
   Matrix reshaped(llvm::ArrayRef<int64_t> to) const;
+  /// With these sizes in the place of the last `dims` dimensions of the first form.
+  Matrix regrouped(size_t dims, std::initializer_list<int64_t> sizes) const;
   /// This shape, filled with a real number of this element type.
   Matrix filled(double value) const;
   /// Zeros above and below.
@@ -83,8 +96,8 @@ public:
   Matrix hermitian() const;
 
   /// The sum (maximum) of each column, [batch..., 1, columns], and of each row, [batch..., rows, 1].
-  Matrix reduceRows(ReductionKind kind) const { return reduce(kind, rank() - 2); }
-  Matrix reduceColumns(ReductionKind kind) const { return reduce(kind, rank() - 1); }
+  Matrix reduceRows(ReductionKind kind) const { return reduce(kind, rowDim()); }
+  Matrix reduceColumns(ReductionKind kind) const { return reduce(kind, columnDim()); }
   /// The largest element of a real matrix, a scalar.
   Matrix largest() const;
 
@@ -97,6 +110,7 @@ private:
 
   Translation *t;
   mlir::Value array, imaginary;
+  size_t laneDims;
 };
 
 inline Matrix sumOfRows(const Matrix &x) { return x.reduceRows(ReductionKind::sum); }
@@ -130,7 +144,7 @@ inline Matrix select(const Matrix &predicate, const Matrix &x, double y) { retur
 inline Matrix select(const Matrix &predicate, double x, const Matrix &y) { return select(predicate, y.filled(x), y); }
 
 /// An element-wise function of an array operation, of a real matrix.
-template <typename Op> Matrix map(const Matrix &x) { return {x.translation(), x.translation().create<Op>(x.get())}; }
+template <typename Op> Matrix map(const Matrix &x) { return x.with(x.translation().create<Op>(x.get())); }
 
 /// The absolute values, a real matrix; they do not overflow where squares do.
 Matrix absolute(const Matrix &x);
@@ -166,6 +180,15 @@ Matrices repeatWhile(const Matrices &initials, llvm::function_ref<Matrix(llvm::A
 /// launches each, so small blocks have too many products; of large matrices there are at most 16 blocks, because each
 /// is code of its own.
 int64_t blockSizeOf(int64_t columns);
+/// The same for a factorization of these matrices; in lanes, a column is a step of all matrices anyway.
+int64_t blockSizeOf(const Matrix &like, int64_t columns);
+
+/// The batch in the last dimensions, and in the first ones. No change where it is there, or where there is none.
+Matrix withBatchInLanes(const Matrix &matrix);
+Matrix withBatchFirst(const Matrix &matrix);
+/// The one of them in which a factorization is faster, if it is the former for matrices of up to `mostRows` rows and
+/// columns. Larger ones are multiplied faster by the library, and lanes of all of them fill more than a cache.
+Matrix inFasterOrder(const Matrix &matrix, int64_t mostRows = 32);
 
 /// The array with a sharding whose matrices are replicated, so that no loop over columns has collectives.
 Matrix withFullMatrices(const Matrix &matrix);

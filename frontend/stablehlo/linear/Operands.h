@@ -11,9 +11,9 @@ mlir::FailureOr<Matrices> matricesOf(mlir::Operation *op, const Matrices &operan
 
 /// A vector for each matrix as a matrix of one column, and back.
 Matrix columnOf(const Matrix &vectors);
-inline Matrix vectorsOf(const Matrix &columns) { return columns.reshaped(columns.shape().drop_back()); }
+Matrix vectorsOf(const Matrix &columns);
 /// A number for each matrix of [batch..., 1, 1].
-inline Matrix numbersOf(const Matrix &matrices) { return matrices.reshaped(matrices.shape().drop_back(2)); }
+Matrix numbersOf(const Matrix &matrices);
 
 inline bool isSquare(const Matrix &matrix) { return matrix.rows() == matrix.columns(); }
 

@@ -20,11 +20,12 @@ Matrix findLongest(const Matrix &a, const Matrix &at) {
   Translation &t = a.translation();
   Matrix squares = squaredSize(select(a.rowNumbers() >= at, a, 0)).reduceRows(ReductionKind::sum);
   Matrix own = select(a.columnNumbers() >= at, squares, -1);
-  auto dim = static_cast<int64_t>(a.rank()) - 1;
-  SmallVector<int64_t> shape(own.shape().drop_back()), kept(own.shape());
+  auto dim = static_cast<int64_t>(a.columnDim());
+  SmallVector<int64_t> shape(own.shape()), kept(shape);
+  shape.erase(shape.begin() + dim);
   kept[dim] = 1;
   auto found = t.create<spmdc::ArgReduceOp>(ArrayType::get(shape, t.b.getI32Type()), own.get(), true, dim);
-  return {t, t.reshape(found, kept)};
+  return a.with(t.reshape(found, kept));
 }
 
 /// Column `at` of a matrix, and the one with a number of [batch..., 1, 1], exchanged.
@@ -77,7 +78,7 @@ Matrix triangleOf(const Matrix &vectors, const Matrix &taus) {
 } // namespace
 
 Reflectors qr(const Matrix &a) {
-  int64_t rows = a.rows(), columns = a.columns(), steps = std::min(rows, columns), blockSize = blockSizeOf(steps);
+  int64_t rows = a.rows(), columns = a.columns(), steps = std::min(rows, columns), blockSize = blockSizeOf(a, steps);
   Matrices finished, taus;
   Matrix above = a.rows(0, 0), rest = a; // Finished rows and the others, of the columns that are left.
   for (int64_t begin = 0; begin < steps; begin += blockSize) {
@@ -105,7 +106,7 @@ PivotedReflectors pivotedQr(const Matrix &a) {
 }
 
 Matrix applyReflectors(const Matrix &vectors, const Matrix &taus, const Matrix &x, bool isAdjoint) {
-  int64_t rows = vectors.rows(), steps = taus.rows(), blockSize = blockSizeOf(steps);
+  int64_t rows = vectors.rows(), steps = taus.rows(), blockSize = blockSizeOf(vectors, steps);
   int64_t count = (steps + blockSize - 1) / blockSize;
   Matrix result = x;
   for (int64_t number = 0; number < count; ++number) {
@@ -120,7 +121,8 @@ Matrix applyReflectors(const Matrix &vectors, const Matrix &taus, const Matrix &
 }
 
 Matrix multiplyReflectors(const Matrix &vectors, const Matrix &taus) {
-  int64_t rows = vectors.rows(), columns = vectors.columns(), steps = taus.rows(), blockSize = blockSizeOf(steps);
+  int64_t rows = vectors.rows(), columns = vectors.columns(), steps = taus.rows(),
+          blockSize = blockSizeOf(vectors, steps);
   Matrix result = select(vectors.rowNumbers() == vectors.columnNumbers(), vectors.filled(1), 0);
   int64_t last = steps == 0 ? -1 : (steps - 1) / blockSize * blockSize;
   for (int64_t begin = last; begin >= 0; begin -= blockSize) {

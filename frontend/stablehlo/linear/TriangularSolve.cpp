@@ -10,30 +10,36 @@ using namespace mlir;
 
 namespace spmdc::stablehlo {
 
-/// Rows of the inverse one by one, each of those before it. Elements above the diagonal are not read.
-static Matrix invertByRows(const Matrix &a, bool hasUnitDiagonal) {
-  Matrix row = a.rowNumbers(), column = a.columnNumbers();
-  return repeat(a.rows(), {a.filled(0)}, [&](const Matrix &at, ArrayRef<Matrix> x) -> Matrices {
-    // The rows from `at` on are zeros.
-    Matrix own = a.row(at), before = select(row >= at, 0, own.transposed() * x[0]).reduceRows(ReductionKind::sum);
-    Matrix next = select(column == at, own.filled(1), 0) - before;
+/// Rows of the solution one by one, each of those before it (behind it). Elements outside the triangle are not read.
+static Matrix solveByRows(const Matrix &a, const Matrix &b, bool isLower, bool hasUnitDiagonal) {
+  Matrix row = a.rowNumbers();
+  return repeat(a.rows(), {b.filled(0)}, [&](const Matrix &step, ArrayRef<Matrix> x) -> Matrices {
+    Matrix at = isLower ? step : step * -1 + static_cast<double>(a.rows() - 1), own = a.row(at);
+    // The others are zeros.
+    Matrix isOther = isLower ? row >= at : at >= row;
+    Matrix next = b.row(at) - sumOfRows(select(isOther, 0, own.transposed() * x[0]));
     return {x[0].withRowsAt(at, hasUnitDiagonal ? next : next / own.column(at))};
   })[0];
+}
+
+static Matrix invertByRows(const Matrix &a, bool hasUnitDiagonal) {
+  Matrix identity = select(a.rowNumbers() == a.columnNumbers(), a.filled(1), 0);
+  return solveByRows(a, identity, /*isLower=*/true, hasUnitDiagonal);
 }
 
 /// Blocks of one size as a batch, [batch..., blocks, size, size].
 static Matrix stackBlocks(ArrayRef<Matrix> blocks) {
   Translation &t = blocks.front().translation();
   SmallVector<int64_t> shape(blocks.front().shape());
-  shape.insert(shape.end() - 2, 1);
-  auto dim = static_cast<int64_t>(shape.size()) - 3;
+  auto dim = static_cast<int64_t>(blocks.front().rowDim());
+  shape.insert(shape.begin() + dim, 1);
   SmallVector<Value> re, im;
   for (const Matrix &block : blocks) {
     re.push_back(t.reshape(block.get(), shape));
     if (block.isComplex())
       im.push_back(t.reshape(block.im().get(), shape));
   }
-  return {t, t.concatenate(re, dim), im.empty() ? Value() : t.concatenate(im, dim)};
+  return blocks.front().with(t.concatenate(re, dim), im.empty() ? Value() : t.concatenate(im, dim));
 }
 
 /// The blocks on the diagonal as a batch, [batch..., blocks, size, size]; the last one is completed to this size by the
@@ -56,9 +62,9 @@ static Matrix diagonalBlocks(const Matrix &a, int64_t size) {
 
 /// Each second one of a batch of blocks, from the first or the second on.
 static Matrix everySecond(const Matrix &blocks, int64_t first) {
-  auto dim = static_cast<int64_t>(blocks.rank()) - 3;
+  auto dim = static_cast<int64_t>(blocks.rowDim()) - 1;
   Translation &t = blocks.translation();
-  auto chosen = [&](const Matrix &part) { return Matrix(t, t.sliceDim(part.get(), dim, first, part.shape()[dim], 2)); };
+  auto chosen = [&](const Matrix &part) { return part.with(t.sliceDim(part.get(), dim, first, part.shape()[dim], 2)); };
   return blocks.isComplex() ? Matrix(chosen(blocks.re()), chosen(blocks.im())) : chosen(blocks);
 }
 
@@ -96,20 +102,33 @@ Matrix invertLower(const Matrix &a, bool hasUnitDiagonal) {
 /// Block `number` of the batch of `diagonalBlocks`, without what it was completed by.
 static Matrix takeBlock(const Matrix &blocks, int64_t number, int64_t size) {
   Translation &t = blocks.translation();
-  auto dim = static_cast<int64_t>(blocks.rank()) - 3;
+  auto dim = static_cast<int64_t>(blocks.rowDim()) - 1;
   SmallVector<int64_t> shape(blocks.shape());
-  shape.erase(shape.end() - 3);
+  shape.erase(shape.begin() + dim);
   SmallVector<Value> parts = llvm::map_to_vector(
       blocks.parts(), [&](Value part) { return t.reshape(t.sliceDim(part, dim, number, number + 1), shape); });
-  return Matrix(t, parts.front(), blocks.isComplex() ? parts.back() : Value()).block(0, size, 0, size);
+  return blocks.with(parts.front(), blocks.isComplex() ? parts.back() : Value()).block(0, size, 0, size);
+}
+
+Matrix substitute(const Matrix &a, const Matrix &b, bool hasUnitDiagonal) {
+  return b.lanes() > 0 ? solveByRows(a, b, /*isLower=*/true, hasUnitDiagonal)
+                       : multiply(invertLower(a, hasUnitDiagonal), b);
+}
+
+/// The inverted blocks on the diagonal, [batch..., blocks, size, size].
+static Matrix invertDiagonal(const Matrix &a, int64_t size, bool isLower, bool hasUnitDiagonal) {
+  Matrix blocks = diagonalBlocks(a, size);
+  return isLower ? invertLower(blocks, hasUnitDiagonal)
+                 : invertLower(blocks.transposed(), hasUnitDiagonal).transposed();
 }
 
 /// X of a X = b, for a lower (upper) triangular matrix.
 static Matrix solve(const Matrix &a, const Matrix &b, bool isLower, bool hasUnitDiagonal) {
-  int64_t rows = a.rows(), blockSize = std::min(rows, blockSizeOf(rows)), count = (rows + blockSize - 1) / blockSize;
-  Matrix blocks = diagonalBlocks(a, blockSize);
-  Matrix inverses =
-      isLower ? invertLower(blocks, hasUnitDiagonal) : invertLower(blocks.transposed(), hasUnitDiagonal).transposed();
+  int64_t rows = a.rows(), blockSize = std::min(rows, blockSizeOf(a, rows)), count = (rows + blockSize - 1) / blockSize;
+  // Matrices in lanes are not inverted: that is more work for few right sides, and a row is a step of either loop.
+  std::optional<Matrix> inverses;
+  if (a.lanes() == 0)
+    inverses = invertDiagonal(a, blockSize, isLower, hasUnitDiagonal);
   Matrices parts; // In the order of the solution, from the last block on if `a` is an upper triangle.
   Matrix rest = b;
   for (int64_t i = 0; i < count; ++i) {
@@ -117,7 +136,8 @@ static Matrix solve(const Matrix &a, const Matrix &b, bool isLower, bool hasUnit
     int64_t size = end - begin, left = rest.rows();
     // The rest has the rows from `begin` on (up to `end`).
     Matrix own = isLower ? rest.rows(0, size) : rest.rows(left - size, left);
-    Matrix part = multiply(takeBlock(inverses, number, size), own);
+    Matrix part = inverses ? multiply(takeBlock(*inverses, number, size), own)
+                           : solveByRows(a.block(begin, end, begin, end), own, isLower, hasUnitDiagonal);
     parts.push_back(part);
     if (i + 1 == count)
       break;

@@ -125,3 +125,21 @@ case("cholesky_of_infinite_variances", lambda x, y: (
     jnp.linalg.cholesky(x @ x.T + jnp.diag(y)), jsl.cho_solve(jsl.cho_factor(x @ x.T + jnp.diag(y)), x[:, :2]),
     jnp.linalg.cholesky(x[:5] @ x[:5].T + 1j * (x[:5, :5] - x[:5, :5].T) + jnp.diag(5 + y[:5]))),
      normal(40, 6), np.where(np.isin(np.arange(40), (3, 36)), np.inf, 2).astype(np.float32), tolerance=2e-5)
+
+# From 16 matrices of a batch on, a vector has an element of each of many matrices, and blocks have 8 columns.
+case("many_small_matrices", lambda x, b: (
+    jnp.linalg.cholesky(positive(x))[:, 1::4], jnp.linalg.solve(x + 4 * jnp.eye(9), b), *(q[:, ::3] for q in jnp.linalg.qr(x[:, :, :3])),
+    lax.linalg.triangular_solve(x + 4 * jnp.eye(9), b[..., 0][:, None], lower=True), from_eigen(positive(x[:, :3]))[1]),
+     normal(16, 9, 9), normal(16, 9, 1), in_shardings=(batch, batch), on_one_device=True, tolerance=3e-5)
+
+
+def many(*matrices):
+    """Each of the matrices four times, between others of full rank."""
+    plain = np.arange(9).reshape(3, 3) % 4 + 4 * np.eye(3)
+    return np.array([matrix for _ in range(4) for matrix in (*matrices, plain)], np.float32)
+
+
+case("many_matrices_edges", lambda x, y: (
+    jnp.linalg.cholesky(x), *lax.linalg.lu(x), *jnp.linalg.qr(y), jnp.linalg.eigvalsh(x), jnp.linalg.cholesky(x[..., :1, :1])),
+     many(np.zeros((3, 3)), np.ones((3, 3)), -np.eye(3), np.full((3, 3), np.nan), 1e-30 * np.eye(3)),
+     many(np.zeros((3, 3)), 1e30 * np.eye(3), 1e-30 * np.eye(3), np.diag([1, 0, 2])), tolerance=1e-5)

@@ -98,3 +98,5 @@ case("complex_linear_for_gpus", lambda x, b: (
      numbers(2, 5, 7), numbers(2, 5, 3), platform="cuda", tolerance=2e-5)
 case("complex_linear_empty", lambda x, y: (jnp.linalg.cholesky(y), jnp.linalg.solve(y, x[:0]), *lax.linalg.lu(x[:, :0]), jnp.linalg.cholesky(jnp.zeros((0, 3, 3), jnp.complex64))),
      numbers(4, 3), np.zeros((0, 0), np.complex64), tolerance=1e-5)
+case("many_complex_matrices", lambda x, b: (jnp.linalg.cholesky(positive(x))[:, 1::4], jnp.linalg.solve(x + 4 * jnp.eye(9), b), *(q[:, ::3] for q in jnp.linalg.qr(x[:, :, :2]))),
+     numbers(16, 9, 9), numbers(16, 9, 1), tolerance=3e-5)
