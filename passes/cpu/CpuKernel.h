@@ -38,6 +38,8 @@ private:
   void allocate();
   /// Lanes::Rows: the number of adjacent rows in one block.
   int64_t chooseRowBlock() const;
+  /// The number of lanes of which all rows are computed before the next ones; all lanes where that gains nothing.
+  int64_t chooseLaneBlock() const;
   /// The position of the current element in a stage-local cache.
   mlir::Value cachePosition(unsigned stage);
   std::optional<ElementEmitter::Emitted> readCache(mlir::Value value, llvm::ArrayRef<IndexExpr> index);

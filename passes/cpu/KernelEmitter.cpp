@@ -89,6 +89,24 @@ int64_t CpuKernel::chooseRowBlock() const {
   return std::max(kRowBlock, static_cast<int64_t>(llvm::bit_floor<uint64_t>(kAccumulatorBytes / bytes)));
 }
 
+int64_t CpuKernel::chooseLaneBlock() const {
+  // Half of a first-level cache, and four vectors of 16 elements: a row has some work of its own.
+  constexpr int64_t kCacheBytes = 24 << 10, kLeastLanes = 64;
+  int64_t lanes = schedule.rowShape.back(), rereadBytes = 0;
+  llvm::DenseSet<Value> counted;
+  for (const KernelSchedule::Load &load : schedule.loads) {
+    auto type = cast<ArrayType>(load.value.getType());
+    int64_t reads = schedule.getExtent() * schedule.domains[schedule.stages[load.stage].domain].getExtent();
+    // An element that two rows read is not worth a loop.
+    if (reads >= 4 * type.getNumElements() && type.getNumElements() >= lanes && counted.insert(load.value).second)
+      rereadBytes += static_cast<int64_t>(type.getBytes());
+  }
+  if (rereadBytes <= kCacheBytes || lanes < 2 * kLeastLanes)
+    return lanes;
+  int64_t block = std::max<int64_t>(kLeastLanes, llvm::bit_floor<uint64_t>(kCacheBytes * lanes / rereadBytes));
+  return 2 * block > lanes ? lanes : block;
+}
+
 void CpuKernel::allocate() {
   int64_t lanes = rowBlock = chooseRowBlock();
   for (auto [number, stage] : llvm::enumerate(schedule.stages)) {

@@ -208,6 +208,7 @@ void CpuKernel::emitRowsSideBySide() {
   auto firstFrom = [&](Value position) -> Value { // The first row that begins at the position or behind it.
     return b.create<arith::DivUIOp>(loc, b.create<arith::AddIOp>(loc, position, beforeEnd), lanes);
   };
+  Value blockBegin, blockEnd; // The lanes of a block, if rows are computed block by block.
   // Iterations [from, to) of the range, in these rows; `isPart` if they may begin or end within a row.
   auto overRows = [&](Value first, Value last, Value from, Value to, bool isPart) {
     Loop outer = loops.open(first, last, 1);
@@ -218,13 +219,26 @@ void CpuKernel::emitRowsSideBySide() {
       low = b.create<arith::MaxSIOp>(loc, b.create<arith::SubIOp>(loc, from, start), zero);
       high = b.create<arith::MinSIOp>(loc, b.create<arith::SubIOp>(loc, to, start), lanes);
     }
+    if (blockBegin) {
+      low = b.create<arith::MaxSIOp>(loc, low, blockBegin);
+      high = b.create<arith::MinSIOp>(loc, high, blockEnd);
+    }
     if (streamsRowsTogether())
       rowInBlock = b.create<arith::SubIOp>(loc, start, from);
     segment(low, high);
     loops.close(outer);
   };
   if (!streamsRowsTogether()) {
-    overRows(b.create<arith::DivUIOp>(loc, begin, lanes), firstFrom(end), begin, end, /*isPart=*/true);
+    Value first = b.create<arith::DivUIOp>(loc, begin, lanes), last = firstFrom(end);
+    int64_t block = streams.empty() ? chooseLaneBlock() : laneExtent;
+    if (block == laneExtent)
+      return overRows(first, last, begin, end, /*isPart=*/true);
+    Loop blocks = loops.open(zero, lanes, block);
+    blocks.isPlain = true;
+    blockBegin = blocks.iv;
+    blockEnd = b.create<arith::AddIOp>(loc, blocks.iv, emitter.emitConstant(block));
+    overRows(first, last, begin, end, /*isPart=*/true);
+    loops.close(blocks);
     return;
   }
   emitBlocksOfRows([&](Value from, Value to) {

@@ -40,6 +40,13 @@ TEST(Program, ShortReductions) {
   }
 }
 
+// All rows are computed for a block of lanes, the last of which is not full, then for the next.
+TEST(Program, BlocksOfLanes) {
+  for (std::string inner : {"6", "20"})
+    for (std::string lanes : {"133", "300"})
+      checkProgram(laneProductsProgram(inner, lanes), {.inputs = InputKind::Exact}, compileForCpu);
+}
+
 // The elements of a row that fill no vector, and rows that fill none; the widths of vectors differ by type.
 TEST(Program, RowsOfEveryRemainder) {
   for (int64_t size = 2; size < 50; ++size) {

@@ -93,6 +93,18 @@ std::string columnsProgram(const std::string &kind, const std::string &type, con
                {"$kind", kind}});
 }
 
+std::string laneProductsProgram(const std::string &inner, const std::string &lanes) {
+  return fill(
+      R"(func.func @main(%x: !spmd.array<f32[5, $k, $n]>, %y: !spmd.array<f32[$k, 40, $n]>) -> !spmd.array<f32[5, 40, $n]> {
+    %0 = array.broadcast_in_dim %x dims [0, 1, 3] : <f32[5, $k, $n]> -> <f32[5, $k, 40, $n]>
+    %1 = array.broadcast_in_dim %y dims [1, 2, 3] : <f32[$k, 40, $n]> -> <f32[5, $k, 40, $n]>
+    %2 = array.multiply %0, %1 : <f32[5, $k, 40, $n]>
+    %3 = array.reduce sum %2 dims [1] : <f32[5, $k, 40, $n]> -> <f32[5, 40, $n]>
+    return %3 : !spmd.array<f32[5, 40, $n]>
+  })",
+      {{"$k", inner}, {"$n", lanes}});
+}
+
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels) {
   return fill(R"(func.func @main(%x: !spmd.array<$e[$r, 2, $c, 3, $n]>) -> (!spmd.array<$e[$r, $c, $n]>,
       !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, $c, $n]>, !spmd.array<$e[$r, 2, $c, 3, $n]>) {

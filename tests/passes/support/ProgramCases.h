@@ -20,6 +20,8 @@ std::string vectorProductProgram(const std::string &type, int64_t batch, int64_t
 /// The `kind` of each column of the type's [rows, columns], and the array minus the kind of its column.
 std::string columnsProgram(const std::string &kind, const std::string &type, const std::string &rows,
                            const std::string &columns);
+/// The products of f32[5, inner] and f32[inner, 40], for each of `lanes` elements of the last dimension.
+std::string laneProductsProgram(const std::string &inner, const std::string &lanes);
 /// Combines windows of 2 x 3 elements of f32[3, 2, columns, 3, channels], and subtracts their maxima from the array.
 std::string windowsProgram(const std::string &kind, const std::string &columns, const std::string &channels);
 /// Sum of sines and maximum of f64[size].
