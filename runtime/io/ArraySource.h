@@ -38,6 +38,9 @@ struct ArrayLayout {
   std::vector<int64_t> shape;
   bool fortranOrder = false;
   bool byteSwapped = false; ///< Big endian; converted while reading.
+  /// Whether an array of i64 is also one of i32. So are those of a safetensors file: a state_dict of PyTorch has
+  /// integers of 64 bits, for which JAX has 32 unless it is told otherwise.
+  bool narrowsIntegers = false;
 };
 
 /// The checksum in a file of an array's bytes, and the bytes around them that it includes.
@@ -58,8 +61,8 @@ public:
 
   /// Throws unless this is an array of the parameter's dtype and global shape; the error names both and the remedy. A
   /// key is two u32 in an additional last dimension. A complex parameter takes complex numbers, or their parts, a
-  /// narrow one its format, or bytes, and one of i32 takes i64. With `byRows` the parameter takes a batch of the
-  /// array's rows at a time.
+  /// narrow one its format, or bytes, and one of i32 takes i64 of a layout that narrows integers. With `byRows` the
+  /// parameter takes a batch of the array's rows at a time.
   void check(const ValueInfo &parameter, bool byRows = false) const;
 
   /// Reads the elements of `ranges` (one per dimension) to `target`, a row-major array of `paddedShape` whose other
@@ -79,8 +82,9 @@ public:
   void verify() const;
 
 private:
-  /// Integers of NumPy and PyTorch have 64 bits, those of JAX 32 unless it is told otherwise.
-  bool isNarrowed(DType dtype) const { return layout.dtype == DType::I64 && dtype == DType::I32; }
+  bool isNarrowed(DType dtype) const {
+    return layout.narrowsIntegers && layout.dtype == DType::I64 && dtype == DType::I32;
+  }
   void addBytes(uint64_t begin, uint64_t end, Crc32Parts &parts) const;
 
   std::string name;

@@ -68,7 +68,9 @@ public:
 
   ArraySource open(const std::string &key) override {
     const Entry &entry = find(key);
-    return ArraySource(file->getPath() + "[" + key + "]", entry.layout,
+    ArrayLayout layout = entry.layout;
+    layout.narrowsIntegers = true;
+    return ArraySource(file->getPath() + "[" + key + "]", std::move(layout),
                        std::make_unique<MappedSource>(file, dataBegin + entry.begin), entry.end - entry.begin);
   }
 
