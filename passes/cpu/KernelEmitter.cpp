@@ -90,15 +90,17 @@ int64_t CpuKernel::chooseRowBlock() const {
 }
 
 int64_t CpuKernel::chooseLaneBlock() const {
-  // Half of a first-level cache, and four vectors of 16 elements: a row has some work of its own.
-  constexpr int64_t kCacheBytes = 24 << 10, kLeastLanes = 64;
+  // Half of a first-level cache; four vectors of 16 elements, and a short sum: a row has some work of its own.
+  constexpr int64_t kCacheBytes = 24 << 10, kLeastLanes = 64, kLeastTerms = 4;
   int64_t lanes = schedule.rowShape.back(), rereadBytes = 0;
   llvm::DenseSet<Value> counted;
   for (const KernelSchedule::Load &load : schedule.loads) {
     auto type = cast<ArrayType>(load.value.getType());
-    int64_t reads = schedule.getExtent() * schedule.domains[schedule.stages[load.stage].domain].getExtent();
-    // An element that two rows read is not worth a loop.
-    if (reads >= 4 * type.getNumElements() && type.getNumElements() >= lanes && counted.insert(load.value).second)
+    int64_t terms = schedule.domains[schedule.stages[load.stage].domain].getExtent();
+    // An element that two rows read is not worth a loop, nor is one that is read once for each element of the result: a
+    // lookup of rows would find each row again for each block.
+    bool isReread = terms >= kLeastTerms && schedule.getExtent() * terms >= 4 * type.getNumElements();
+    if (isReread && type.getNumElements() >= lanes && counted.insert(load.value).second)
       rereadBytes += static_cast<int64_t>(type.getBytes());
   }
   if (rereadBytes <= kCacheBytes || lanes < 2 * kLeastLanes)
