@@ -2,6 +2,7 @@
 
 #include "compiler/inspection/NumberedNames.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
@@ -81,19 +82,30 @@ std::vector<JoinedName> joinNumbered(const std::vector<std::pair<std::string, st
     slots = std::max(slots, lines.back().name.numbers.size());
   }
   for (size_t slot = 0; slot < slots; ++slot) {
-    // By all but the number of this slot. A number such as 01 remains as it is, because its range would not have it.
-    using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, std::string>;
+    // By all but the number of this slot, and by the digits of numbers with leading zeros: {00..11} has two for each,
+    // and {0..11} no leading zeros.
+    using Key = std::tuple<std::vector<std::string>, std::vector<std::string>, std::string, size_t>;
     std::map<Key, std::set<std::pair<uint64_t, std::string>>> numbers;
     std::vector<std::optional<Key>> keys;
+    std::set<Key> padded;
     for (const auto &[name, first] : lines) {
       std::optional<Key> &key = keys.emplace_back();
-      uint64_t value = 0;
-      if (slot >= name.numbers.size() || !llvm::to_integer(name.numbers[slot], value, 10) ||
-          std::to_string(value) != name.numbers[slot])
+      if (slot >= name.numbers.size() || !llvm::all_of(name.numbers[slot], llvm::isDigit))
         continue;
-      key.emplace(name.texts, name.numbers, names[first].second);
+      const std::string &number = name.numbers[slot];
+      key.emplace(name.texts, name.numbers, names[first].second, number.size());
       std::get<1>(*key)[slot].clear();
-      numbers[*key].emplace(value, name.numbers[slot]);
+      if (number.size() > 1 && number.front() == '0')
+        padded.insert(*key);
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::optional<Key> &key = keys[i];
+      if (!key)
+        continue;
+      if (!padded.count(*key))
+        std::get<3>(*key) = 0;
+      const std::string &number = lines[i].name.numbers[slot];
+      numbers[*key].emplace(std::stoull(number), number); // Few digits.
     }
     std::vector<Line> joined;
     std::set<Key> said;

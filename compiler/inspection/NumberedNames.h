@@ -14,8 +14,9 @@ struct JoinedName {
 };
 
 /// Joins names with equal text behind them that differ in one number: `p[0]`, `p[1]` and `p[4]` become `p[{0,1,4}]`,
-/// and from three successive numbers on `p[{0..2}]`. Joined names are joined further by their other numbers. Each pair
-/// is a name and the text; fewer than `fewest` names are not joined. The result has the order of the first names.
+/// and from three successive numbers on `p[{0..2}]`; numbers with leading zeros have equally many digits, `p_{08..11}`.
+/// Joined names are joined further by their other numbers. Each pair is a name and the text; fewer than `fewest` names
+/// are not joined. The result has the order of the first names.
 std::vector<JoinedName> joinNumbered(const std::vector<std::pair<std::string, std::string>> &names, size_t fewest = 2);
 
 /// The name with each number replaced by `#`: equal for names that differ in numbers only.

@@ -51,10 +51,17 @@ TEST(NumberedNames, FewerNamesRemain) {
   EXPECT_EQ(joinNumbered(names, 4), names);
 }
 
-TEST(NumberedNames, LeadingZerosAndLongNumbersRemain) {
-  Names names = {{"w01", "x"}, {"w02", "x"}, {"h12345678901", "x"}, {"h12345678902", "x"}};
+TEST(NumberedNames, LongNumbersRemain) {
+  Names names = {{"h12345678901", "x"}, {"h12345678902", "x"}};
   EXPECT_EQ(joinNumbered(names), names);
   EXPECT_EQ(joinNumbered({}), Names());
+}
+
+TEST(NumberedNames, LeadingZerosRemain) {
+  EXPECT_EQ(joinNumbered({{"w08", "x"}, {"w09", "x"}, {"w10", "x"}, {"w11", "x"}}), (Names{{"w{08..11}", "x"}}));
+  // 1 and 01 are two numbers, and so are 100 and 0100.
+  EXPECT_EQ(joinNumbered({{"w1", "x"}, {"w01", "x"}, {"w2", "x"}, {"w02", "x"}, {"w100", "x"}}),
+            (Names{{"w{1,2,100}", "x"}, {"w{01,02}", "x"}}));
 }
 
 /// The names that `text` stands for, as a shell expands it.
@@ -69,8 +76,12 @@ std::set<std::string> expand(const std::string &text) {
     std::string range = text.substr(at, end - at);
     size_t dots = range.find("..");
     int first = std::stoi(range), last = dots == std::string::npos ? first : std::stoi(range.substr(dots + 2));
-    for (int i = first; i <= last; ++i)
-      result.merge(expand(text.substr(0, open) + std::to_string(i) + text.substr(close + 1)));
+    size_t digits = range[0] == '0' ? std::min(dots, range.size()) : 0;
+    for (int i = first; i <= last; ++i) {
+      std::string number = std::to_string(i);
+      number.insert(0, digits - std::min(digits, number.size()), '0');
+      result.merge(expand(text.substr(0, open) + number + text.substr(close + 1)));
+    }
     at = end + 1;
   }
   return result;
@@ -81,7 +92,12 @@ TEST(NumberedNames, StandForTheNamesThatWereJoined) {
   for (int round = 0; round < 200; ++round) {
     std::set<std::pair<std::string, std::string>> names, expanded;
     for (int i = 0; i < 12; ++i)
-      names.emplace("s" + std::to_string(random() % 3) + ".b" + std::to_string(random() % 4), random() % 4 ? "x" : "y");
+      names.emplace("s" + std::to_string(random() % 3) +
+                        (round % 2      ? ".b"
+                         : random() % 2 ? ".b0"
+                                        : ".b00") +
+                        std::to_string(random() % 12),
+                    random() % 4 ? "x" : "y");
     size_t lines = 0, count = 0;
     for (const auto &[name, text] : joinNumbered(Names(names.begin(), names.end()))) {
       ++lines;
