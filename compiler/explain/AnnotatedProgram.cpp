@@ -65,7 +65,7 @@ void AnnotatedProgram::groupAlike() {
     alike.push_back(byName[name]);
 }
 
-AnnotationEdit AnnotatedProgram::withAlike(const AnnotationEdit &edit) const {
+AnnotationEdit AnnotatedProgram::withAlike(const AnnotationEdit &edit, const std::set<std::string> *forcing) const {
   AnnotationEdit result;
   std::set<std::pair<size_t, size_t>> edited; // (annotation, dimension)
   for (const DimEdit &one : edit) {
@@ -73,7 +73,12 @@ AnnotationEdit AnnotatedProgram::withAlike(const AnnotationEdit &edit) const {
     if (found == dimsByBegin.end())
       return edit;
     auto [annotation, dim] = found->second;
+    const Annotation &own = annotations[annotation];
     for (size_t other : alike[annotation]) {
+      if (own.isSignature && forcing &&
+          (annotations[other].type != own.type ||
+           (forcing->count(own.place) && !forcing->count(annotations[other].place))))
+        continue;
       if (!edited.emplace(other, dim).second)
         return edit;
       result.push_back(one);
@@ -106,26 +111,56 @@ static AnnotatedDim readEditedDim(const AnnotatedDim &old, std::string_view text
   return dim;
 }
 
-AnnotationEdit AnnotatedProgram::spellForJax(AnnotationEdit edit) const {
-  std::map<size_t, std::vector<std::pair<size_t, DimEdit *>>> changes; // The edited dimensions of each annotation.
-  for (DimEdit &one : edit)
-    if (auto found = dimsByBegin.find(one.suffix.begin); found != dimsByBegin.end())
-      changes[found->second.first].emplace_back(found->second.second, &one);
+/// Whether an edit closes the dimensions of an annotation: JAX refuses P.UNCONSTRAINED in `in_shardings` and
+/// `out_shardings`. An argument with open dimensions and others has its sharding from its jax.ShapeDtypeStruct.
+static bool isClosedByEdits(const Annotation &annotation) {
+  auto isOpen = [](const AnnotatedDim &dim) { return dim.isOpen; };
+  return annotation.isSignature &&
+         (llvm::none_of(annotation.dims, isOpen) ||
+          llvm::all_of(annotation.dims, [](const AnnotatedDim &dim) { return dim.isOpen && dim.axes.empty(); }));
+}
+
+AnnotationEdit AnnotatedProgram::spellForJax(const AnnotationEdit &edit) const {
+  std::map<size_t, std::vector<std::pair<size_t, size_t>>> changes; // (dimension, index in the edit) by annotation.
+  for (size_t i = 0; i < edit.size(); ++i)
+    if (auto found = dimsByBegin.find(edit[i].suffix.begin); found != dimsByBegin.end())
+      changes[found->second.first].emplace_back(found->second.second, i);
+  std::map<size_t, DimEdit> spelled; // By index in the edit, whose order remains.
   for (const auto &[index, edited] : changes) {
     const Annotation &annotation = annotations[index];
     std::vector<AnnotatedDim> dims = annotation.dims;
-    for (auto [d, one] : edited) {
-      dims[d] = readEditedDim(dims[d], one->text);
-      one->text = stablehlo::writeShardyDim(dims[d].axes, dims[d].isOpen, dims[d].priority);
-    }
-    for (auto [d, one] : edited) {
-      one->from = stablehlo::writePartitionSpec(annotation.dims);
-      one->to = stablehlo::writePartitionSpec(dims);
-      one->place = annotation.place;
-      one->label = annotation.label;
+    for (auto [d, i] : edited)
+      dims[d] = readEditedDim(dims[d], edit[i].text);
+    bool isClosed = isClosedByEdits(annotation), wasOpen = isClosed && annotation.dims.front().isOpen;
+    for (AnnotatedDim &dim : dims)
+      dim.isOpen &= !isClosed;
+    auto textOf = [&](size_t d) { return stablehlo::writeShardyDim(dims[d].axes, dims[d].isOpen, dims[d].priority); };
+    for (auto [d, i] : edited) {
+      DimEdit &one = spelled[i] = edit[i];
+      one.text = textOf(d);
+      one.from = stablehlo::writePartitionSpec(annotation.dims);
+      one.to = stablehlo::writePartitionSpec(dims);
+      one.place = annotation.place;
+      one.label = annotation.label;
+      if (one.from == one.to) { // For JAX, a closed dimension that is opened remains as it is.
+        spelled.erase(i);
+        continue;
+      }
+      if (!wasOpen)
+        continue;
+      // One edit closes all dimensions.
+      one.suffix.begin = annotation.dims.front().suffix.begin;
+      one.suffix.end = annotation.dims.back().suffix.end;
+      one.text = textOf(0);
+      for (size_t other = 1; other < dims.size(); ++other)
+        one.text += ", " + textOf(other);
+      break;
     }
   }
-  return edit;
+  AnnotationEdit result;
+  for (auto &[i, one] : spelled)
+    result.push_back(std::move(one));
+  return result;
 }
 
 std::string AnnotatedProgram::apply(const AnnotationEdit &edit) const {
@@ -162,10 +197,11 @@ ForcingAnnotationText AnnotatedProgram::describe(const ForcingAnnotation &cause)
     if (annotation.place == cause.annotationPlace && cause.dim < annotation.dims.size()) {
       const AnnotatedDim &dim = annotation.dims[cause.dim];
       if (!ast && !ir)
-        return {cause, stablehlo::writePartitionSpec(annotation.dims), annotation.place};
-      return {cause, std::string(dim.whole.text()), dim.place};
+        return {cause, stablehlo::writePartitionSpec(annotation.dims), annotation.place, annotation.label,
+                annotation.isSignature};
+      return {cause, std::string(dim.whole.text()), dim.place, ""};
     }
-  return {cause, "", cause.annotationPlace};
+  return {cause, "", cause.annotationPlace, ""};
 }
 
 } // namespace spmdc

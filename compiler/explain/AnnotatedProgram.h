@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@ namespace spmdc {
 /// A forcing annotation with its text in the source.
 struct ForcingAnnotationText {
   ForcingAnnotation cause;
-  std::string written; ///< `2048@b`; empty if the annotation is not in this source.
-  std::string place;   ///< The dimension's source position if it is known, else the annotation's.
+  std::string written;      ///< `2048@b`; empty if the annotation is not in this source.
+  std::string place;        ///< The dimension's source position if it is known, else the annotation's.
+  std::string label;        ///< Annotation::label, of an exported program.
+  bool isSignature = false; ///< Part of a parameter or a result of an exported program's entry.
 };
 
 /// The text of a program (.spmd), of an exported program or of IR (.mlir), with its annotations. Applies edits of
@@ -37,12 +40,14 @@ public:
   bool isEditedInPlace() const { return !ir; }
 
   /// The edit in the syntax of this text (the language's or the IR's). For an exported program, what is shown is JAX's
-  /// P(...), and what is replaced Shardy's text of a dimension.
+  /// P(...), and what is replaced Shardy's text of a dimension, or of all dimensions. In the signature it closes them.
   AnnotationEdit spell(const AnnotationEdit &edit) const;
-  /// The edit, made alike in all annotations of an exported program that say the same: of arguments whose names differ
-  /// in numbers only, as those of equal layers do, or on one line of Python. The same edit if two of its dimensions are
-  /// of annotations that are alike.
-  AnnotationEdit withAlike(const AnnotationEdit &edit) const;
+  /// The edit, made alike in all annotations of an exported program that say the same: of arguments or results whose
+  /// names differ in numbers only, as those of equal layers do, or on one line of Python. The same edit if two of its
+  /// dimensions are of annotations that are alike. `forcing`, if it is not null, are the places of the annotations that
+  /// force what the edit removes: then two weights of a layer, `w1` and `w2`, are not alike if their types differ, or
+  /// only one of them is forcing.
+  AnnotationEdit withAlike(const AnnotationEdit &edit, const std::set<std::string> *forcing) const;
   /// The text after an edit.
   std::string apply(const AnnotationEdit &edit) const;
   /// A text that is equal for edits after which the text is equal, but short: a program may have many thousand edits.
@@ -53,7 +58,7 @@ public:
   ForcingAnnotationText describe(const ForcingAnnotation &cause) const;
 
 private:
-  AnnotationEdit spellForJax(AnnotationEdit edit) const;
+  AnnotationEdit spellForJax(const AnnotationEdit &edit) const;
   void groupAlike();
 
   Diagnostics diagnostics;

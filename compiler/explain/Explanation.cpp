@@ -88,7 +88,12 @@ std::optional<Explanation> explainProgram(Compiler &compiler, const std::string 
   std::vector<WantedFixIt *> byCost;
   for (const std::vector<size_t> &group : explanation->groups) {
     byCost.push_back(&wanted[group.front()]);
-    byCost.back()->isOneOfSeveral = group.size() > 1;
+    if (group.size() > 1)
+      byCost.back()->forcing.emplace();
+    for (size_t i : group)
+      for (const ForcingAnnotation &cause : wanted[i].causes)
+        if (byCost.back()->forcing)
+          byCost.back()->forcing->insert(cause.annotationPlace);
   }
   FixItSearch search(program, options, explanation->inspection, limits, compileTime);
   search.run(byCost);

@@ -53,10 +53,11 @@ std::string writtenText(const ForcingAnnotationText &entry) {
 }
 
 /// The lines of the causes of a group. Causes of one collective that differ only in the axis may give the same line,
-/// which is printed once. In a group of several collectives, so are names that differ in numbers, with the first place.
+/// which is printed once. In a group of several collectives and in an exported program, so are names that differ in
+/// numbers, and constraints of one line of Python, with the first place.
 std::vector<std::string> causeLines(const Explanation &explanation, const std::vector<size_t> &group) {
   struct Line {
-    std::string before, after;
+    std::string before, link, after;
     std::vector<std::pair<std::string, std::string>> names; ///< As joinNumbered takes them.
   };
   std::vector<Line> lines;
@@ -67,22 +68,24 @@ std::vector<std::string> causeLines(const Explanation &explanation, const std::v
       std::string written = writtenText(entry);
       std::string after =
           cause.isReplicated ? " keeps the dimension replicated over " + cause.axis : pathText(cause.path);
-      bool isJoined = group.size() > 1 && !cause.name.empty();
-      std::vector<std::string> key = {isJoined ? withoutNumbers(cause.name) : entry.place + cause.name, written, after};
+      bool isNamed = !cause.name.empty();
+      bool isJoined = !entry.label.empty() || (isNamed && group.size() > 1);
+      std::string name = isNamed ? "'" + cause.name + "'" : entry.label;
+      std::string joined = isNamed || entry.isSignature ? withoutNumbers(name) : name;
+      std::vector<std::string> key = {isJoined ? joined : entry.place + name, written, after};
       auto [place, isNew] = places.emplace(std::move(key), lines.size());
       if (isNew)
-        lines.push_back({entry.place + ": " + written, after, {}});
-      if (std::pair<std::string, std::string> name(cause.name, "");
-          !llvm::is_contained(lines[place->second].names, name))
-        lines[place->second].names.push_back(std::move(name));
+        lines.push_back({entry.place + ": " + written, isNamed ? " of " : " in ", after, {}});
+      if (std::pair<std::string, std::string> text(name, ""); !llvm::is_contained(lines[place->second].names, text))
+        lines[place->second].names.push_back(std::move(text));
     }
   std::vector<std::string> texts;
   for (const Line &line : lines) {
     std::vector<std::string> names;
     for (const auto &[name, first] : joinNumbered(line.names))
       if (!name.empty())
-        names.push_back("'" + name + "'");
-    texts.push_back(line.before + (names.empty() ? "" : " of " + llvm::join(names, ", ")) + line.after);
+        names.push_back(name);
+    texts.push_back(line.before + (names.empty() ? "" : line.link + llvm::join(names, ", ")) + line.after);
   }
   return texts;
 }
@@ -137,7 +140,7 @@ std::string groupText(const Explanation &explanation, const std::vector<size_t> 
   if (!collective.why.empty())
     text += "   " + collective.why + "\n";
   if (collective.ring != RingDirections::None)
-    text += "   " + collectiveMatmulText(collective) + "\n";
+    text += "   " + collectiveMatmulText(collective, group.size()) + "\n";
   if (!collective.isCounted)
     text += "   " + std::string(kUncountedText) + "\n";
   if (std::string remark = whileText(collective); !remark.empty())

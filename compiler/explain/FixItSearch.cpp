@@ -167,8 +167,12 @@ const CollectiveReport *FixItSearch::findRemaining(const WantedFixIt &wanted, co
   return after.empty() || isGone ? nullptr : after.front();
 }
 
-AnnotationEdit FixItSearch::spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const {
-  return program.spell(wanted.isOneOfSeveral ? program.withAlike(edit) : edit);
+/// The edit in the syntax of the text. For several collectives of equal layers, the edit of each layer's annotation,
+/// then that of all annotations whose names differ in numbers only.
+std::vector<AnnotationEdit> FixItSearch::spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const {
+  if (!wanted.forcing)
+    return {program.spell(edit)};
+  return {program.spell(program.withAlike(edit, &*wanted.forcing)), program.spell(program.withAlike(edit, nullptr))};
 }
 
 void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits) {
@@ -177,15 +181,15 @@ void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> 
   std::set<std::string> listed;
   for (size_t next = 0; next < edits.size();) {
     std::vector<KeyedEdit> group, fresh;
-    for (std::set<std::string> newKeys; next < edits.size() && newKeys.size() < cores; ++next) {
-      AnnotationEdit edit = spell(wanted, edits[next]);
-      std::string key = program.keyOf(edit);
-      if (!listed.insert(key).second)
-        continue; // Edits of equal layers, made alike, are one.
-      group.emplace_back(key, std::move(edit));
-      if (!outcomes.count(key) && newKeys.insert(key).second)
-        fresh.push_back(group.back());
-    }
+    for (std::set<std::string> newKeys; next < edits.size() && newKeys.size() < cores; ++next)
+      for (AnnotationEdit &edit : spell(wanted, edits[next])) {
+        std::string key = program.keyOf(edit);
+        if (key.empty() || !listed.insert(key).second)
+          continue; // An edit that JAX cannot express; or edits of equal layers, made alike, are one.
+        group.emplace_back(key, std::move(edit));
+        if (!outcomes.count(key) && newKeys.insert(key).second)
+          fresh.push_back(group.back());
+      }
     compileAll(fresh);
     for (const auto &[key, edit] : group) {
       const Outcome *outcome = outcomeFor(wanted, key);
@@ -246,7 +250,7 @@ void FixItSearch::removeAxes(WantedFixIt &wanted) {
           taken[{i, cause.dim}].insert(cause.axis);
     if (countRemoved(taken) == before || taken.size() > maxDims)
       return;
-    AnnotationEdit edit = spell(wanted, editWithout(program.getAnnotations(), taken));
+    AnnotationEdit edit = spell(wanted, editWithout(program.getAnnotations(), taken)).front();
     std::string key = program.keyOf(edit);
     if (!outcomes.count(key))
       compileAll({{key, edit}});

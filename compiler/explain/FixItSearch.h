@@ -26,10 +26,12 @@ struct WantedFixIt {
   const CollectiveReport *collective = nullptr;
   std::set<std::string> axes; ///< The axes that annotations force (findForcedAxes).
   std::vector<ForcingAnnotation> causes;
-  bool isOneOfSeveral = false; ///< Edits change annotations of equal layers alike (AnnotatedProgram::withAlike).
-  std::vector<FixIt> found;    ///< All edits that remove it.
-  size_t tried = 0;            ///< Number of edits tried for it.
-  bool isIncomplete = false;   ///< The search stopped at a limit before it tried all edits.
+  /// Of one of several collectives of equal layers: the places of the annotations that force any of these. Edits change
+  /// annotations of equal layers alike (AnnotatedProgram::withAlike).
+  std::optional<std::set<std::string>> forcing;
+  std::vector<FixIt> found;  ///< All edits that remove it.
+  size_t tried = 0;          ///< Number of edits tried for it.
+  bool isIncomplete = false; ///< The search stopped at a limit before it tried all edits.
 };
 
 /// Searches edits of annotations that remove collectives. Each edited program is compiled once, as many at a time as
@@ -65,7 +67,7 @@ private:
   std::vector<AnnotationEdit> listLarger(const WantedFixIt &wanted) const;
   const CollectiveReport *findRemaining(const WantedFixIt &wanted, const AnnotationEdit &edit,
                                         const ProgramReport &then) const;
-  AnnotationEdit spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const;
+  std::vector<AnnotationEdit> spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const;
   void tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits);
   void removeAxes(WantedFixIt &wanted);
   void compileAll(const std::vector<KeyedEdit> &fresh);

@@ -177,9 +177,10 @@ std::vector<std::string> whileTexts(const Inspection &inspection, const Function
   return texts;
 }
 
-std::string collectiveMatmulText(const CollectiveReport &collective) {
+std::string collectiveMatmulText(const CollectiveReport &collective, size_t count) {
+  auto factor = static_cast<double>(count);
   return "collective matmul around a ring, " + std::string(ringDirectionsName(collective.ring)) + ": " +
-         timeText(collective.hiddenSeconds) + " of " + timeText(collective.predictedSeconds) +
+         timeText(factor * collective.hiddenSeconds) + " of " + timeText(factor * collective.predictedSeconds) +
          " overlap with the matrix product";
 }
 
@@ -215,7 +216,7 @@ static std::string collectiveText(const CollectiveReport &collective, const std:
                   (collective.isBackward ? "backward of " : "") + collective.location}});
   text += "    " + collective.why + "\n";
   if (collective.ring != RingDirections::None)
-    text += "    " + collectiveMatmulText(collective) + "\n";
+    text += "    " + collectiveMatmulText(collective, count) + "\n";
   if (!collective.isCounted)
     text += "    " + std::string(kUncountedText) + "\n";
   if (std::string remark = whileText(collective); !remark.empty())

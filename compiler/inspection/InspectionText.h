@@ -17,8 +17,9 @@ std::string inspectionTable(const Inspection &inspection, const std::optional<Me
 
 /// `all_reduce sum over b`.
 std::string collectiveTitle(const CollectiveReport &collective);
-/// For a collective matmul: the direction of its ring, and how much of the transfer overlaps with the product.
-std::string collectiveMatmulText(const CollectiveReport &collective);
+/// For `count` equal collective matmuls: the direction of their ring, and how much of the transfer overlaps with the
+/// product.
+std::string collectiveMatmulText(const CollectiveReport &collective, size_t count);
 /// The remark on a collective with CollectiveReport::isCounted false.
 inline constexpr const char *kUncountedText = "not counted: the other branch of this conditional sends more";
 

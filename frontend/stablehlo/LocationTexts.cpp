@@ -2,7 +2,11 @@
 
 #include "frontend/stablehlo/LocationTexts.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 
 namespace spmdc::stablehlo {
 namespace {
@@ -32,6 +36,23 @@ std::string_view aliasAt(std::string_view text) {
 }
 
 } // namespace
+
+std::string takeQuoted(std::string_view &text) {
+  std::string result;
+  size_t at = 0;
+  for (; at < text.size() && text[at] != '"'; ++at) {
+    if (text[at] != '\\' || at + 1 == text.size()) {
+      result += text[at];
+    } else if (uint8_t byte = 0; at + 2 < text.size() && llvm::tryGetHexFromNibbles(text[at + 1], text[at + 2], byte)) {
+      result += static_cast<char>(byte);
+      at += 2;
+    } else {
+      result += text[++at];
+    }
+  }
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return result;
+}
 
 LocationTexts::LocationTexts(std::string_view text) : text(text) {
   for (size_t at = 0; at != std::string_view::npos; at = text.find("\n#", at + 1)) {
@@ -68,15 +89,17 @@ std::string LocationTexts::placeOf(std::string_view location, int depth) const {
   }
   if (!take(location, "\""))
     return "";
-  std::string_view name = location.substr(0, location.find('"'));
-  location.remove_prefix(std::min(name.size() + 1, location.size()));
+  std::string name = takeQuoted(location);
   if (take(location, "("))
     return placeOf(location, depth + 1);
   std::string_view line, column;
   if (!take(location, ":") || (line = takeDigits(location)).empty() || !take(location, ":") ||
       (column = takeDigits(location)).empty())
     return "";
-  return std::string(name) + ":" + std::string(line) + ":" + std::string(column);
+  // In a range, JAX's `11:16 to :57`, columns count from 0 (TextForm.h).
+  unsigned number = 0;
+  std::from_chars(column.data(), column.data() + column.size(), number);
+  return name + ":" + std::string(line) + ":" + std::to_string(number + location.starts_with(" to "));
 }
 
 } // namespace spmdc::stablehlo

@@ -7,6 +7,10 @@
 
 namespace spmdc::stablehlo {
 
+/// Takes a string off the front of an MLIR text, which begins behind the opening quote, and returns what it says: MLIR
+/// writes each byte of a letter beyond ASCII, and a quote, as `\22`.
+std::string takeQuoted(std::string_view &text);
+
 /// The locations of an MLIR text, which is exported with `debug_info=True`; all are empty for one without. The text
 /// must outlive the object.
 class LocationTexts {

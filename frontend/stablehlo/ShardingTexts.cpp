@@ -102,12 +102,18 @@ std::string pathIn(const Scanner &scanner, size_t begin) {
   for (std::string_view word : {"jax.result_info = \"", "loc(\""})
     if (size_t found = text.find(word); found != std::string_view::npos) {
       std::string_view path = text.substr(found + word.size());
-      return std::string(path.substr(0, path.find('"')));
+      return takeQuoted(path);
     }
   text = text.substr(0, text.find(':'));
-  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of("( \n"), text.size())); // The first one begins with the list.
   constexpr std::string_view kNumbered = "%arg";
   return text.starts_with(kNumbered) ? "argument " + std::string(text.substr(kNumbered.size())) : std::string(text);
+}
+
+/// `tensor<8x16xf32>`, the type of the argument or result whose text begins at an offset, which has a sharding.
+std::string typeIn(const Scanner &scanner, size_t begin) {
+  size_t type = std::min(scanner.text.find("tensor<", begin), scanner.at);
+  return std::string(scanner.text.substr(type, std::min(scanner.text.find(" {", type), scanner.at) - type));
 }
 
 /// Whether the argument whose text begins at an offset is the number of the platform.
@@ -150,8 +156,10 @@ std::vector<std::optional<Annotation>> takeList(Scanner &scanner, bool isParamet
       begin = scanner.at;
       continue;
     }
-    if (isEnd && list.back())
+    if (isEnd && list.back()) {
       list.back()->label = (isParameter ? "in_shardings of " : "out_shardings of ") + pathIn(scanner, begin);
+      list.back()->type = typeIn(scanner, begin);
+    }
     if (depth == 0)
       break;
     if (isEnd) {
@@ -234,7 +242,7 @@ ShardingTexts findShardings(const Source &source, std::string_view entry) {
     texts.constraints.push_back(takeSharding(scanner));
     if (std::optional<Annotation> &constraint = texts.constraints.back()) {
       std::string place = locations.placeAt(begin);
-      constraint->label = "with_sharding_constraint" + (place.empty() ? "" : " at " + place);
+      constraint->label = "with_sharding_constraint at " + (place.empty() ? constraint->range.str() : place);
     }
   }
   return texts;

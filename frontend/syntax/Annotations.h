@@ -30,6 +30,7 @@ struct Annotation {
   std::vector<AnnotatedDim> dims;
   /// In an exported program, the parameter of jax.jit that says it: `in_shardings of x`.
   std::string label = {};
+  std::string type = {};  ///< In an exported program, the type of an argument or result: `tensor<8x16xf32>`.
   std::string place = {}; ///< Where `range` begins, as in AnnotatedDim.
 };
 
