@@ -65,11 +65,31 @@ LocationTexts::LocationTexts(std::string_view text) : text(text) {
   }
 }
 
-std::string LocationTexts::placeAt(size_t offset) const {
+/// The location of the line at an offset; empty if it has none.
+std::string_view LocationTexts::locationAt(size_t offset) const {
   std::string_view line = text.substr(std::min(offset, text.size()));
   line = line.substr(0, line.find('\n'));
   size_t found = line.rfind(" loc(");
-  return found == std::string_view::npos ? "" : placeOf(line.substr(found + 5), 0);
+  return found == std::string_view::npos ? std::string_view() : line.substr(found + 5);
+}
+
+/// The text that the alias at the front of a location names; any other location as it is.
+std::string_view LocationTexts::definitionOf(std::string_view location) const {
+  std::string_view name = aliasAt(location);
+  if (name.empty())
+    return location;
+  auto named = aliases.find(name);
+  return named == aliases.end() ? std::string_view() : named->second;
+}
+
+std::string LocationTexts::placeAt(size_t offset) const { return placeOf(locationAt(offset), 0); }
+
+std::string LocationTexts::operationAt(size_t offset) const {
+  std::string_view location = definitionOf(locationAt(offset));
+  if (!take(location, "\""))
+    return "";
+  std::string name = takeQuoted(location);
+  return location.starts_with("(") ? name.substr(name.rfind('/') + 1) : "";
 }
 
 /// The innermost position of a location, at the front of the text: an alias, "file":1:2, "name"(location),
@@ -77,10 +97,8 @@ std::string LocationTexts::placeAt(size_t offset) const {
 std::string LocationTexts::placeOf(std::string_view location, int depth) const {
   if (depth > kDeepest)
     return "";
-  if (std::string_view name = aliasAt(location); !name.empty()) {
-    auto named = aliases.find(name);
-    return named == aliases.end() ? "" : placeOf(named->second, depth + 1);
-  }
+  if (location.starts_with('#'))
+    return placeOf(definitionOf(location), depth + 1);
   if (take(location, "callsite("))
     return placeOf(location, depth + 1);
   if (take(location, "fused")) {

@@ -21,7 +21,12 @@ public:
   /// of it. Empty if unknown.
   std::string placeAt(size_t offset) const;
 
+  /// `tanh`: JAX's name of the operation on whose line `offset` is, without the functions around it. Empty if unknown.
+  std::string operationAt(size_t offset) const;
+
 private:
+  std::string_view locationAt(size_t offset) const;
+  std::string_view definitionOf(std::string_view location) const;
   std::string placeOf(std::string_view location, int depth) const;
 
   std::string_view text;

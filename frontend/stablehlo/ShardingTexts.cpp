@@ -241,8 +241,13 @@ ShardingTexts findShardings(const Source &source, std::string_view entry) {
     Scanner scanner(source, std::min(text.find('<', begin), text.size()));
     texts.constraints.push_back(takeSharding(scanner));
     if (std::optional<Annotation> &constraint = texts.constraints.back()) {
-      std::string place = locations.placeAt(begin);
-      constraint->label = "with_sharding_constraint at " + (place.empty() ? constraint->range.str() : place);
+      std::string place = locations.placeAt(begin), operation = locations.operationAt(begin);
+      // In a mesh with axes of type Explicit, every operation has a sharding.
+      bool isImplicit = !operation.empty() && operation != "sharding_constraint" && operation != "reshard";
+      constraint->label = (isImplicit               ? "the sharding of " + operation
+                           : operation == "reshard" ? operation
+                                                    : "with_sharding_constraint") +
+                          " at " + (place.empty() ? constraint->range.str() : place);
     }
   }
   return texts;

@@ -28,7 +28,8 @@ struct Annotation {
   bool isSignature = false; ///< Part of a parameter or a result of the entry.
   bool isParameter = false; ///< Part of a parameter of the entry.
   std::vector<AnnotatedDim> dims;
-  /// In an exported program, the parameter of jax.jit that says it: `in_shardings of x`.
+  /// In an exported program, the parameter of jax.jit that says it, `in_shardings of x`, or the operation:
+  /// `with_sharding_constraint at model.py:12:5`, `the sharding of tanh at model.py:12:9`.
   std::string label = {};
   std::string type = {};  ///< In an exported program, the type of an argument or result: `tensor<8x16xf32>`.
   std::string place = {}; ///< Where `range` begins, as in AnnotatedDim.
