@@ -172,7 +172,11 @@ const CollectiveReport *FixItSearch::findRemaining(const WantedFixIt &wanted, co
 std::vector<AnnotationEdit> FixItSearch::spell(const WantedFixIt &wanted, const AnnotationEdit &edit) const {
   if (!wanted.forcing)
     return {program.spell(edit)};
-  return {program.spell(program.withAlike(edit, &*wanted.forcing)), program.spell(program.withAlike(edit, nullptr))};
+  AnnotationEdit ofLayers = program.withAlike(edit, &*wanted.forcing), ofAll = program.withAlike(edit, nullptr);
+  std::vector<AnnotationEdit> edits = {program.spell(ofLayers)};
+  if (ofAll.size() != ofLayers.size())
+    edits.push_back(program.spell(ofAll));
+  return edits;
 }
 
 void FixItSearch::tryAll(WantedFixIt &wanted, const std::vector<AnnotationEdit> &edits) {
