@@ -25,6 +25,7 @@ EXCEPTIONS = {
     " takes numbers, not random keys": "no array is of dtype key: keys are values of another kind",
     " is written here": "the reason of a collective, which tests/tools/explain.test has",
     "out_specs name its axes in 'unreduced'": "as above, in tests/tools/exported-collectives.test",
+    "the sharding of ": "the name of an annotation, which tests/tools/explain-layers.test has",
     "internal error: the program became invalid IR": "a mistake of the compiler, not of the program",
     "StableHLO has no operation for '": "every operation of the stage has a rule, by RoundTripTest.cpp",
     **dict.fromkeys((", precision = [", "padding = dense<", "padding = array<i64: ", 'lhs_layout = "', '", rhs_layout = "', '", result_layout = "'),
