@@ -244,8 +244,8 @@ private:
   struct TileRange {
     mlir::Value begin, end;
   };
-  /// From the first to the last tile of which the mask keeps something; the whole ones of which it keeps all, if no
-  /// other ones are between them.
+  /// From the first to the last tile of which the mask keeps something; those of which it keeps all and that do not end
+  /// behind the last column, if no other ones are between them.
   TileRange keptTiles, fullTiles;
   mlir::Value laneTiles; ///< Local memory: both ranges as far as they are found, and the number of full tiles.
   llvm::SmallVector<Elements> scores; ///< By score.
